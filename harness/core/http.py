@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing, suppress
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from harness.core.errors import Unreachable
+
 if TYPE_CHECKING:
     import httpx
+
+
+MAX_BYTES = 32 << 20
+"""Of a request or a reply that is held as a whole; what is made of it takes about eight times as
+much memory."""
 
 
 def http_client(url: str, timeout: float | httpx.Timeout, **options: Any) -> httpx.Client:
@@ -33,6 +41,41 @@ def async_http_client(
 
     options.setdefault("trust_env", not on_loopback(url))
     return httpx.AsyncClient(timeout=timeout, **options)
+
+
+def limit_reply(response: Any) -> None:
+    """Let reading a reply of more than :data:`MAX_BYTES`, unpacked, end with an error.
+
+    Args:
+        response: of httpx, not yet read.
+
+    Raises:
+        Unreachable: from then on, by whatever reads it.
+    """
+    read, read_async, size = response.iter_bytes, response.aiter_bytes, 0
+
+    def counted(piece: bytes) -> bytes:
+        nonlocal size
+        size += len(piece)
+        if size > MAX_BYTES:
+            host = response.request.url.host
+            raise Unreachable(f"{host}: its reply has more than {MAX_BYTES >> 20} MiB: given up")
+        return piece
+
+    def iter_bytes(chunk_size: int | None = None) -> Iterator[bytes]:
+        return map(counted, read(chunk_size))
+
+    async def aiter_bytes(chunk_size: int | None = None) -> AsyncGenerator[bytes]:
+        async with aclosing(read_async(chunk_size)) as pieces:
+            async for piece in pieces:
+                yield counted(piece)
+
+    response.iter_bytes, response.aiter_bytes = iter_bytes, aiter_bytes
+
+
+async def limit_async_reply(response: Any) -> None:
+    """As :func:`limit_reply`, as an event hook of a client for event loops."""
+    limit_reply(response)
 
 
 def on_loopback(url: str) -> bool:

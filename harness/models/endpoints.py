@@ -15,7 +15,7 @@ from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from harness.core import BadInput, Value
+from harness.core import BadInput, Value, limit_async_reply
 from harness.core.plugins import load, plugins
 from harness.models.types import Backend, Role
 
@@ -156,7 +156,7 @@ class Endpoint:
             api_key=self.key,
             base_url=self.urls[index],
             max_retries=0,
-            http_client=kind(limits=limits),
+            http_client=kind(limits=limits, event_hooks={"response": [limit_async_reply]}),
         )
 
 

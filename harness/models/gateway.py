@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.core import BadInput, HarnessError, LimitReached, Unreachable, Usage
 from harness.models.limits import SampleLimitReached
+from harness.models.requests import body_of
 from harness.models.responding import CHAT, HOST, Answer, format_of, respond, serving
 from harness.models.types import Backend, Body, Model, Refused, Reply, Sampling
 
@@ -48,12 +49,18 @@ _NOT_SAMPLING = frozenset(
 
 
 def application(handle: Handler) -> Starlette:
-    """The ASGI application: every request goes to `handle`."""
+    """The ASGI application: every request goes to `handle`, which may raise :class:`Refused`."""
     from starlette.applications import Starlette
     from starlette.routing import Route
 
+    async def refused(_: Request, error: Exception) -> Response:
+        status = error.status if isinstance(error, Refused) else 400
+        text = str(error) if isinstance(error, Refused) else "the request is nested too deeply"
+        return await Answer.of_json(CHAT.error(text, status), status).response()
+
     chat = Route("/v1/chat/completions", handle, methods=["POST"])
-    return Starlette(routes=[chat, Route("/{path:path}", handle, methods=_METHODS)])
+    routes = [chat, Route("/{path:path}", handle, methods=_METHODS)]
+    return Starlette(routes=routes, exception_handlers={Refused: refused, RecursionError: refused})
 
 
 def served(
@@ -72,7 +79,7 @@ def served(
     async def handle(request: Request) -> Response:
         path, form = request.url.path, format_of(request.url.path)
         if form is not None and request.method == "POST":
-            answer = await respond(form, await request.body(), backend)
+            answer = await respond(form, await body_of(request), backend)
         elif path == "/v1/models":
             answer = Answer.of_json({"object": "list", "data": [card]})
         elif path == "/health":
@@ -221,7 +228,7 @@ class Gateway:
         if account is None:
             unknown = "unknown key: use OPENAI_API_KEY as the harness set it"
             return await Answer.of_json(form.error(unknown, 401), 401).response()
-        return await (await respond(form, await request.body(), account.answer)).response()
+        return await (await respond(form, await body_of(request), account.answer)).response()
 
 
 @contextlib.asynccontextmanager

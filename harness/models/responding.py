@@ -8,10 +8,11 @@ import json
 import socket
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol
 
 from harness.core import BadInput
 from harness.core.plugins import load, plugins
+from harness.models.requests import checked, read_body
 from harness.models.types import Backend, Body, Refused
 
 if TYPE_CHECKING:
@@ -133,17 +134,12 @@ async def respond(form: Format, content: bytes, backend: Backend) -> Answer:
         backend: is given a chat request.
     """
     try:
-        parsed: Any = json.loads(content)
-        if not isinstance(parsed, dict):
-            raise ValueError(f"expected an object, found {parsed!r:.80}")
-        body = cast("Body", parsed)
-        request = form.request(body)
+        body = read_body(content)
+        request = checked(form.request(body))
         answer = await backend(request)
     except Refused as error:
         refusal = form.error(str(error), error.status, error.param)
         return Answer.of_json(refusal, error.status, error.headers)
-    except ValueError as error:
-        return Answer.of_json(form.error(f"the body is not JSON: {error}", 400), 400)
     if body.get("stream"):
         chunks = _chunks(request, answer) if isinstance(answer, dict) else answer
         return Answer(200, {"content-type": EVENTS}, _events(form, body, chunks))

@@ -141,6 +141,7 @@ class Connections:
         try:
             with endpoint.sending(index):
                 headers, content = await self._sent(index, body, timeout_s)
+            return headers, read_response(content, endpoint.urls[index])
         except openai.APIStatusError as error:
             from harness.core.redaction import redact
 
@@ -151,9 +152,7 @@ class Connections:
             raise _refusal(endpoint, where, error.status_code, reason, headers) from error
         except openai.APIError as error:
             raise _no_answer(error, where) from error
-        try:
-            return headers, read_response(content, endpoint.urls[index])
-        except Unreachable as error:
+        except Unreachable as error:  # it is too long, or no completion
             raise Fault(error, lost=True) from error
 
     async def _sent(self, index: int, body: Body, timeout_s: float) -> tuple[Any, bytes]:

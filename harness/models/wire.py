@@ -73,9 +73,12 @@ def prompt_bound(body: Body) -> int:
     for message in body["messages"]:
         content = message.get("content")
         if isinstance(content, list):
-            parts = cast("list[Mapping[str, Any]]", content)
-            content = [part for part in parts if "image_url" not in part]
-            images += len(parts) - len(content)
+            parts = cast("list[Any]", content)
+            texts: list[Any] = [
+                part for part in parts if not isinstance(part, dict) or "image_url" not in part
+            ]
+            images += len(parts) - len(texts)
+            content = texts
         text = canonical_json({**message, "content": content})
         total += _MESSAGE_TOKENS + len(text.encode())
     for name in ("tools", "response_format"):

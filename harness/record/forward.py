@@ -13,7 +13,7 @@ import anyio
 import httpx
 from starlette.responses import Response
 
-from harness.core import LimitReached, Unreachable, Usage
+from harness.core import BadInput, LimitReached, Unreachable, Usage
 from harness.core.redaction import Redactor
 from harness.models import Answer, Reservation, Spend, event_bytes
 from harness.record.answers import failure
@@ -166,8 +166,14 @@ class Forward:
         Raises:
             LimitReached: if the budget cannot hold it.
             Unreachable: if no response comes.
+            BadInput: if the path cannot be sent.
         """
         upstream, request = self._line.upstream, self._request
+        path, query = self._target
+        try:
+            url = httpx.URL(upstream.url(path, self._headers) + (f"?{query}" if query else ""))
+        except httpx.InvalidURL as error:
+            raise BadInput(f"the path {request.path!r:.80} cannot be sent: {error}") from error
         content, reservation = self._content, None
         if self._wire and body:
             if upstream.spec is not None:
@@ -181,10 +187,9 @@ class Forward:
         if not self._legs:
             session = self._line.session
             await self._write("request", time=time.time(), session=session, **vars(request))
-        path, query = self._target
         outgoing = self._line.client.build_request(
             request.method,
-            upstream.url(path, self._headers) + (f"?{query}" if query else ""),
+            url,
             headers=upstream.headers(self._headers),
             content=content,
         )
@@ -205,18 +210,18 @@ class Forward:
         Raises:
             Unreachable: if it is cut; what came of it is recorded.
         """
-        content = b""
+        content = bytearray()
         try:
             async for piece in leg.response.aiter_bytes():
                 content += piece
-        except httpx.HTTPError as error:
-            self._data(content)
+        except (httpx.HTTPError, Unreachable) as error:
+            self._data(bytes(content))
             raise Unreachable(
                 f"the response was cut after {len(content)} bytes: {_named(error)}"
             ) from error
         finally:
-            await self._settle(leg, mapping(json_of(content)))
-        return content
+            await self._settle(leg, mapping(json_of(bytes(content))))
+        return bytes(content)
 
     async def _events(self, leg: Leg) -> AsyncGenerator[bytes]:
         """A stream, each event recorded before the client has it."""

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from harness.core import BadInput, LimitReached
 from harness.core.redaction import Redactor
-from harness.models import HOST, application
+from harness.models import HOST, application, body_of
 from harness.record.answers import Answers, failure, replayed
 from harness.record.exchanges import read_request
 from harness.record.forward import Forward, Line
@@ -63,7 +63,7 @@ class Proxy:
         path, line = request.url.path, self._line
         if self._token:
             path = path.removeprefix(f"/{self._token}")
-        content = await request.body()
+        content = await body_of(request)
         self.requests += 1
         self._secrets.learn(request.headers)
         target = path, request.url.query

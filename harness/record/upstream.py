@@ -13,7 +13,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
-from harness.core import BadInput, Usage, async_http_client, on_loopback
+from harness.core import BadInput, Usage, async_http_client, limit_async_reply, on_loopback
 from harness.models import (
     OPENAI_URL,
     PRICES_VARIABLE,
@@ -98,7 +98,10 @@ class Upstream:
             direct = httpx.AsyncHTTPTransport(limits=limits, proxy=proxy or None)
             transport = ChatTransport(None, direct)
         remote = self.openai if on_loopback(self.anthropic) else self.anthropic
-        return async_http_client(remote, _SECONDS, limits=limits, transport=transport)
+        hooks = {"response": [limit_async_reply]}
+        return async_http_client(
+            remote, _SECONDS, limits=limits, transport=transport, event_hooks=hooks
+        )
 
     @property
     def official(self) -> bool:

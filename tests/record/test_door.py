@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from starlette.responses import StreamingResponse
 
 from harness import models
-from harness.core import BadInput
+from harness.core import BadInput, http
 from harness.models import Budget
 from harness.record import Recording, find_upstream
 from harness.record.cli.record import record
@@ -53,6 +53,42 @@ def test_other_hosts_origins_and_paths_are_refused(tmp_path: Path) -> None:
     with provide(said_hello) as provider:
         assert ask(tmp_path / "r", provider.url, work) == [403, 403, 403, 403, 200]
         assert len(provider.seen) == 1
+
+
+def test_what_cannot_be_sent_on_is_refused_and_what_is_strange_is_sent_on(tmp_path: Path) -> None:
+    deep = b'{"messages": ' + b"[" * 600 + b"]" * 600 + b"}"
+    strange = [{"role": "user", "content": [5]}, 7]
+
+    async def work(opened: Open) -> list[int]:
+        found = [
+            await opened.client.get(f"{opened.url}/v1/models%00"),
+            await opened.client.post(f"{opened.url}{CHAT}", content=deep),
+            await opened.post(CHAT, {**HELLO, "messages": strange, "system": [5]}),
+            await opened.post(CHAT, HELLO),
+        ]
+        assert "cannot be sent" in found[0].json()["error"]["message"]
+        assert "nested too deeply" in found[1].json()["error"]["message"]
+        return [one.status_code for one in found]
+
+    with provide(said_hello) as provider:
+        codes = ask(tmp_path / "r", provider.url, work, budget=Budget(tokens=100_000))
+        assert codes == [400, 400, 200, 200]
+        assert [seen.body.get("messages") for seen in provider.seen] == [
+            strange, HELLO["messages"]
+        ]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["stream", "whole"])
+def test_a_long_reply_is_given_up(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "MAX_BYTES", 300)
+
+    async def work(opened: Open) -> str:
+        return (await opened.post(CHAT, STREAM if kind == "stream" else HELLO)).text
+
+    with provide(speaking(lambda _: Said("Hello to you, my friend " * 40))) as provider:
+        assert "more than 0 MiB" in ask(tmp_path / "r", provider.url, work)
 
 
 @pytest.mark.parametrize("kind", ["stream", "whole"])

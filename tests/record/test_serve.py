@@ -66,9 +66,10 @@ def test_a_stream_of_a_back_end_comes_piece_by_piece() -> None:
 
     async def work() -> list[bytes]:
         received: list[bytes] = []
+        asked: Json = {"messages": [], "stream": True}
         async with (
             httpx.AsyncClient(transport=ChatTransport(answer), base_url="http://here") as client,
-            client.stream("POST", "/v1/chat/completions", json={"stream": True}) as response,
+            client.stream("POST", "/v1/chat/completions", json=asked) as response,
         ):
             async for piece in response.aiter_bytes():
                 received.append(piece)

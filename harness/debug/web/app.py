@@ -21,7 +21,7 @@ from harness.debug.web.drawing import drawing
 from harness.debug.web.guard import POLICY, Guard
 from harness.debug.web.steps import compared, look, steps
 from harness.debug.web.values import sheets
-from harness.models import serving
+from harness.models import Refused, body_of, read_body, serving
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -142,14 +142,21 @@ def app(desks: Desks, browsing: Browsing, guard: Guard) -> Starlette:
         return JSONResponse(content, status, headers=POLICY)
 
     async def bad_input(_: Request, error: Exception) -> Response:
-        return reply({"error": str(error)}, 400)
+        status = error.status if isinstance(error, Refused) else 400
+        return reply({"error": str(error)}, status)
+
+    def query_of(request: Request) -> dict[str, str]:
+        query = dict(request.query_params)
+        if any("\0" in text for text in query.values()):
+            raise BadInput("expected names in the address, found one with a null character")
+        return query
 
     async def question(request: Request) -> Response:
         """What is asked about finished work, or looked up about a graph."""
         refusal = guard.refusal(request.headers, token=True)
         if refusal is not None:
             return reply({"error": refusal}, 403)
-        name, query = request.path_params["name"], dict(request.query_params)
+        name, query = request.path_params["name"], query_of(request)
         if name == "about":
             return reply(await run_in_threadpool(browsing.about, debugger=desks.main is not None))
         if name in browsing.questions:
@@ -170,11 +177,11 @@ def app(desks: Desks, browsing: Browsing, guard: Guard) -> Starlette:
         if refusal is not None:
             return reply({"error": refusal}, 403)
         try:
-            body = await request.json()
+            body = read_body(await body_of(request))
             name, arguments = str(body["command"]), dict(body.get("arguments") or {})
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError) as error:
             raise BadInput("expected JSON: a command, and its arguments as an object") from error
-        desk = await run_in_threadpool(desks.of, dict(request.query_params))
+        desk = await run_in_threadpool(desks.of, query_of(request))
         await desk.command(name, arguments)
         return reply({"version": desk.version})
 
@@ -195,7 +202,8 @@ def app(desks: Desks, browsing: Browsing, guard: Guard) -> Starlette:
         Route("/", page),
         Route("/{name:str}", page),
     ]
-    return Starlette(routes=routes, exception_handlers={BadInput: bad_input})
+    handlers = dict.fromkeys((BadInput, Refused), bad_input)
+    return Starlette(routes=routes, exception_handlers=handlers)
 
 
 @asynccontextmanager

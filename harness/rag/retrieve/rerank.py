@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from harness.core import BadInput, Unreachable, http_client
+from harness.core import BadInput, Unreachable, http_client, limit_reply
 
 Scorer = Callable[[str, list[str]], list[float]]
 TIMEOUT_S = 60.0
@@ -119,7 +119,8 @@ def _endpoint(spec: str, key: str | None) -> Scorer:
         body = {"model": model, "query": query, "documents": texts, "top_n": len(texts)}
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         try:
-            with http_client(url, TIMEOUT_S) as client:
+            hooks = {"response": [limit_reply]}
+            with http_client(url, TIMEOUT_S, event_hooks=hooks) as client:
                 reply = client.post(url, json=body, headers=headers)
             reply.raise_for_status()
             results = reply.json()["results"]

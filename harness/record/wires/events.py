@@ -39,7 +39,7 @@ def data_of(event: bytes) -> dict[str, Any]:
     pieces = [line[5:].removeprefix(b" ") for line in lines if line.startswith(b"data:")]
     try:
         return mapping(json.loads(b"\n".join(pieces).decode("utf-8", "replace")))
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
 
 

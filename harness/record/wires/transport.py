@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 
 import httpx
 
+from harness.core import limit_reply
 from harness.models import Answer, Backend, Body, Format, Refused, respond
 from harness.models.responding import CHAT
 from harness.record.wires.events import Splitter, data_of, is_stream
@@ -93,6 +94,8 @@ async def _over_http(
             extensions=request.extensions,
         )
     )
+    response.request = request  # the client sets it later
+    limit_reply(response)
     if response.status_code < 400 and is_stream(response.headers.get("content-type", "")):
         return _chunks(response)
     try:
@@ -101,7 +104,7 @@ async def _over_http(
         await response.aclose()
     try:
         answer = mapping(json.loads(content))
-    except ValueError:
+    except (ValueError, RecursionError):
         answer = {}
     if response.status_code >= 400:
         reason = error_of(answer) or content.decode("utf-8", "replace")[:500]

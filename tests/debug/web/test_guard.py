@@ -15,6 +15,7 @@ import pytest
 from harness.checkpoints import open_store
 from harness.debug import Debugger, load_graph
 from harness.debug.web import open_page
+from harness.models import requests
 from tests.debug.web.agent import graph
 
 
@@ -103,6 +104,9 @@ def test_every_answer_forbids_what_the_page_does_not_need(tmp_path: Path) -> Non
         b'{"command": "watch", "arguments": {"expression": "().__class__"}}',
         b'{"command": "break", "arguments": [1]}',
         b"\xff\xfe",
+        b'{"command": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+        b'{"command": "start", "arguments": {"input": ' + b"[" * 600 + b"]" * 600 + b"}}",
+        b'{"command": "\\ud800"}',
     ],
 )
 def test_what_is_no_command_is_refused(tmp_path: Path, body: bytes) -> None:
@@ -110,6 +114,22 @@ def test_what_is_no_command_is_refused(tmp_path: Path, body: bytes) -> None:
         async with client(tmp_path) as (found, good):
             answer = await found.post("/api/command", content=body, headers=good)
             assert answer.status_code == 400 and answer.json()["error"]
+
+    asyncio.run(scenario())
+
+
+def test_names_with_a_null_character_and_long_bodies_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> None:
+        async with client(tmp_path) as (found, good):
+            for query in ("sheets?path=a%00b", "source?node=%00", "session?run=%00&item=t"):
+                answer = await found.get(f"/api/{query}", headers=good)
+                assert answer.status_code == 400 and "null character" in answer.json()["error"]
+            assert (await found.get("/a%00.js", headers=good)).status_code == 404
+            monkeypatch.setattr(requests, "MAX_BYTES", 1000)
+            answer = await found.post("/api/command", content=b" " * 1001, headers=good)
+            assert answer.status_code == 413
 
     asyncio.run(scenario())
 
