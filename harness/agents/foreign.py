@@ -22,7 +22,7 @@ from typing import Any
 from harness.agents.recording import Recorder
 from harness.agents.skills import skill_block
 from harness.agents.types import AgentContext, AgentRun, AttemptEnded, Sample, TimeLimit
-from harness.core import BadInput, UnfitFile, read_work_file
+from harness.core import BadInput, UnfitFile, read_work_file, shortage
 from harness.skills import copy_skill
 from harness.tasks import suite_paths
 
@@ -197,7 +197,10 @@ async def run_process(
             start_new_session=True,
         )
     except OSError as error:
-        raise BadInput(f"cannot start the agent {arguments[0]!r}: {error.strerror}") from error
+        # uvloop says -1 where a pipe cannot be made.
+        unknown = "no more open files" if error.errno == -1 else error.strerror
+        why = shortage(error) or unknown
+        raise BadInput(f"cannot start the agent {arguments[0]!r}: {why}") from error
     reading = asyncio.ensure_future(process.communicate(data))
     try:
         async with asyncio.timeout(context.limits.wall_s):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 from collections.abc import Callable
@@ -12,10 +11,9 @@ from typing import Any, TypeVar
 import click
 
 from harness.cli.commands import shared_option
-from harness.core.errors import BadInput, HarnessError
+from harness.core.errors import BadInput, HarnessError, shortage
 from harness.core.plugins import load, plugins
 
-DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
 CommandT = TypeVar("CommandT", bound=click.Command)
 PLUGIN_HEADING = "Plugins"
 
@@ -193,9 +191,8 @@ def main() -> None:
             raise
         if isinstance(error, HarnessError):
             message, code = str(error), error.exit_code
-        elif isinstance(error, OSError) and error.errno in DISK_ERRORS:
-            place = f" ({error.filename})" if error.filename else ""
-            message, code = f"{error.strerror}{place}: make room, then resume", 2
+        elif (lacking := shortage(error)) is not None:
+            message, code = lacking, 2
         else:
             name = type(error).__name__
             message, code = f"fault of ours: {name}: {error} (--debug shows where)", 1

@@ -6,6 +6,9 @@ A message says what was expected, what was found, where, and what to do. Anythin
 
 from __future__ import annotations
 
+import errno
+import resource
+
 
 class HarnessError(Exception):
     """Base of every error a user can act on.
@@ -39,3 +42,27 @@ class Refused(HarnessError):
     """The work ran well and the answer is no: check failed, gate refused (exit code 5)."""
 
     exit_code = 5
+
+
+_DISK = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "make room"),
+    **dict.fromkeys((errno.EROFS, errno.EACCES), "let it be written"),
+}
+
+
+def shortage(error: BaseException) -> str | None:
+    """What this process ran out of, and what to do about it; None for another error."""
+    number = error.errno if isinstance(error, OSError) else None
+    if number == errno.EMFILE:
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        return f"this process may have {most} open files: raise `ulimit -n`, or lower --concurrency"
+    if number == errno.ENFILE:
+        return "the machine has no more open files: end something, or lower --concurrency"
+    if number in (errno.EAGAIN, errno.EWOULDBLOCK) or "start new thread" in str(error):
+        return "no more processes or threads: raise `ulimit -u`, or lower --concurrency"
+    if isinstance(error, MemoryError) or number == errno.ENOMEM:
+        return "out of memory: free some, or lower --concurrency"
+    if isinstance(error, OSError) and number in _DISK:
+        place = f" ({error.filename})" if error.filename else ""
+        return f"{error.strerror}{place}: {_DISK[number]}, then resume"
+    return None

@@ -153,12 +153,13 @@ async def controlled(
     async def serve() -> None:
         written = 0.0
         while True:
-            for request in sorted((run / FOLDER).glob("*.json")):
-                _answer(run, request, pool, budget, priced)
-                written = 0.0
-            if time.monotonic() - written >= 1:
-                _write_status(run, pool, tally)
-                written = time.monotonic()
+            with suppress(OSError):  # out of open files: the run goes on, and commands wait
+                for request in sorted((run / FOLDER).glob("*.json")):
+                    _answer(run, request, pool, budget, priced)
+                    written = 0.0
+                if time.monotonic() - written >= 1:
+                    _write_status(run, pool, tally)
+                    written = time.monotonic()
             await asyncio.sleep(POLL_S)
 
     work = asyncio.create_task(serve())

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import AsyncGenerator, Sequence
 from typing import NamedTuple
 
-from harness.core import HarnessError, LimitReached
+from harness.core import HarnessError, LimitReached, shortage
 from harness.evals.plan import attempt_id
 from harness.evals.report import ItemRecord
 from harness.evals.workers import Attempt, Attempter, Finished
@@ -154,7 +154,7 @@ class Pool:
             raise
         except Exception as error:  # noqa: BLE001  # see above
             _log.debug("attempt %s", name, exc_info=True)
-            reason = f"fault in the attempt: {type(error).__name__}: {error}"
+            reason = shortage(error) or f"fault in the attempt: {type(error).__name__}: {error}"
             item, run = unfinished(running.attempt, reason[:500]), None
         if item.outcome == "invalid":
             self._invalid[name] = running.attempt

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -130,3 +132,26 @@ def test_a_full_disk_keeps_whole_records(
     assert resumed.returncode in (0, 2, 3), resumed.stderr
     again = [row["id"] for row in read_segment(small_disk / "run" / "items.seg")]
     assert again[: len(kept)] == kept
+
+
+def test_a_process_with_few_open_files_says_so_and_keeps_what_it_has(
+    suite: Path, chat_server: ChatServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "test")
+    chat_server.delay_s = 0.2
+    words = ["harness", "eval", suite, "--model", "openai/x", "--base-url", chat_server.url,
+             "--sandbox", "none", "--concurrency", "90", "--epochs", "3"]  # fmt: skip
+
+    def run(files: int, *further: str | Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["prlimit", f"--nofile={files}:{files}", sys.executable, "-m", *words, *further],
+            cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120,
+        )  # fmt: skip
+
+    done = run(64, "--out", "run", "--json")
+    assert "fault of ours" not in done.stderr and "Traceback" not in done.stderr, done.stderr
+    assert "64 open files: raise `ulimit -n`" in done.stderr
+    report = json.loads(done.stdout)
+    assert report["invalid"] > 0 and report["items"] == 90
+    resumed = run(1024, "--resume", "run", "--json")
+    assert resumed.returncode == 0 and json.loads(resumed.stdout)["invalid"] == 0
