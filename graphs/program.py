@@ -35,20 +35,42 @@ from harness.core import render
 from harness.tools import NO_OUTPUT, Arguments, Bench, Tool
 
 # One exchange before the task, for small models follow an example in turns, and hardly one in a
-# system prompt. It shows how a heading becomes the letter of a column.
+# system prompt. It finds columns by their headings, because small models miscount letters, and
+# takes its rows from the cells that are asked for.
 WORKBOOK = (
-    "Fill Double with twice the Amount. Input: `input.xlsx`. Output: `{output}`.\n\n"
-    "Sheet `Sales`:\n\n```\nAmount | Name | Double\n3 | Ann | \n```",
+    "Fill Euro of the sheet Sales: the amount times the rate of its currency in the sheet Rates, "
+    "whatever the case and the spaces of the currency; `unknown` where Rates does not have it. "
+    "Input: `input.xlsx`. Output: `{output}`. Cells: 'Sales'!D3:D12\n\n"
+    "Sheet `Sales`:\n\n```\nB1: Sales in May\nB2: Amount | C2: Currency | D2: Euro\n"
+    "B3: 20 | C3: usd \n```\n\n"
+    "Sheet `Rates`:\n\n```\nA1: Currency | B1: Rate\nA2: USD | B2: 0.9\n```",
     """```python
 import openpyxl
 
 book = openpyxl.load_workbook("input.xlsx")
 values = openpyxl.load_workbook("input.xlsx", data_only=True)
-# Amount is column A, Double is column C
-for row in range(2, values["Sales"].max_row + 1):
-    amount = values["Sales"][f"A{row}"].value
-    if amount is not None:
-        book["Sales"][f"C{row}"] = 2 * amount
+
+
+def columns(sheet, heading):
+    for row in values[sheet].iter_rows():
+        names = {str(cell.value).strip(): cell.column for cell in row}
+        if heading in names:
+            return names
+
+
+rates, sales = columns("Rates", "Currency"), columns("Sales", "Euro")
+rate_of = {}
+for row in range(2, values["Rates"].max_row + 1):
+    currency = values["Rates"].cell(row, rates["Currency"]).value
+    rate_of[str(currency).strip().upper()] = values["Rates"].cell(row, rates["Rate"]).value
+# To fill: D3:D12
+for row in range(3, 12 + 1):
+    amount = values["Sales"].cell(row, sales["Amount"]).value
+    currency = values["Sales"].cell(row, sales["Currency"]).value
+    if amount is None:
+        continue
+    rate = rate_of.get(str(currency).strip().upper())
+    book["Sales"].cell(row, sales["Euro"]).value = "unknown" if rate is None else amount * rate
 book.save("{output}")
 ```""",
 )

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from openpyxl.utils import get_column_letter
 from pydantic import JsonValue
 
 from harness.core import BadInput, Score, Task, UnfitFile, failed, read_work_file, render
@@ -257,10 +258,18 @@ def _blamed_on(task: Task) -> Generator[None]:
 
 
 def _preview(book: Workbook, sheet: str) -> dict[str, object]:
+    """The first rows, every value with its address: small models miscount columns."""
     rows = book.head(sheet, PREVIEW_ROWS) if book.has_cells(sheet) else []
-    texts = [["" if value is None else str(shown(value)) for value in row] for row in rows]
     lines = [
-        " | ".join(text.replace("\n", " ").replace("`", "'").replace("|", "/")[:80] for text in row)
-        for row in texts
+        " | ".join(
+            f"{get_column_letter(column)}{row}: {_on_a_line(value)}"
+            for column, value in enumerate(values, 1)
+            if value is not None
+        )
+        for row, values in enumerate(rows, 1)
     ]
-    return {"name": sheet, "preview": lines}
+    return {"name": sheet, "preview": [line for line in lines if line]}
+
+
+def _on_a_line(value: object) -> str:
+    return str(shown(value)).replace("\n", " ").replace("`", "'").replace("|", "/")[:80]
