@@ -316,21 +316,27 @@ def tally_progress() -> Callable[[str, Tally], None]:
 def resumable(run: Path) -> Generator[None]:
     """A block that a budget or Ctrl-C may stop: then the command that resumes `run` is printed.
 
-    That is the command that was typed, with --resume in place of --out and --resume.
+    That is the command that was typed, with --resume in place of --out and --resume, and without
+    the credentials of a base URL.
     """
-    from harness.core import LimitReached
+    from harness.core import LimitReached, public_url
+    from harness.core.redaction import redact
 
     try:
         yield
     except (LimitReached, KeyboardInterrupt) as error:
-        words, typed = iter(sys.argv[1:]), list[str]()
+        words, typed, secret = iter(sys.argv[1:]), list[str](), False
         for word in words:
             if word in ("--out", "--resume"):
                 next(words, None)
             elif not word.startswith(("--out=", "--resume=")):
-                typed.append(word)
+                is_url = word.startswith("--base-url=") or typed[-1:] == ["--base-url"]
+                typed.append(public_url(word) if is_url else redact(word))
+                secret = secret or typed[-1] != word
         command = shlex.join(["harness", *typed, "--resume", str(run)])
         click.echo(f"what is finished is kept; go on with:\n  {command}", err=True)
+        if secret:
+            click.echo("  (passwords and keys that you typed are left out: add them)", err=True)
         if isinstance(error, KeyboardInterrupt):
             raise click.Abort from error
         raise

@@ -30,10 +30,12 @@ from .files import write_atomic as write_atomic
 from .files import write_work_file as write_work_file
 from .http import MAX_BYTES as MAX_BYTES
 from .http import async_http_client as async_http_client
+from .http import credentials as credentials
 from .http import http_client as http_client
 from .http import limit_async_reply as limit_async_reply
 from .http import limit_reply as limit_reply
 from .http import on_loopback as on_loopback
+from .http import public_url as public_url
 from .plugins import require as require
 from .trajectory import AgentInfo as AgentInfo
 from .trajectory import Observation as Observation

@@ -12,8 +12,8 @@ from typing import Any
 
 import yaml
 
-from harness.core import BadInput, Task, Value, digest, write_atomic
-from harness.core.redaction import Redactor, redact
+from harness.core import BadInput, Task, Value, digest, public_url, write_atomic
+from harness.core.redaction import Redactor
 from harness.core.segments import only_writer
 from harness.evolve import Event, EvolveResult, ignore_event, run_evolution
 from harness.learn.gathering import Gathered, Read, read_sessions, write_sessions
@@ -67,7 +67,7 @@ def place(spec: ModelSpec, base_url: str | None, environment: Mapping[str, str])
         return f"{spec} ({HERE})"
     official = spec.kind == "openai"
     variable, default = ("OPENAI_BASE_URL", OPENAI_URL) if official else ("VLLM_BASE_URL", VLLM_URL)
-    return f"{spec} at {redact(base_url or environment.get(variable) or default)}"
+    return f"{spec} at {public_url(base_url or environment.get(variable) or default)}"
 
 
 class LearnResult(Value):

@@ -8,14 +8,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.util import find_spec
 from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from harness.core import BadInput, Value, limit_async_reply
+from harness.core import BadInput, Value, credentials, limit_async_reply, public_url
 from harness.core.plugins import load, plugins
 from harness.models.types import Backend, Role
 
@@ -100,7 +100,8 @@ class Endpoint:
     Attributes:
         kind: part of the cache key.
         model: model name on the wire.
-        urls: base URLs; several are balanced with prefix affinity.
+        urls: base URLs; several are balanced with prefix affinity. A user name, a password and a
+            query go into the requests of :meth:`client_options` and are shown nowhere.
         key: API key, from the environment.
         key_variable: the variable it comes from, for messages.
         backend: answers in this process; None where the URLs are asked over HTTP.
@@ -117,6 +118,11 @@ class Endpoint:
     backend: Backend | None = None
     simulated: bool = False
     constrains: bool = False
+    given_urls: tuple[str, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "given_urls", self.urls)
+        object.__setattr__(self, "urls", tuple(map(public_url, self.urls)))
 
     @property
     def official(self) -> bool:
@@ -138,6 +144,16 @@ class Endpoint:
         """Around a request that is sent to a server, for its load and health."""
         return nullcontext() if self.balancer is None else self.balancer.sending(index)
 
+    def client_options(self, index: int = 0) -> dict[str, Any]:
+        """What a client of `openai` needs to know about a server."""
+        headers, query = credentials(self.given_urls[index])
+        return {
+            "api_key": self.key,
+            "base_url": self.urls[index],
+            "default_headers": headers,
+            "default_query": query,
+        }
+
     def client(self, index: int, concurrency: int) -> openai.AsyncOpenAI:
         """A client of one base URL; it never retries by itself."""
         import openai
@@ -153,10 +169,9 @@ class Endpoint:
         compiled = find_spec("aiohttp") is not None
         kind = openai.DefaultAioHttpClient if compiled else openai.DefaultAsyncHttpxClient
         return openai.AsyncOpenAI(
-            api_key=self.key,
-            base_url=self.urls[index],
             max_retries=0,
             http_client=kind(limits=limits, event_hooks={"response": [limit_async_reply]}),
+            **self.client_options(index),
         )
 
 
@@ -169,7 +184,7 @@ def resolve(spec: ModelSpec, base_url: str | None) -> Endpoint:
     """
     match spec.kind:
         case "openai":
-            urls = base_urls(base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL)
+            urls = _urls(base_url, "OPENAI_BASE_URL", OPENAI_URL)
             key = os.environ.get("OPENAI_API_KEY", "")
             if not key and urls == (OPENAI_URL,):
                 raise BadInput(
@@ -178,7 +193,7 @@ def resolve(spec: ModelSpec, base_url: str | None) -> Endpoint:
                 )
             return Endpoint("openai", spec.name, urls, key or "EMPTY", "OPENAI_API_KEY")
         case "vllm":
-            urls = base_urls(base_url or os.environ.get("VLLM_BASE_URL") or VLLM_URL)
+            urls = _urls(base_url, "VLLM_BASE_URL", VLLM_URL)
             key = os.environ.get("VLLM_API_KEY") or "EMPTY"
             return Endpoint("vllm", spec.name, urls, key, "VLLM_API_KEY", constrains=True)
         case "replay":
@@ -201,6 +216,16 @@ def resolve(spec: ModelSpec, base_url: str | None) -> Endpoint:
             return load("engines", spec.kind)(spec, base_url)
 
 
+def _urls(base_url: str | None, variable: str, default: str) -> tuple[str, ...]:
+    """The base URLs that are meant; those of an earlier run are kept without credentials, which the
+    variable may still have.
+    """
+    environment = os.environ.get(variable)
+    if base_url and environment and base_url == public_url(environment):
+        return base_urls(environment)
+    return base_urls(base_url or environment or default)
+
+
 def base_urls(text: str) -> tuple[str, ...]:
     """Base URLs out of a text with commas.
 
@@ -208,8 +233,9 @@ def base_urls(text: str) -> tuple[str, ...]:
         BadInput: for one that is none.
     """
     parts = (part.strip().rstrip("/") for part in text.split(","))
-    urls = tuple(dict.fromkeys(part for part in parts if part))
+    urls = tuple({public_url(part): part for part in parts if part}.values())
     wrong = [url for url in urls if not url.startswith(("http://", "https://"))]
     if wrong or not urls:
-        raise BadInput(f"expected a base URL such as {VLLM_URL}, got {(wrong or [text])[0]!r}")
+        url = public_url((wrong or [text])[0])
+        raise BadInput(f"expected a base URL such as {VLLM_URL}, got {url!r}")
     return urls

@@ -43,6 +43,8 @@ class ChatServer:
     delay_s: float = 0.0
     status: int = 200
     requests: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    asked: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    """Path with query, and authorization, of every request."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def answer(self, body: dict[str, Any]) -> str:
@@ -59,6 +61,7 @@ def _handler(server: ChatServer) -> type[BaseHTTPRequestHandler]:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             with server.lock:
                 server.requests.append(body)
+                server.asked.append((self.path, self.headers.get("Authorization", "")))
             time.sleep(server.delay_s)
             if server.status != 200:
                 self._send(server.status, {"error": {"message": "refused by the test server"}})

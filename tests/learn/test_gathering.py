@@ -198,7 +198,7 @@ def test_every_model_that_gets_anything_is_named(tmp_path: Path) -> None:
         "the analysts' model openai/a at http://x/v1"
     ]
     merging = told(found, {"VLLM_BASE_URL": "http://me:secret123@y"}, merge="model")
-    assert merging == [official, "the merger's model vllm/b at http://me:[REDACTED]@y"]
+    assert merging == [official, "the merger's model vllm/b at http://y"]
     assert told(found, {}, analyst="exemplar", merge="model") == []
     tasks = tuple(Rebuilt(session=f"s{n}", task=f"t{n}", held_out=n < 2) for n in range(4))
     gated = found.model_copy(update={"gate": "gate.yaml", "tasks": tasks})

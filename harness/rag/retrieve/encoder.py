@@ -205,8 +205,9 @@ def _embeddings(spec: str, base_url: str | None) -> Callable[[list[str]], Vector
     fixed = None if embedded else resolve(parsed, base_url)
 
     @cache
-    def client_of(url: str, key: str) -> openai.OpenAI:
-        return openai.OpenAI(api_key=key, base_url=url, max_retries=RETRIES, timeout=TIMEOUT_S)
+    def client_of(endpoint: Endpoint) -> openai.OpenAI:
+        options = endpoint.client_options()
+        return openai.OpenAI(max_retries=RETRIES, timeout=TIMEOUT_S, **options)
 
     def find_endpoint() -> Endpoint:
         url, key = load("servers", "local")(parsed.name, "embedding")
@@ -214,7 +215,7 @@ def _embeddings(spec: str, base_url: str | None) -> Callable[[list[str]], Vector
 
     def encode(texts: list[str]) -> Vectors:
         endpoint = fixed or find_endpoint()  # of the embedded engine, which may have ended since
-        client = client_of(endpoint.urls[0], endpoint.key)
+        client = client_of(endpoint)
         rows: list[list[float]] = []
         for start in range(0, len(texts), REQUEST_TEXTS):
             batch = [text or " " for text in texts[start : start + REQUEST_TEXTS]]

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from pydantic import ValidationError
 
-from harness.core import BadInput, Value, digest, digest_file, write_atomic
+from harness.core import BadInput, Value, digest, digest_file, public_url, write_atomic
 from harness.rag.retrieve.chunk import Chunking
 from harness.rag.retrieve.dense import DenseKind
 from harness.rag.retrieve.encoder import Encoder
@@ -27,7 +27,7 @@ class EncoderInfo(Value):
     Attributes:
         name: of the encoder.
         spec: what opens it again.
-        base_url: endpoint that it was reached at.
+        base_url: endpoint that it was reached at, without credentials.
         dimension: of its vectors.
         normalised: whether vectors have length one; ours always have.
         probe: sketch of the vector of a fixed sentence, to notice other weights under the same
@@ -47,7 +47,7 @@ class EncoderInfo(Value):
         return cls(
             name=encoder.name,
             spec=encoder.spec,
-            base_url=base_url,
+            base_url=base_url and public_url(base_url),
             dimension=encoder.dimension,
             probe=probe_of(encoder),
         )
