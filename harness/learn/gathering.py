@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
@@ -18,6 +17,7 @@ from harness.core import (
     digest,
     digest_file,
     private_folder,
+    remove_tree,
     write_atomic,
 )
 from harness.core.redaction import REDACTED, Redactor
@@ -196,7 +196,7 @@ def write_sessions(
         key: digest of the settings.
     """
     for name in (SESSIONS, SENT):
-        shutil.rmtree(out / name, ignore_errors=True)
+        remove_tree(out / name)
     rows: list[Session] = []
     suspects: list[RandomWord] = []
     ids: set[str] = set()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from harness.core import BadInput, Task, Value, digest, public_url, write_atomic
+from harness.core import BadInput, Task, Value, digest, public_url, remove_tree, write_atomic
 from harness.core.redaction import Redactor
 from harness.core.segments import only_writer
 from harness.evolve import Event, EvolveResult, ignore_event, run_evolution
@@ -174,7 +173,7 @@ def _tasks(
 ) -> tuple[list[Rebuilt], list[Task]]:
     """What became of every session's task, and the tasks that could be made again."""
     folder = settings.out / SUITE
-    shutil.rmtree(folder, ignore_errors=True)
+    remove_tree(folder)
     rows: list[Rebuilt] = []
     rebuilt: dict[str, tuple[Task, str]] = {}
     sandbox: Sandbox | None = None

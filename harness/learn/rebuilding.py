@@ -7,11 +7,10 @@ import re
 import shlex
 import shutil
 import subprocess
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from harness.core import BadInput, Task, Trajectory, digest, temporary_work_folder
+from harness.core import BadInput, Task, Trajectory, digest, remove_tree, temporary_work_folder
 from harness.core.redaction import Redactor
 from harness.learn.acts import acts, prompts
 from harness.learn.signs import test_command
@@ -119,12 +118,12 @@ def check_out(root: Path, commit: str, into: Path) -> None:
     """
     into = into.resolve()  # git runs in the repository: a relative path would lie in there
     into.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=into.parent, prefix=".clone-") as folder:
-        clone = Path(folder) / "tree"
+    with temporary_work_folder(".clone-", into.parent) as folder:
+        clone = folder / "tree"
         git(root, "clone", "--quiet", "--no-checkout", "--shared", str(root), str(clone))
         git(clone, "checkout", "--quiet", "--detach", commit)
-        shutil.rmtree(clone / ".git")
-        shutil.rmtree(into, ignore_errors=True)
+        remove_tree(clone / ".git")
+        remove_tree(into)
         clone.rename(into)
 
 
@@ -246,7 +245,7 @@ def _take(root: Path, commit: str, tree: Path, redactor: Redactor) -> None:
         redactor.counts.update({f"{kind}, in the repository": n for kind, n in own.counts.items()})
         draft.rename(tree)
     finally:
-        shutil.rmtree(draft, ignore_errors=True)
+        remove_tree(draft)
 
 
 def _hidden_tests(root: Path, commit: str, later: str, into: Path) -> str:
@@ -256,7 +255,7 @@ def _hidden_tests(root: Path, commit: str, later: str, into: Path) -> str:
     changed = git(root, "diff", *form, commit, later).split("\0")
     names = [name for name in changed if _TEST_FILE.search(name)]
     checkout = into.parent / f".{into.name}"
-    shutil.rmtree(into, ignore_errors=True)
+    remove_tree(into)
     if not names:
         return ""
     try:
@@ -271,7 +270,7 @@ def _hidden_tests(root: Path, commit: str, later: str, into: Path) -> str:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, target)
     finally:
-        shutil.rmtree(checkout, ignore_errors=True)
+        remove_tree(checkout)
     return f"tests/{into.name}" if into.is_dir() else ""
 
 
@@ -302,7 +301,7 @@ def _verify(
             raise NotRebuilt("its tests fail on the finished work too")
         return True
     finally:
-        shutil.rmtree(finished, ignore_errors=True)
+        remove_tree(finished)
 
 
 def _run(check: str, tree: Path, folder: Path, sandbox: Sandbox) -> Result:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shutil
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from contextlib import aclosing, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -20,6 +19,7 @@ from harness.core import (
     Value,
     digest,
     loops,
+    remove_tree,
     write_atomic,
 )
 from harness.core.rundir import RunReader, new_run_id
@@ -319,7 +319,7 @@ def subsets_folder(out: Path) -> Generator[Path]:
         try:
             yield folder
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_tree(folder)
 
 
 @asynccontextmanager
@@ -370,7 +370,7 @@ class Subsets:
         rollout = self._rollouts[task.id, epoch]
         folder = self._folder / rollout.id.replace("/", "_")
         skill = self._parsed.render(rollout.units)
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_tree(folder)
         write_files(skill, folder / skill.name)
         # An attempt adds its epoch to the seed: both of a pair get the same.
         seed = self._run.seed + rollout.pair - epoch
@@ -379,7 +379,7 @@ class Subsets:
         try:
             return await single.run(task, epoch)
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_tree(folder)
 
 
 def write_files(skill: Skill, folder: Path) -> None:

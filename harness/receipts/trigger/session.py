@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import aclosing
@@ -15,7 +14,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field
 
-from harness.core import BadInput, Option, Score, Task, Usage, digest, failed, passed
+from harness.core import BadInput, Option, Score, Task, Usage, digest, failed, passed, remove_tree
 from harness.core.rundir import RunReader
 from harness.evals import (
     EvalPlan,
@@ -199,7 +198,7 @@ def run_trigger(settings: TriggerSettings, *, show: ProgressHook | None = None) 
     async def run() -> None:
         with CallStore(out / "calls.sqlite") as calls:
             async with aclosing(open_agent_model(settings.evaluation(), calls)) as model:
-                shutil.rmtree(plan.suite.root, ignore_errors=True)
+                remove_tree(plan.suite.root)
                 for skill in library.skills:
                     write_files(skill, plan.suite.root / skill.name)
                 await run_eval(
