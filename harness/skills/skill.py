@@ -16,12 +16,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from harness.core import BadInput, Value, digest, inside, write_work_file
-
-if TYPE_CHECKING:
-    from harness.skills.markdown import Frontmatter
+from harness.skills.markdown import Frontmatter
 
 SKILL_FILE = "SKILL.md"
 JUNK = {"__pycache__", "node_modules", ".git", ".DS_Store"}
