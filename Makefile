@@ -32,8 +32,10 @@ unit: $(VENV)/.test
 amputation: $(VENV)/.test
 	$(BIN)/python tests/house/amputation.py
 
-# The tests of properties, on other examples every time and ten times as many.
+# 5,000 mutated inputs for every parser; then the tests of properties, on other examples every time
+# and ten times as many.
 fuzz: $(VENV)/.test
+	$(BIN)/python -m tests.fuzz.storm
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/pytest -n 2 $$(grep -rl "@given" tests)
 
 # The real vLLM, CPU build, behind `harness models serve`; 3.5 GB in an environment of its own.

@@ -18,14 +18,14 @@ import json
 import sqlite3
 import threading
 from collections.abc import Collection, Generator, Iterable, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import ormsgpack
 
 from harness.checkpoints.values import CheckpointKey, Ref, Values, blob_key
-from harness.core import BadInput
+from harness.core import BadInput, decoding
 
 VERSION = 1
 """Of the layout, in the file's `user_version`."""
@@ -159,11 +159,24 @@ class ThreadDatabase:
                     self._stored_values.forget()
                 yield db
                 db.execute("COMMIT")
-            except BaseException:
+            except BaseException as error:
                 self._stored_values.forget()
                 if db.in_transaction:
-                    db.execute("ROLLBACK")
+                    with suppress(sqlite3.Error):
+                        db.execute("ROLLBACK")
+                if type(error) is sqlite3.DatabaseError:  # none of its kinds: the file is no good
+                    raise BadInput(f"{str(self.path)!r} is damaged: {error}") from error
                 raise
+
+    @contextmanager
+    def _reading(self, begin: str = "BEGIN") -> Generator[sqlite3.Connection]:
+        """A transaction that decodes what is stored.
+
+        Raises:
+            BadInput: if that is damaged.
+        """
+        with decoding(self.path), self._transaction(begin) as db:
+            yield db
 
     def close(self) -> None:
         """Close the file; its write-ahead log is folded in."""
@@ -172,13 +185,13 @@ class ThreadDatabase:
 
     def threads(self) -> dict[str, dict[str, Any]]:
         """Every thread in the file, oldest first, with what :meth:`describe` was given."""
-        with self._transaction("BEGIN") as db:
+        with self._reading() as db:
             rows = db.execute(
                 "SELECT thread, '{}' FROM checkpoints GROUP BY thread "
                 "ORDER BY min(checkpoint), length(thread), thread"
             ).fetchall()
             rows += db.execute("SELECT thread, info FROM threads").fetchall()
-        return {thread: json.loads(info) for thread, info in rows}
+            return {str(thread): dict(json.loads(info)) for thread, info in rows}
 
     def describe(self, thread_id: str, info: dict[str, Any]) -> None:
         """Keep `info` (JSON) with a thread."""
@@ -194,7 +207,7 @@ class ThreadDatabase:
             "ORDER BY checkpoint"
         )
         moments: list[Moment] = []
-        with self._transaction("BEGIN") as db:
+        with self._reading() as db:
             for checkpoint, ns, parent, text in db.execute(query, (thread_id,)):
                 metadata: dict[str, Any] = json.loads(text)
                 outer, step = dict(metadata.get("parents") or {}), int(metadata.get("step", -1))
@@ -209,7 +222,7 @@ class ThreadDatabase:
             "JOIN checkpoints ON checkpoints.head = writes.head WHERE thread = ? "
             "ORDER BY checkpoint, path, task, idx"
         )
-        with self._transaction("BEGIN") as db:
+        with self._reading() as db:
             return [Write(*row) for row in db.execute(query, (thread_id,))]
 
     def copy_checkpoints(
@@ -251,7 +264,7 @@ class ThreadDatabase:
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Forget the checkpoints of runs and their writes."""
         # Read here: SQLite before 3.42 refuses metadata with NaN, which Python writes as JSON.
-        with self._transaction() as db:
+        with self._reading("BEGIN IMMEDIATE") as db:
             heads = [
                 head
                 for head, metadata in db.execute("SELECT head, metadata FROM checkpoints")
@@ -269,7 +282,7 @@ class ThreadDatabase:
         if strategy not in ("keep_latest", "delete"):
             raise BadInput(f"expected the strategy 'keep_latest' or 'delete', found {strategy!r}")
         query = "SELECT ns, checkpoint, head, parent, refs, metadata FROM checkpoints"
-        with self._transaction() as db:
+        with self._reading("BEGIN IMMEDIATE") as db:
             for thread in map(str, thread_ids):
                 if strategy == "delete":
                     self._drop(db, "thread = ?", thread)
@@ -285,7 +298,7 @@ class ThreadDatabase:
                     missing = set[str](metadata.get("counters_since_delta_snapshot") or ())
                     ancestor: str | None = latest
                     while ancestor in line:
-                        head, ancestor, refs, _ = line[ancestor]
+                        head, ancestor, refs, _ = line.pop(ancestor)
                         heads.append(head)
                         missing -= read_refs(refs).keys()
                         if not missing:
@@ -303,7 +316,7 @@ class ThreadDatabase:
 
     def vacuum(self) -> None:
         """Drop values that no checkpoint names and give the space back to the file system."""
-        with self._transaction() as db:
+        with self._reading("BEGIN IMMEDIATE") as db:
             packed = db.execute("SELECT refs FROM checkpoints").fetchall()
             refs = db.execute("SELECT DISTINCT ref FROM writes").fetchall()
             for table, keep in _reachable(db, packed, refs).items():
@@ -311,7 +324,7 @@ class ThreadDatabase:
                 unused = [row for row in ids if row[0] not in keep]
                 db.executemany(f"DELETE FROM {table} WHERE id = ?", unused)
             self._stored_values.forget()
-        with self._lock:
+        with self._lock, decoding(self.path):
             self._connection.execute("VACUUM")
 
     def export_thread(self, thread_id: str, path: Path) -> None:
@@ -330,7 +343,7 @@ class ThreadDatabase:
             )
         with (
             closing(ThreadDatabase(path, Values(split_lists=False))) as target,
-            self._transaction("BEGIN") as source,
+            self._reading() as source,
             target._transaction() as db,
         ):
             rows = {

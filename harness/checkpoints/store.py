@@ -125,7 +125,7 @@ class CheckpointStore(ThreadDatabase, BaseCheckpointSaver[Any]):
             "checkpoint_ns": str(named.get("checkpoint_ns", "")),
             "checkpoint_id": named.get("checkpoint_id") or None,
         }
-        with self._transaction("BEGIN") as db:
+        with self._reading() as db:
             row = next(self._search(db, place), None)
             if row is None:
                 return None
@@ -137,17 +137,17 @@ class CheckpointStore(ThreadDatabase, BaseCheckpointSaver[Any]):
             ).fetchall()
             all_refs = [*refs.values(), *(ref for _, _, ref in writes)]
             loaded = self._stored_values.get(db, self.serde, all_refs)
-        kind, _, body = unpack(header[0] == 1, header[1:]).partition(b"\0")
-        checkpoint = self.serde.loads_typed((kind.decode(), body))
-        checkpoint["channel_values"] = dict(zip(refs, loaded, strict=False))
-        written = zip(writes, loaded[len(refs) :], strict=True)
-        return CheckpointTuple(
-            config_at(thread, ns, checkpoint_id),
-            checkpoint,
-            json.loads(metadata),
-            config_at(thread, ns, parent) if parent else None,
-            [(task, channel, value) for (task, channel, _), value in written],
-        )
+            kind, _, body = unpack(header[0] == 1, header[1:]).partition(b"\0")
+            checkpoint = self.serde.loads_typed((kind.decode(), body))
+            checkpoint["channel_values"] = dict(zip(refs, loaded, strict=False))
+            written = zip(writes, loaded[len(refs) :], strict=True)
+            return CheckpointTuple(
+                config_at(thread, ns, checkpoint_id),
+                checkpoint,
+                json.loads(metadata),
+                config_at(thread, ns, parent) if parent else None,
+                [(task, channel, value) for (task, channel, _), value in written],
+            )
 
     def list(
         self,
@@ -160,7 +160,7 @@ class CheckpointStore(ThreadDatabase, BaseCheckpointSaver[Any]):
         """Checkpoints, newest first; each is read when it is asked for."""
         place = config.get("configurable", {}) if config is not None else {}
         end = get_checkpoint_id(before) if before else None
-        with self._transaction("BEGIN") as db:
+        with self._reading() as db:
             rows = [row[:3] for row in islice(self._search(db, place, filter, end), limit)]
         for row in rows:
             saved = self.get_tuple(config_at(*row))
@@ -254,7 +254,7 @@ class CheckpointStore(ThreadDatabase, BaseCheckpointSaver[Any]):
 
     def values(self, refs: Sequence[Ref]) -> Sequence[Any]:
         """The values behind the references of :meth:`writes`; equal references, equal values."""
-        with self._transaction("BEGIN") as db:
+        with self._reading() as db:
             return self._stored_values.get(db, self.serde, refs)
 
     aget_tuple = _in_worker("get_tuple")

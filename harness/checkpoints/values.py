@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import zstandard
 
+from harness.core.files import MOST_UNPACKED, decompressed
+
 if TYPE_CHECKING:
     from langgraph.checkpoint.serde.base import SerializerProtocol
 
@@ -34,10 +36,11 @@ PLACES = 32
 """Lists whose last bytes are kept for comparison."""
 RECENT = 256
 """Checkpoints whose references are kept, so that a child can share them without a query."""
+# UNION, not UNION ALL: in a damaged file a list may be part of itself.
 _PATH = """
 WITH RECURSIVE path (id, parent, blob) AS (
     SELECT id, parent, blob FROM nodes WHERE id = ?
-    UNION ALL SELECT nodes.id, nodes.parent, nodes.blob FROM nodes JOIN path
+    UNION SELECT nodes.id, nodes.parent, nodes.blob FROM nodes JOIN path
     ON nodes.id = path.parent)
 SELECT id, parent, blob FROM path
 """
@@ -62,7 +65,6 @@ class _Zstd(threading.local):
 
     def __init__(self) -> None:
         self.compress = zstandard.ZstdCompressor(level=1).compress
-        self.decompress = zstandard.ZstdDecompressor().decompress
 
 
 _zstd = _Zstd()
@@ -70,7 +72,7 @@ _zstd = _Zstd()
 
 def pack(data: bytes) -> tuple[bool, bytes]:
     """`data` compressed if that saves a tenth of it, and whether it was."""
-    if len(data) >= PACKED:
+    if PACKED <= len(data) <= MOST_UNPACKED:
         packed = _zstd.compress(data)
         if len(packed) * 10 < len(data) * 9:
             return True, packed
@@ -79,7 +81,7 @@ def pack(data: bytes) -> tuple[bool, bytes]:
 
 def unpack(packed: bool, data: bytes) -> bytes:
     """What :func:`pack` was given."""
-    return _zstd.decompress(data) if packed else data
+    return decompressed(data) if packed else data
 
 
 class _LastList(NamedTuple):
@@ -247,4 +249,6 @@ class Values:
                     self._learn(*row)
             node, blob = self._nodes[node]
             blobs.append(blob)
+            if len(blobs) > len(self._nodes):
+                raise ValueError(f"list {ref} is part of itself")
         return blobs[::-1]

@@ -7,6 +7,7 @@ from .documents import read_json as read_json
 from .documents import read_models as read_models
 from .documents import read_rows as read_rows
 from .documents import read_yaml as read_yaml
+from .documents import without_surrogates as without_surrogates
 from .errors import BadInput as BadInput
 from .errors import HarnessError as HarnessError
 from .errors import LimitReached as LimitReached
@@ -17,6 +18,8 @@ from .files import WORK_FILE_BYTES as WORK_FILE_BYTES
 from .files import UnfitFile as UnfitFile
 from .files import cache_root as cache_root
 from .files import canonical_json as canonical_json
+from .files import decoding as decoding
+from .files import decompressed as decompressed
 from .files import digest as digest
 from .files import digest_file as digest_file
 from .files import digest_tree as digest_tree

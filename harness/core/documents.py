@@ -7,10 +7,11 @@ stand for gigabytes.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
@@ -18,6 +19,7 @@ from harness.core.errors import BadInput
 from harness.core.values import first_fault
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
+_SURROGATE = re.compile("[\ud800-\udfff]")
 YAML_CHARACTERS = 200_000
 """Of a document; the parser needs about a second for that many."""
 YAML_DEPTH = 40
@@ -31,11 +33,34 @@ def read_json(path: Path) -> Any:
         BadInput: if it cannot be read, or is none (the line is named).
     """
     try:
-        return json.loads(path.read_text("utf-8-sig"))  # a byte order mark is no fault
+        return parse_json(path.read_text("utf-8-sig"))  # a byte order mark is no fault
     except json.JSONDecodeError as error:
         raise BadInput(f"{path}:{error.lineno}: not JSON: {error.msg}") from error
     except (OSError, ValueError, RecursionError) as error:
         raise BadInput(f"cannot read {str(path)!r}: {error}") from error
+
+
+def parse_json(text: str) -> Any:
+    """A JSON document; half a character, which UTF-8 lacks, is read as the replacement character.
+
+    Raises:
+        ValueError: if it is none.
+        RecursionError: if it is nested too deeply.
+    """
+    value = json.loads(text)
+    return without_surrogates(value) if "\\ud" in text or "\\uD" in text else value
+
+
+def without_surrogates(value: Any) -> Any:
+    """A JSON value in which a lone surrogate, which UTF-8 lacks, is the replacement character."""
+    if isinstance(value, str):
+        return _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [without_surrogates(item) for item in cast("list[Any]", value)]
+    if isinstance(value, dict):
+        clean = without_surrogates
+        return {clean(key): clean(item) for key, item in cast("dict[Any, Any]", value).items()}
+    return value
 
 
 def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -62,7 +87,7 @@ def parse_row(line: str, where: str) -> dict[str, Any]:
         BadInput: if it is none; `where` stands in front of the message.
     """
     try:
-        row = json.loads(line)
+        row = parse_json(line)
     except (ValueError, RecursionError) as error:
         why = error.msg if isinstance(error, json.JSONDecodeError) else error
         raise BadInput(

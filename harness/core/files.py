@@ -1,4 +1,4 @@
-"""Files that are whole or absent, files that a stranger's program left, digests, and the cache.
+"""Files that are whole, absent or damaged, files that a stranger's program left, and digests.
 
 A *work folder* is one in which code ran that nobody has vouched for. What lies there may be a link
 to a key, a pipe that never ends, a file of any size, or folders nested without end: it is read,
@@ -13,15 +13,19 @@ import os
 import secrets
 import stat
 import tempfile
+import threading
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from harness.core.errors import BadInput
+from harness.core.errors import BadInput, HarnessError
 
 WORK_FILE_BYTES = 50_000_000
 """The largest file that is read from a work folder."""
+MOST_UNPACKED = 1 << 29
+"""Bytes of one record or value that lies compressed."""
+_LOCAL = threading.local()
 _OPENING = os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
 
@@ -108,6 +112,40 @@ def inside(folder: Path, name: str | Path) -> Path | None:
     except (OSError, ValueError):  # no possible name
         return None
     return path if path.is_relative_to(root) else None
+
+
+@contextmanager
+def decoding(source: object) -> Generator[None]:
+    """Name the file in whatever a decoder raises on damaged bytes.
+
+    For decoding alone: what it does not know to be a fault of the file, it calls one.
+
+    Raises:
+        BadInput: in place of every error that is not one of ours.
+    """
+    try:
+        yield
+    except HarnessError:
+        raise
+    except Exception as error:
+        why = f"{type(error).__name__}: {error}"[:300]
+        raise BadInput(f"{str(source)!r} is damaged: {why}") from error
+
+
+def decompressed(data: bytes) -> bytes:
+    """What zstd compressed, of limited size: few bytes may stand for gigabytes.
+
+    Raises:
+        ValueError: if it has more than :data:`MOST_UNPACKED` bytes.
+        zstandard.ZstdError: if it is damaged.
+    """
+    import zstandard
+
+    if zstandard.frame_content_size(data) > MOST_UNPACKED:
+        raise ValueError(f"it unpacks to more than {MOST_UNPACKED:,} bytes")
+    if not hasattr(_LOCAL, "decompress"):  # threads must not share one
+        _LOCAL.decompress = zstandard.ZstdDecompressor().decompress
+    return _LOCAL.decompress(data, max_output_size=MOST_UNPACKED)
 
 
 def cache_root() -> Path:

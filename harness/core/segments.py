@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, TextIO, cast
 import zstandard
 
 from harness.core.errors import BadInput
-from harness.core.files import private_folder
+from harness.core.files import decoding, decompressed, private_folder
 
 _HEADER = struct.Struct("<II")
 
@@ -132,11 +132,12 @@ def read_placed(path: Path, start: int = 0) -> Iterator[tuple[int, Any]]:
     """
     if not path.exists():
         return
-    decompressor = zstandard.ZstdDecompressor()
     with path.open("rb") as handle:
         handle.seek(start)
         for payload in _frames(handle, path):
-            yield start, json.loads(decompressor.decompress(payload))
+            with decoding(f"{path}, byte {start}"):
+                record = json.loads(decompressed(payload))
+            yield start, record
             start += _HEADER.size + len(payload)
 
 
@@ -149,7 +150,8 @@ def read_at(path: Path, offset: int) -> Any:
     with path.open("rb") as handle:
         handle.seek(offset)
         for payload in _frames(handle, path):
-            return json.loads(zstandard.ZstdDecompressor().decompress(payload))
+            with decoding(f"{path}, byte {offset}"):
+                return json.loads(decompressed(payload))
     raise BadInput(f"{str(path)!r} is damaged at byte {offset}")
 
 
@@ -175,13 +177,13 @@ def only_writer(folder: Path) -> TextIO:
 def _frames(handle: BinaryIO, path: Path) -> Iterator[bytes]:
     while len(header := handle.read(_HEADER.size)) == _HEADER.size:
         length, crc = _HEADER.unpack(header)
-        payload = handle.read(length)
-        if len(payload) < length:
+        if length > os.fstat(handle.fileno()).st_size - handle.tell():
             return
+        payload = handle.read(length)
         if not length or zlib.crc32(payload) != crc:  # no record is empty
             place = handle.tell() - length
             # What was not synced at a loss of power may be there as zeros.
-            if not handle.read().strip(b"\0"):
+            if not any(piece.strip(b"\0") for piece in iter(lambda: handle.read(1 << 20), b"")):
                 return
             raise BadInput(f"{str(path)!r} is damaged at byte {place}")
         yield payload

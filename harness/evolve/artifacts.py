@@ -21,7 +21,7 @@ from urllib.parse import quote
 import zstandard
 from pydantic import BaseModel
 
-from harness.core import BadInput, Trajectory, Value, digest
+from harness.core import BadInput, Trajectory, Value, decompressed, digest
 
 ValueT = TypeVar("ValueT", bound=BaseModel)
 NAME = "work.sqlite"
@@ -171,7 +171,7 @@ class ArtifactStore:
             row = self._db.execute("SELECT value FROM shelf WHERE digest = ?", (key,)).fetchone()
         if row is None:
             raise BadInput(f"{self._name!r} does not hold {key[:12]}: it belongs to another run")
-        return kind.model_validate_json(zstandard.decompress(row[0]))
+        return kind.model_validate_json(decompressed(row[0]))
 
     def hold(self, key: str, kind: type[ValueT]) -> ValueT:
         """As :meth:`get`, and kept in memory until another value of its kind is asked for."""
@@ -214,7 +214,7 @@ def kept_trajectory(out: Path, trajectory_id: str) -> Trajectory:
             with _read_only(path) as db:
                 row = db.execute("SELECT value FROM shelf WHERE digest = ?", (key,)).fetchone()
             if row is not None:
-                return Trajectory.model_validate_json(zstandard.decompress(row[0]))
+                return Trajectory.model_validate_json(decompressed(row[0]))
     except sqlite3.Error as error:
         raise BadInput(f"expected what an evolution kept at {str(path)!r}: {error}") from error
     raise BadInput(f"{str(out)!r} keeps no trajectory {trajectory_id!r}: name --trajectories")
@@ -235,7 +235,7 @@ def _trajectory_index(
     with _read_only(path) as db:
         for (value,) in db.execute("SELECT value FROM shelf"):
             if zstandard.ZstdDecompressor().stream_reader(value).read(len(head)) == head:
-                for run in Runs.model_validate_json(zstandard.decompress(value)).runs:
+                for run in Runs.model_validate_json(decompressed(value)).runs:
                     digests.setdefault(run.id, []).append(run.digest)
     return digests
 

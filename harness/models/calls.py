@@ -23,7 +23,7 @@ from weakref import WeakKeyDictionary
 
 import zstandard
 
-from harness.core import BadInput, Usage, Value, private_folder
+from harness.core import BadInput, Usage, Value, decoding, decompressed, private_folder
 from harness.models.budget import Spend
 from harness.models.commits import Committer, explained
 from harness.models.types import Reply, Role
@@ -138,7 +138,7 @@ class CallStore:
         def select(db: sqlite3.Connection) -> StoredCall | None:
             rows = db.execute(f"{_STORED} AND digest = ?", (call_id,))
             stored = rows.fetchall()  # to its end: a reader in the middle would see nothing newer
-            return _stored(stored[0]) if stored else None
+            return self._stored(stored[0]) if stored else None
 
         if self._reader is not None and self._thread.alive:
             with self._reading, explained(self.name):
@@ -216,18 +216,20 @@ class CallStore:
             " FROM calls WHERE state = 'sent' ORDER BY id"
         )
         names = ("call_id", "role", "model", "sent_at", "repeated")
-        return [SentCall.model_validate(dict(zip(names, row, strict=True))) for row in rows]
+        with decoding(self.name):
+            return [SentCall.model_validate(dict(zip(names, row, strict=True))) for row in rows]
 
     def answered(self) -> list[StoredCall]:
         """All answered calls, in the order they were sent."""
-        return [_stored(row) for row in self._rows(f"{_STORED} ORDER BY id")]
+        return [self._stored(row) for row in self._rows(f"{_STORED} ORDER BY id")]
 
     def usage_by_role(self) -> dict[str, Usage]:
         """What each role has used; answers from the cache are not counted again."""
         totals: dict[str, Usage] = {}
         rows = self._rows("SELECT role, usage FROM calls WHERE state = 'done' ORDER BY id")
-        for role, usage in rows:
-            totals[role] = totals.get(role, Usage()) + Usage.model_validate_json(usage)
+        with decoding(self.name):
+            for role, usage in rows:
+                totals[role] = totals.get(role, Usage()) + Usage.model_validate_json(usage)
         return totals
 
     def usage(self) -> Usage:
@@ -237,17 +239,29 @@ class CallStore:
     def spend(self) -> Spend:
         """What counts against a budget: calls without a known outcome with their worst case."""
         total = Spend()
-        for state, text, tokens, usd in self._rows(
-            "SELECT state, usage, worst_tokens, worst_usd FROM calls"
-        ):
-            if state == "done":
-                usage = Usage.model_validate_json(text)
-                cost = usd if usage.cost_usd is None else usage.cost_usd
-                total += Spend(cost, usage.tokens or tokens, usage.calls)
-            else:
-                used = state != "refused"
-                total += Spend(usd if used else 0.0, tokens if used else 0, 1)
+        rows = self._rows("SELECT state, usage, worst_tokens, worst_usd FROM calls")
+        with decoding(self.name):
+            for state, text, tokens, usd in rows:
+                if state == "done":
+                    usage = Usage.model_validate_json(text)
+                    cost = usd if usage.cost_usd is None else usage.cost_usd
+                    total += Spend(cost, usage.tokens or tokens, usage.calls)
+                else:
+                    used = state != "refused"
+                    total += Spend(usd if used else 0.0, tokens if used else 0, 1)
         return total
+
+    def _stored(self, row: tuple[Any, ...]) -> StoredCall:
+        call_id, role, kind, request, response, usage = row
+        with decoding(self.name):
+            return StoredCall(
+                call_id=call_id,
+                role=role,
+                kind=kind,
+                body=unpack(request),
+                response=unpack(response),
+                usage=Usage.model_validate_json(usage),
+            )
 
     def _rows(self, query: str) -> list[Any]:
         return self._thread.submit(lambda db: db.execute(query).fetchall()).result()
@@ -295,18 +309,6 @@ def _connect(path: Path | None) -> sqlite3.Connection:
     return db
 
 
-def _stored(row: tuple[Any, ...]) -> StoredCall:
-    call_id, role, kind, request, response, usage = row
-    return StoredCall(
-        call_id=call_id,
-        role=role,
-        kind=kind,
-        body=unpack(request),
-        response=unpack(response),
-        usage=Usage.model_validate_json(usage),
-    )
-
-
 def pack(value: dict[str, Any]) -> bytes:
     """JSON, compressed; a thread keeps its compressor, which takes longer to make than to use."""
     if not hasattr(_local, "compressor"):
@@ -316,4 +318,4 @@ def pack(value: dict[str, Any]) -> bytes:
 
 def unpack(blob: bytes) -> dict[str, Any]:
     """What :func:`pack` was given."""
-    return json.loads(zstandard.decompress(blob))
+    return json.loads(decompressed(blob))

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from pydantic import JsonValue
 
-from harness.core import BadInput, Usage, tracing
+from harness.core import BadInput, Usage, decoding, tracing
 from harness.models import transport
 from harness.models.budget import (
     PRICES_VARIABLE,
@@ -238,7 +238,8 @@ class ChatModel:
         if self._patience is not None:
             self._patience.saw(seconds)
             self._answered.add(call_id)
-        return read_reply(call_id, response, usage, cached=kind == "replay")
+        with decoding(f"the answer of {self.spec}"):  # a recording may hold anything
+            return read_reply(call_id, response, usage, cached=kind == "replay")
 
 
 def chatting(

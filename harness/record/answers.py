@@ -8,7 +8,7 @@ from typing import Any
 
 from starlette.responses import JSONResponse, Response
 
-from harness.core import canonical_json
+from harness.core import canonical_json, decoding
 from harness.models import Answer
 from harness.record.exchanges import Exchange, RecordedRequest
 from harness.record.wires import is_stream
@@ -38,8 +38,9 @@ class Answers:
         self._replay = replay
         self._exchanges = [exchange for exchange in exchanges if replay or exchange.good]
         self._waiting: defaultdict[str, list[Exchange]] = defaultdict(list)
-        for exchange in reversed(self._exchanges):
-            self._waiting[exchange.request.digest].append(exchange)
+        with decoding("a recording"):
+            for exchange in reversed(self._exchanges):
+                self._waiting[exchange.request.digest].append(exchange)
 
     def next(self, request: RecordedRequest) -> Exchange | None:
         """The next recorded answer to a request."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from harness.core import AgentInfo, Trajectory, Usage
+from harness.core import AgentInfo, Trajectory, Usage, decoding
 from harness.core.trajectory import FinalMetrics, Metrics
 from harness.record.exchanges import Exchange, json_of
 from harness.record.wires import Body, Wire, is_stream, objects, turn_key, wire_of
@@ -135,6 +135,7 @@ def _speak(exchange: Exchange) -> Spoken | None:
     return Spoken(exchange, wire, wire.turns(body), reply, answer)
 
 
+@decoding("a recording")
 def trajectory_of(
     conversation: Conversation, trajectory_id: str, session: str, agent: str
 ) -> Trajectory:

@@ -13,14 +13,15 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, NoReturn, cast
 
-from harness.core import BadInput, digest
+from harness.core import BadInput, decoding, digest, without_surrogates
 from harness.core.redaction import Redactor
 from harness.core.segments import SegmentWriter, only_writer, read_segment
-from harness.trajectories.lenient import mapping, without_surrogates
+from harness.trajectories.lenient import mapping
 
 Outcome = Literal["complete", "cut", "left", "unreachable"]
 """How an exchange ended: whole; cut by the upstream; left by the client; never answered."""
@@ -129,28 +130,42 @@ class Exchange:
 
 
 def gather(events: Iterable[Event]) -> list[Exchange]:
-    """The exchanges that a recording's events tell of, in the order they were asked."""
+    """The exchanges that a recording's events tell of, in the order they were asked.
+
+    Raises:
+        BadInput: if an event is not as we write it.
+    """
     by_number: dict[int, Exchange] = {}
-    for event in events:
-        kind, number = event.get("event"), event.get("exchange", 0)
-        if kind == "request":
-            fields = {name: event[name] for name in RecordedRequest.__annotations__}
-            request = RecordedRequest(**fields)
-            by_number[number] = Exchange(number, event["session"], event["time"], request)
-            continue
-        exchange = by_number.get(number)
-        if exchange is None:
-            continue
-        if kind == "reply":
-            exchange.status, exchange.headers = event["status"], mapping(event["headers"])
-        elif kind == "data":
-            packed = event["data"]
-            binary = "base64" in packed
-            data = base64.b64decode(packed["base64"]) if binary else packed["text"].encode()
-            exchange.data.append(data)
-        elif kind == "end":
-            exchange.outcome, exchange.facts = event["outcome"], mapping(event["facts"])
+    with decoding("a recording"):
+        for event in events:
+            _take(event, by_number)
     return list(by_number.values())
+
+
+def _take(event: Event, by_number: dict[int, Exchange]) -> None:
+    kind, number = event.get("event"), int(event.get("exchange", 0))
+    if kind == "request":
+        method, path, query = (str(event[name]) for name in ("method", "path", "query"))
+        request = RecordedRequest(method, path, query, _texts(event["headers"]), event["body"])
+        session, when = str(event["session"]), float(event["time"])
+        datetime.fromtimestamp(when, UTC)  # a time that there is
+        by_number[number] = Exchange(number, session, when, request)
+    exchange = by_number.get(number)
+    if exchange is None:
+        return
+    if kind == "reply":
+        exchange.status, exchange.headers = int(event["status"]), _texts(event["headers"])
+    elif kind == "data":
+        packed = event["data"]
+        binary = "base64" in packed
+        data = base64.b64decode(packed["base64"]) if binary else packed["text"].encode()
+        exchange.data.append(data)
+    elif kind == "end":
+        exchange.outcome, exchange.facts = event["outcome"], mapping(event["facts"])
+
+
+def _texts(value: Any) -> dict[str, str]:
+    return {name: str(text) for name, text in mapping(value).items()}
 
 
 class LogWriter:

@@ -141,7 +141,8 @@ class Builder:
                 arguments=arguments_of(arguments),
             )
         )
-        self._callers[unique] = draft
+        if draft.source == "agent":  # others call nothing
+            self._callers[unique] = draft
 
     def result(
         self,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,14 +10,13 @@ from typing import Any, cast
 
 from pydantic import JsonValue
 
-from harness.core import BadInput
+from harness.core import BadInput, without_surrogates
 
 MAX_LINE = 16 * 2**20
 """Bytes of a line; a longer one is passed over in pieces and counted."""
 MAX_DEPTH = 64
 """Levels of nesting; deeper values are not taken."""
 _PIECE = 2**16
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Notes:
@@ -91,18 +89,6 @@ def _depth_over(value: Any, levels: int) -> bool:
         return False
     inner = mapping(value).values() if isinstance(value, dict) else listing(value)  # pyright: ignore[reportUnknownArgumentType]  # raw JSON
     return levels == 0 or any(_depth_over(item, levels - 1) for item in inner)
-
-
-def without_surrogates(value: Any) -> Any:
-    """A JSON value in which a lone surrogate, which UTF-8 lacks, is the replacement character."""
-    if isinstance(value, str):
-        return _SURROGATE.sub("\ufffd", value)
-    if isinstance(value, list):
-        return [without_surrogates(item) for item in listing(value)]  # pyright: ignore[reportUnknownArgumentType]  # raw JSON
-    if isinstance(value, dict):
-        clean = without_surrogates
-        return {clean(key): clean(item) for key, item in mapping(value).items()}
-    return value
 
 
 def mapping(value: Any) -> dict[str, Any]:

@@ -81,7 +81,7 @@ FILES: dict[str, tuple[bytes, str]] = {
     "program.txt": (b"\x7fELF\x02\x01\x00\x00" * 9, "is a binary file"),
     "photo.png": (b"\x89PNG\r\n\x1a\n\0\0\0\r", "is a binary file"),
     "locked.pdf": (pdf("Secret.", encrypt=True), "is encrypted"),
-    "torn.pdf": (b"%PDF-1.7\nnothing else", "damaged PDF"),
+    "torn.pdf": (b"%PDF-1.7\nnothing else", "damaged pdf"),
     "scan.pdf": (pdf(""), "--ocr"),
 }
 

@@ -104,8 +104,7 @@ def find_passages(settings: AskSettings) -> Answer:
 def _read_files(settings: AskSettings) -> _Library:
     parsed = parse_paths(settings.paths, settings.reading)
     files = parsed.documents
-    warnings = [f"passed over: {skipped.reason}" for skipped in parsed.passed_over]
-    warnings += [f"{file.source}: {warning}" for file in files for warning in file.warnings]
+    warnings = parsed.notes
     few = sum(estimate_tokens(file.text) for file in files) <= _EMBEDDED
     arm: Arm = settings.arm or ("hybrid" if few else "lexical")
     if arm not in SEARCH_ARMS:

@@ -195,8 +195,7 @@ def read_documents(documents: Documents) -> tuple[list[Document], list[str]]:
 
             batch = parse_paths([source])
             parsed += batch.documents
-            warnings += [f"{each.id}: {text}" for each in batch.documents for text in each.warnings]
-            warnings += [f"{each.path}: {each.reason}" for each in batch.passed_over]
+            warnings += batch.notes
         else:
             parsed.append(Document(f"text-{number}", source) if isinstance(source, str) else source)
     ids = [document.id for document in parsed]

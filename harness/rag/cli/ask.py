@@ -56,6 +56,7 @@ def ask(
     encoding: str | None,
     parser: str,
     max_file_mb: float,
+    strict: bool,
     max_tokens: int,
     verifier: str,
     **options: Any,
@@ -70,7 +71,7 @@ def ask(
 
     settings = AskSettings(
         **options,
-        reading=reading(ocr, encoding, parser, max_file_mb),
+        reading=reading(ocr, encoding, parser, max_file_mb, strict),
         sampling=Sampling(temperature=0.0, max_tokens=max_tokens),
     )
 

@@ -46,17 +46,19 @@ def reading_options(command: CommandT) -> CommandT:
         click.option("--encoding", help="Of text files. Default: UTF-8, or a guess, reported."),
         click.option("--parser", type=click.Choice(["own", "docling"]), default="own"),
         click.option("--max-file-mb", type=float, default=200, show_default=True),
+        click.option("--strict", is_flag=True, help="Refuse a file that cannot be read."),
     )
     for option in reversed(options):
         command = option(command)
     return command
 
 
-def reading(ocr: bool, encoding: str | None, parser: str, max_file_mb: float) -> ParseOptions:
+def reading(
+    ocr: bool, encoding: str | None, parser: str, max_file_mb: float, strict: bool
+) -> ParseOptions:
     """Options of how files are read, as a value."""
-    return retrieve.ParseOptions(
-        ocr, encoding, "docling" if parser == "docling" else "own", int(max_file_mb * 1e6)
-    )
+    own = "docling" if parser == "docling" else "own"
+    return retrieve.ParseOptions(ocr, encoding, own, int(max_file_mb * 1e6), strict)
 
 
 @intent("Answer")
@@ -241,14 +243,12 @@ def _progress(count: int, total: int) -> None:
 
 
 def _report(changed: Changed, folder: Path, as_json: bool, parsed: Parsed | None = None) -> None:
-    notes: list[str] = []
-    if parsed is not None:
-        notes = [f"passed over: {skipped.reason}" for skipped in parsed.passed_over]
-        for document in parsed.documents:
-            notes += [f"{document.source}: {warning}" for warning in document.warnings]
+    notes = parsed.notes if parsed else []
     for note in (*notes, *changed.warnings):
         click.echo(note, err=True)
+    skipped = len(parsed.passed_over) if parsed else 0
     row = {"index": str(folder), **changed.model_dump(mode="json"), "notes": notes}
+    row["passed_over"] = skipped
     text = (
         f"{folder}: {changed.documents} documents; {changed.added} added, {changed.replaced} "
         f"replaced, {changed.unchanged} unchanged, {changed.deleted} deleted, {changed.chunks} "

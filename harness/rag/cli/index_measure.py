@@ -99,6 +99,7 @@ def questions(
     encoding: str | None,
     parser: str,
     max_file_mb: float,
+    strict: bool,
     **model: Any,
 ) -> None:
     """Draft queries with verified gold spans from PATHS.
@@ -107,7 +108,10 @@ def questions(
     """
     from harness.rag.evals.questions import draft_keywords, draft_questions
 
-    documents = retrieve.parse_paths(paths, reading(ocr, encoding, parser, max_file_mb)).documents
+    parsed = retrieve.parse_paths(paths, reading(ocr, encoding, parser, max_file_mb, strict))
+    documents = parsed.documents
+    for note in parsed.notes:
+        click.echo(note, err=True)
     if ask_model:
         drafts = _with_model(lambda agent: draft_questions(documents, count, agent, seed), **model)
     else:

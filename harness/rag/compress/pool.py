@@ -176,9 +176,7 @@ def read_paths(paths: Sequence[Path]) -> Read:
     if not short:
         return Read([*long], [])
     parsed = parse_paths(short)
-    warnings = [f"{doc.id}: {text}" for doc in parsed.documents for text in doc.warnings]
-    warnings += [f"{file.path}: {file.reason}" for file in parsed.passed_over]
-    return Read([*parsed.documents, *long], warnings)
+    return Read([*parsed.documents, *long], parsed.notes)
 
 
 def _is_long(path: Path) -> bool:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.core import BadInput
+from harness.core import BadInput, decoding
 from harness.core.segments import only_writer
 from harness.rag.retrieve import change
 from harness.rag.retrieve.chunk import DEFAULT_CHUNKING, Chunk, Chunking
@@ -223,27 +223,29 @@ class LocalIndex(Index):
             self._probe()
             vector = self.encoder.encode_queries([query])
             nearest: list[Scored] = []
-            for number, (segment, mask) in enumerate(zip(segments, masks, strict=True)):
-                scores, rows = segment.dense.search(vector, depth, mask)
-                present = rows[0] >= 0
-                nearest += _candidates(number, segment, rows[0][present], scores[0][present])
+            with decoding(self.folder):
+                for number, (segment, mask) in enumerate(zip(segments, masks, strict=True)):
+                    scores, rows = segment.dense.search(vector, depth, mask)
+                    present = rows[0] >= 0
+                    nearest += _candidates(number, segment, rows[0][present], scores[0][present])
             return _best(nearest, depth)
 
         def lexical(depth: int) -> Ranking[Candidate]:
             """BM25 of a chunk plus that of its parent: words around a chunk speak for it."""
             tokens = terms(query)
-            chunks = term_scores([segment.chunk_terms for segment in segments], tokens)
-            parents = term_scores([segment.parent_terms for segment in segments], tokens)
             matching: list[Scored] = []
-            for number, (segment, mask) in enumerate(zip(segments, masks, strict=True)):
-                scores = chunks[number]
-                scores += (scores > 0) * parents[number][segment.parents]
-                if mask is not None:
-                    scores[~mask] = 0
-                places = np.flatnonzero(scores > 0)
-                if len(places) > depth:
-                    places = places[np.argpartition(-scores[places], depth - 1)[:depth]]
-                matching += _candidates(number, segment, places, scores[places])
+            with decoding(self.folder):
+                chunks = term_scores([segment.chunk_terms for segment in segments], tokens)
+                parents = term_scores([segment.parent_terms for segment in segments], tokens)
+                for number, (segment, mask) in enumerate(zip(segments, masks, strict=True)):
+                    scores = chunks[number]
+                    scores += (scores > 0) * parents[number][segment.parents]
+                    if mask is not None:
+                        scores[~mask] = 0
+                    places = np.flatnonzero(scores > 0)
+                    if len(places) > depth:
+                        places = places[np.argpartition(-scores[places], depth - 1)[:depth]]
+                    matching += _candidates(number, segment, places, scores[places])
             return _best(matching, depth)
 
         def document_of(place: tuple[int, int]) -> Document:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from pydantic import ValidationError
 
-from harness.core import BadInput, Value, digest, digest_file, public_url, write_atomic
+from harness.core import BadInput, Value, digest, digest_file, inside, public_url, write_atomic
 from harness.rag.retrieve.chunk import Chunking
 from harness.rag.retrieve.dense import DenseKind
 from harness.rag.retrieve.encoder import Encoder
@@ -132,6 +132,10 @@ def read_manifest(folder: Path) -> Manifest:
         manifest = Manifest.model_validate(row)
     except ValidationError as error:
         raise BadInput(f"{str(path)!r} is damaged: {error.errors()[0]['msg']}") from error
+    for segment in manifest.segments:
+        for name in (segment.name, *(f"{segment.name}/{file}" for file in segment.files)):
+            if inside(folder / SEGMENTS, name) in (None, inside(folder, SEGMENTS)):
+                raise BadInput(f"{str(path)!r} is damaged: {name!r} leads out of the index")
     if manifest.tokeniser != TOKENISER:
         raise BadInput(
             f"{str(folder)!r} was made with the tokeniser {manifest.tokeniser!r}, this version has "

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.core import BadInput, digest_file
+from harness.core import BadInput, decoding, digest_file
 from harness.rag.retrieve.chunk import Chunk, search_text
 from harness.rag.retrieve.dense import DenseIndex, dense_kind
 from harness.rag.retrieve.document import Document
@@ -149,18 +149,30 @@ class Segment:
             self.dense = DenseIndex.load(folder / "dense.faiss", self.vectors, info.dense)
             self.chunk_terms = LexicalIndex.load(folder / CHUNK_TERMS)
             self.parent_terms = LexicalIndex.load(folder / PARENT_TERMS)
-        except (ValueError, RuntimeError, KeyError) as error:
+            count = len(self.chunks)
+            shapes = self.chunks.shape[1:], self._places.shape, self.vectors.shape[:1]
+            terms_of = self.chunk_terms.chunks, self.parent_terms.chunks
+            if shapes != ((5,), (info.documents, 5), (count,)) or info.chunks != count:
+                raise ValueError(f"its arrays are of shapes {shapes}")
+            if terms_of[0] != count or not 0 <= terms_of[1] <= count:
+                raise ValueError(f"terms of {terms_of} texts for {count} chunks")
+        except FileNotFoundError:
+            raise
+        except Exception as error:
             raise BadInput(f"{str(folder)!r} is damaged: {error}") from error
         self.document = lru_cache(maxsize=_DECODED)(self._document)
 
     def _row(self, number: int) -> dict[str, Any]:
-        start, end = self._places[number, 2:4].tolist()
-        return json.loads(self._rows[start:end].tobytes().decode("utf-8", "surrogatepass"))
+        with decoding(self.folder):
+            start, end = self._places[number, 2:4].tolist()
+            row = json.loads(self._rows[start:end].tobytes().decode("utf-8", "surrogatepass"))
+            return {**row, "metadata": {**row["metadata"]}, "id": str(row["id"])}
 
     def _document(self, number: int) -> Document:
-        start, end = self._places[number, :2].tolist()
-        text = self._texts[start:end].tobytes().decode("utf-8", "surrogatepass")
-        return Document.from_row(self._row(number), text)
+        with decoding(self.folder):
+            start, end = self._places[number, :2].tolist()
+            text = self._texts[start:end].tobytes().decode("utf-8", "surrogatepass")
+            return Document.from_row(self._row(number), text)
 
     def chunks_of(self, number: int) -> range:
         """Places of the chunks of a document."""
@@ -180,7 +192,8 @@ class Segment:
         """Of every document its metadata, id, source and digest: the fields of filters."""
         rows = [self._row(number) for number in range(self.info.documents)]
         fields = ("id", "source", "digest")
-        return [{**row["metadata"], **{field: row[field] for field in fields}} for row in rows]
+        with decoding(self.folder):
+            return [{**row["metadata"], **{field: row[field] for field in fields}} for row in rows]
 
     @cached_property
     def live(self) -> Mapping[str, int]:
@@ -199,13 +212,15 @@ class Segment:
             number not in deleted and (not where or all_hold(where, self.facts[number]))
             for number in range(self.info.documents)
         ]
-        return np.asarray(documents, dtype=bool)[self.chunks[:, 0]]
+        with decoding(self.folder):
+            return np.asarray(documents, dtype=bool)[self.chunks[:, 0]]
 
     def entry(self, number: int) -> Entry:
         """A document with its chunks, to be written again."""
-        places = self.chunks_of(number)
-        chunks = [Chunk(*row[1:]) for row in self.chunks[places.start : places.stop].tolist()]
-        return Entry(self.document(number), self.facts[number]["digest"], chunks)
+        with decoding(self.folder):
+            places = self.chunks_of(number)
+            chunks = [Chunk(*row[1:]) for row in self.chunks[places.start : places.stop].tolist()]
+            return Entry(self.document(number), self.facts[number]["digest"], chunks)
 
 
 def _mapped(path: Path) -> Any:

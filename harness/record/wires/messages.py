@@ -225,7 +225,7 @@ class Messages(Reading, Translated):
             if choice.get("type") == "tool":
                 function = {"name": choice.get("name")}
                 chat["tool_choice"] = {"type": "function", "function": function}
-            elif choice.get("type") in _CHOICES:
+            elif string(choice.get("type")) in _CHOICES:
                 chat["tool_choice"] = _CHOICES[choice["type"]]
             if choice.get("disable_parallel_tool_use"):
                 chat["parallel_tool_calls"] = False

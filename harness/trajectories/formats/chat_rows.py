@@ -162,7 +162,7 @@ def _step(message: dict[str, Any], role: str, number: int) -> Step:
 def _result(message: dict[str, Any], steps: list[Step]) -> ObservationResult:
     call_id, content = message.get("tool_call_id"), message.get("content")
     calls = (steps[-1].tool_calls if steps else None) or ()
-    matched = call_id in {call.tool_call_id for call in calls}
+    matched = any(call.tool_call_id == call_id for call in calls)
     exact = matched and isinstance(content, str)
     exact = exact and message.keys() <= {"role", "tool_call_id", "content"}
     return ObservationResult(

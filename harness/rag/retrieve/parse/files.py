@@ -56,18 +56,20 @@ class ParseOptions:
         ocr: recognise PDF pages without a text layer.
         encoding: of text files; default UTF-8, or a guess with a warning.
         parser: `docling` reads every file with docling.
-        max_bytes: largest file.
+        max_bytes: largest file, packed and unpacked.
+        strict: refuse a file that cannot be read, in place of passing it over.
     """
 
     ocr: bool = False
     encoding: str | None = None
     parser: Literal["own", "docling"] = "own"
     max_bytes: int = MAX_BYTES
+    strict: bool = False
 
 
 @dataclass(frozen=True)
 class PassedOver:
-    """A file of a folder that could not be read, and why."""
+    """A file that could not be read, and why."""
 
     path: str
     reason: str
@@ -79,11 +81,22 @@ class Parsed:
 
     Attributes:
         documents: in the order of the paths; names are unique.
-        passed_over: files of folders that could not be read.
+        passed_over: files that could not be read.
     """
 
     documents: tuple[Document, ...]
     passed_over: tuple[PassedOver, ...] = ()
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader should know: files that were passed over, and warnings of the others."""
+        count = len(self.passed_over)
+        files = "1 file was" if count == 1 else f"{count} files were"
+        return [
+            *(f"passed over: {skipped.reason}" for skipped in self.passed_over),
+            *([f"{files} passed over; --strict refuses instead"] if count else []),
+            *(f"{doc.source}: {text}" for doc in self.documents for text in doc.warnings),
+        ]
 
 
 DEFAULTS = ParseOptions()
@@ -92,11 +105,11 @@ DEFAULTS = ParseOptions()
 def parse_paths(paths: Sequence[Path], options: ParseOptions = DEFAULTS) -> Parsed:
     """Read files and folders. Hidden files and folders are left out.
 
-    A file that was named must be readable; one that a folder holds is passed over if it is not.
+    What cannot be read is passed over and counted.
 
     Raises:
-        BadInput: for a path that does not exist, a named file that cannot be read, or if no
-            document is left.
+        BadInput: for a path that does not exist, if no document is left, or (strict) for the first
+            file that cannot be read.
     """
     documents: dict[str, Document] = {}
     passed_over: list[PassedOver] = []
@@ -111,12 +124,14 @@ def parse_paths(paths: Sequence[Path], options: ParseOptions = DEFAULTS) -> Pars
             try:
                 parsed = parse_file(file, options)
             except BadInput as error:
-                if named:
+                if options.strict:
                     raise
                 passed_over.append(PassedOver(file.as_posix(), str(error)))
             else:
                 documents.update((document.id, document) for document in parsed)
     if not documents:
+        if len(paths) == 1 and paths[0].is_file():
+            raise BadInput(passed_over[0].reason)
         names = ", ".join(repr(str(path)) for path in paths)
         first = f"; the first: {passed_over[0].reason}" if passed_over else ""
         raise BadInput(f"no document in {names}: {len(passed_over)} files could not be read{first}")
@@ -158,15 +173,20 @@ def parse_bytes(source: str, data: bytes, options: ParseOptions = DEFAULTS) -> l
     Raises:
         BadInput: as :func:`parse_file`.
     """
-    kind, warning = _kind_of(source, data), None
-    if kind == "pdf":
+    kind, warning = _kind_of(source, data, options.max_bytes), None
+    if kind in ("docx", "pptx", "xlsx", "pdf"):
+        from harness.rag.retrieve.parse.office import PARSERS
         from harness.rag.retrieve.parse.pdf import parse_pdf
 
-        return [parse_pdf(source, data, ocr=options.ocr)]
-    if kind in ("docx", "pptx", "xlsx"):
-        from harness.rag.retrieve.parse.office import PARSERS
-
-        document = PARSERS[kind](source, data)
+        try:
+            if kind == "pdf":
+                return [parse_pdf(source, data, ocr=options.ocr)]
+            document = PARSERS[kind](source, data)
+        except BadInput:
+            raise
+        except Exception as error:  # a damaged file fails anywhere in the libraries
+            why = f"{type(error).__name__}: {error}"[:300]
+            raise BadInput(f"{source!r} is a damaged {kind} file: {why}") from error
     else:
         text, warning = _decode(source, data, options.encoding)
         if kind == "jsonl":
@@ -191,11 +211,11 @@ def _warned(document: Document, warning: str | None) -> Document:
     return replace(document, warnings=(*document.warnings, warning)) if warning else document
 
 
-def _kind_of(name: str, data: bytes) -> str:
+def _kind_of(name: str, data: bytes, max_bytes: int) -> str:
     """The kind of a file, by its bytes first and its name second.
 
     Raises:
-        BadInput: if it is empty, encrypted, in an old office format or binary.
+        BadInput: if it is empty, encrypted, in an old office format, binary or unpacks to too much.
     """
     if not data.strip():
         raise BadInput(f"{name!r} is empty: expected a document with text")
@@ -205,8 +225,14 @@ def _kind_of(name: str, data: bytes) -> str:
         try:
             with zipfile.ZipFile(io.BytesIO(data)) as archive:
                 members = archive.namelist()
-        except zipfile.BadZipFile as error:
+                unpacked = sum(member.file_size for member in archive.infolist())
+        except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError) as error:
             raise BadInput(f"{name!r} is a damaged zip or office file: {error}") from error
+        if unpacked > max_bytes:
+            raise BadInput(
+                f"{name!r} unpacks to {unpacked / 1e6:,.0f} MB, the limit is "
+                f"{max_bytes / 1e6:,.0f} MB (--max-file-mb)"
+            )
         for member in members:
             for folder, kind in _BY_FOLDER.items():
                 if member.startswith(folder):
@@ -289,7 +315,10 @@ def _parse_csv(source: str, text: str) -> Document:
         dialect = csv.Sniffer().sniff(text[:4096], delimiters=",;\t|")
     except csv.Error:
         dialect = csv.excel_tab if source.lower().endswith(".tsv") else csv.excel
-    columns = next(csv.reader(io.StringIO(text), dialect), list[str]())
+    try:
+        columns = next(csv.reader(io.StringIO(text), dialect), list[str]())
+    except csv.Error:  # a field without end: the text is read all the same
+        columns = []
     title = ", ".join(name.strip() for name in columns if name.strip())
     return Document(
         source,
@@ -314,10 +343,8 @@ def _parse_jsonl(source: str, text: str) -> list[Document]:
             continue
         try:
             value: Any = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise BadInput(
-                f"{source}:{number}: expected a JSON object a line ({error.msg})"
-            ) from error
+        except (ValueError, RecursionError) as error:
+            raise BadInput(f"{source}:{number}: expected a JSON object a line ({error})") from error
         row = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
         if not isinstance(row.get("text"), str):
             return [Document(source, text, source)]

@@ -27,7 +27,8 @@ def parse_pdf(source: str, data: bytes, *, ocr: bool) -> Document:
         ocr: recognise pages without a text layer (rapidocr, with the models that it carries).
 
     Raises:
-        BadInput: if it is encrypted, damaged, or has no text layer and `ocr` is off.
+        BadInput: if it is encrypted, or has no text layer and `ocr` is off.
+        Exception: of many kinds, if it is damaged.
     """
     pdfium = require("pypdfium2", "reading PDF needs pypdfium2")
     try:
@@ -38,7 +39,7 @@ def parse_pdf(source: str, data: bytes, *, ocr: bool) -> Document:
                 f"{source!r} is encrypted: save it without a password first, for example with "
                 "`qpdf --decrypt --password=... in.pdf out.pdf`"
             ) from error
-        raise BadInput(f"{source!r} is a damaged PDF: {error}") from error
+        raise
     try:
         if not len(pdf):
             raise BadInput(f"{source!r} is a PDF without pages")

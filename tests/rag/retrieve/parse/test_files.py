@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import zipfile
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from harness.core import BadInput
 from harness.rag.retrieve import ParseOptions, parse_file, parse_paths
+from tests.rag.retrieve.parse.test_rich import pdf
 
 
 def zipped(*names: str) -> bytes:
@@ -33,7 +35,7 @@ BAD = {
     "empty.xlsx": (zipped("xl/workbook.xml"), "damaged xlsx file"),
     "old.doc": (OLE, "from before 2007.*soffice"),
     "secret.docx": (OLE + "EncryptedPackage".encode("utf-16-le"), "is encrypted"),
-    "torn.pdf": (b"%PDF-1.7\nnothing else", "damaged PDF"),
+    "torn.pdf": (b"%PDF-1.7\nnothing else", "damaged pdf file"),
     "blank.html": (b"<html><body><script>x()</script></body></html>", "shows no text"),
 }
 
@@ -69,6 +71,50 @@ def test_a_folder_passes_over_what_it_cannot_read(tmp_path: Path) -> None:
     assert [Path(one.path).name for one in found.passed_over] == ["c.bin"]
     assert "binary" in found.passed_over[0].reason
     assert parse_paths([tmp_path, tmp_path / "a.md"]).documents == found.documents
+
+
+def damaged(kind: str) -> bytes:
+    """A file that opens, and whose inner part is no good."""
+    if kind == "pdf":
+        return pdf("Sales rose").replace(b"/Kids [4 0 R]", b"/Kids [9 0 R]")
+    if kind == "xlsx":
+        book, part = import_module("openpyxl").Workbook(), "xl/workbook.xml"
+        book.active.append(["bolt"])
+    else:
+        book, part = import_module("docx").Document(), "docProps/core.xml"
+        book.add_paragraph("Sales rose.")
+    buffer, broken = io.BytesIO(), io.BytesIO()
+    book.save(buffer)
+    with zipfile.ZipFile(buffer) as old, zipfile.ZipFile(broken, "w") as new:
+        fresh = b"<x/>" if kind == "docx" else b"<x"
+        for name in old.namelist():
+            new.writestr(name, fresh if name == part else old.read(name))
+    return broken.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["pdf", "docx", "xlsx"])
+def test_a_damaged_file_is_passed_over_named_and_counted(tmp_path: Path, kind: str) -> None:
+    good, bad = tmp_path / "a.md", tmp_path / f"bad.{kind}"
+    good.write_text("First.")
+    bad.write_bytes(damaged(kind))
+    for paths in ([tmp_path], [good, bad], [bad, good]):
+        parsed = parse_paths(paths)
+        assert [document.text for document in parsed.documents] == ["First."]
+        assert parsed.notes[1].startswith("1 file was passed over")
+        assert f"bad.{kind}' is a damaged {kind} file" in parsed.notes[0]
+        with pytest.raises(BadInput, match=f"damaged {kind} file"):
+            parse_paths(paths, ParseOptions(strict=True))
+    with pytest.raises(BadInput, match=f"^'.*bad.{kind}' is a damaged {kind} file"):
+        parse_paths([bad])
+
+
+def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path: Path) -> None:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("word/document.xml", bytes(300_000_000))
+    (tmp_path / "bomb.docx").write_bytes(buffer.getvalue())
+    with pytest.raises(BadInput, match="unpacks to 300 MB, the limit is 200 MB"):
+        parse_paths([tmp_path / "bomb.docx"])
 
 
 def test_nothing_to_read_is_an_error(tmp_path: Path) -> None:

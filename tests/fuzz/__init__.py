@@ -1,0 +1,1 @@
+"""Mutated files and bodies for every parser of what strangers write."""
