@@ -9,6 +9,9 @@ and the family `newsprint` (test split only) was not looked at in development. B
 of the true values of the chart; whether the value is among the numbers that recognition gives; and
 the number that stands in line with the category's name, nearest to it.
 
+`... --read values --rows ROWS.jsonl`: the same for charts by others whose values are known. A row
+has `values` (series -> category -> value), `family` and `shape`.
+
 `... --read chartqa --rows ROWS.jsonl`: ChartQA has no values, only questions. Those that the set
 calls simple and whose answer is a number ask for one value: it should be among the values that were
 read, within 5 %. Beside it: among the numbers that recognition gives; how often the answer of
@@ -42,9 +45,9 @@ from PIL import Image
 
 from benchmarks.reports import Journal, option, read_jsonl, read_options, report, share_interval
 from harness.vision.eyes.axis import number_of
-from harness.vision.eyes.chart import chart_of
+from harness.vision.eyes.chart import chart_of, levelled
 from harness.vision.eyes.grid import grid_of, lines_by_height
-from harness.vision.eyes.ocr import Line, Pixels, read_lines, upright
+from harness.vision.eyes.ocr import Line, Pixels, read_lines
 from harness.vision.eyes.receipt import read_receipt
 from harness.vision.eyes.shapes import find_solids
 from lab.corpora.folio import folio_tasks
@@ -123,9 +126,9 @@ def published(path: Path) -> Iterator[Sample]:
 
 def read_values(pixels: Pixels, row: Record) -> Record:
     """The values of one chart, and the lines that recognition gives."""
-    level, tilt = upright(pixels)
+    level, tilt, _ = levelled(pixels)
     lines = read_lines(level)
-    chart = chart_of(lines, find_solids(level), tilt)
+    chart = chart_of(lines, find_solids(level), tilt, level)
     readings = chart.readings if chart else ()
     return {
         "shape": chart.shape if chart else None,
@@ -332,6 +335,7 @@ READERS: dict[
     tuple[Callable[[Pixels, Record], Record], Callable[[Sequence[tuple[Record, Record]]], Record]],
 ] = {
     "folio": (read_values, folio_summary),
+    "values": (read_values, folio_summary),
     "chartqa": (read_values, chartqa_summary),
     "tabmwp": (read_table, tables_summary),
     "sroie": (read_fields, receipts_summary),

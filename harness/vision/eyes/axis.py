@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -49,6 +49,30 @@ def number_of(text: str) -> float | None:
         return float(plain.replace(",", "."))
     except ValueError:
         return None
+
+
+def ticks_apart(lines: Sequence[Line]) -> list[Line]:
+    """Lines of text, those that hold the numbers of several ticks taken apart at even distances."""
+    apart: list[Line] = []
+    for line in lines:
+        values = [number_of(word) for word in line.text.split()]
+        steps = {
+            round(high - low, 6)
+            for low, high in pairwise(values)
+            if low is not None and high is not None
+        }
+        if len(values) < 3 or len(steps) != 1 or None in values or _GROUPED.fullmatch(line.text):
+            apart.append(line)
+            continue
+        words = line.text.split()
+        letter = (line.bottom - line.top) / 2
+        first = line.left + letter * len(words[0]) / 2
+        last = line.right - letter * len(words[-1]) / 2
+        for place, word in enumerate(words):
+            x = first + (last - first) * place / (len(words) - 1)
+            half = letter * len(word) / 2
+            apart.append(line._replace(text=word, left=x - half, right=x + half))
+    return apart
 
 
 def find_axis(lines: Sequence[Line]) -> Axis | None:

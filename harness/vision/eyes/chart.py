@@ -10,7 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from .axis import Axis, find_axis, number_of
+import cv2
+import numpy as np
+
+from .axis import Axis, find_axis, number_of, ticks_apart
 from .marks import (
     SAME_COLOUR,
     axis_of_labels,
@@ -29,6 +32,8 @@ from .shapes import Solid, colour_distance, find_solids
 
 # A printed number counts if geometry is within this share of the scale of it.
 _AGREES = 0.08
+# Pixels of the longer side: larger pictures are made smaller, for the rules count in pixels.
+_LONGEST = 1300
 Shape = Literal["columns", "rows", "points", "shares"]
 
 
@@ -56,12 +61,41 @@ def read_chart(pixels: Pixels) -> Chart | None:
 
     Boxes are pixels of the picture turned by `tilt`.
     """
-    level, tilt = upright(pixels)
-    return chart_of(read_lines(level), find_solids(level), tilt)
+    level, tilt, scale = levelled(pixels)
+    chart = chart_of(read_lines(level), find_solids(level), tilt, level)
+    if chart is None or scale == 1:
+        return chart
+    readings: list[Reading] = []
+    for reading in chart.readings:
+        left, top, right, bottom = (round(end / scale) for end in reading.box)
+        readings.append(reading._replace(box=(left, top, right, bottom)))
+    return chart._replace(readings=tuple(readings))
 
 
-def chart_of(lines: Sequence[Line], solids: Sequence[Solid], tilt: float = 0.0) -> Chart | None:
-    """The chart that lines of text and solid things make."""
+def levelled(pixels: Pixels) -> tuple[Pixels, float, float]:
+    """A picture of the size that the rules are made for, upright; its tilt, and its scale."""
+    scale = min(1.0, _LONGEST / max(pixels.shape[:2]))
+    if scale < 1:
+        smaller = cv2.resize(pixels, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
+        pixels = np.asarray(smaller, dtype=np.uint8)
+    return *upright(pixels), scale
+
+
+def chart_of(
+    lines: Sequence[Line],
+    solids: Sequence[Solid],
+    tilt: float = 0.0,
+    pixels: Pixels | None = None,
+) -> Chart | None:
+    """The chart that lines of text and solid things make.
+
+    Args:
+        lines: of text.
+        solids: things.
+        tilt: by which the picture was turned.
+        pixels: the turned picture: entries of a legend that were read as one line are read again.
+    """
+    lines = ticks_apart(lines)
     axis = find_axis(lines) or axis_of_labels(lines, solids)
     shape: Shape = "shares"
     if axis is None:
@@ -73,18 +107,20 @@ def chart_of(lines: Sequence[Line], solids: Sequence[Solid], tilt: float = 0.0) 
         if len(readings) < 2:
             return None
     else:
-        shape, readings = _read_marks(axis, lines, solids)
+        shape, readings = _read_marks(axis, lines, solids, pixels)
     return Chart(shape, min(lines, key=lambda line: line.y).text, tuple(readings), tilt)
 
 
 def _read_marks(
-    axis: Axis, lines: Sequence[Line], solids: Sequence[Solid]
+    axis: Axis, lines: Sequence[Line], solids: Sequence[Solid], pixels: Pixels | None
 ) -> tuple[Shape, list[Reading]]:
     zero, up = base_of(solids, axis), axis.along == "up"
     marks = bars(solids, axis, zero)
     shape: Shape = "columns" if up else "rows"
     if len(marks) < 2 and up and axis.lines:
         shape = "points"
+    if shape == "points":  # names stand under the scale, wherever it begins
+        zero = min(zero, max(line.y for line in axis.lines) + 6)
     names = categories(lines, axis, shape, zero)
     if shape == "columns":
         names = split(names, [mark.solid for mark in marks])
@@ -94,7 +130,7 @@ def _read_marks(
         marks = points(solids, lines, axis, zero, names)
     if not names:
         return shape, []
-    series = legend(lines, solids, [mark.solid for mark in marks], names)
+    series = legend(lines, solids, [mark.solid for mark in marks], names, pixels)
     # The scale reaches from tick to tick, or to the end of the longest bar.
     ticks = [number_of(line.text) or 0.0 for line in axis.lines]
     ends = [axis.value(mark.solid.top if up else mark.solid.right) for mark in marks]

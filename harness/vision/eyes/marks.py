@@ -12,7 +12,7 @@ from statistics import median
 from typing import NamedTuple
 
 from .axis import Along, Axis, number_of
-from .ocr import Line
+from .ocr import Line, Pixels, read_cut
 from .shapes import Colour, Solid, colour_distance
 
 SAME_COLOUR = 24.0
@@ -157,7 +157,8 @@ def points(
     top = ticks[0] - (ticks[-1] - ticks[0]) / (len(ticks) - 1) - 6
     discs: list[Solid] = []
     for solid in sorted(solids, key=lambda solid: -solid.area):
-        small = 4 <= solid.width <= 18 and 4 <= solid.height <= 18 and solid.filled > 0.5
+        # A line through it widens a point.
+        small = 4 <= solid.width <= 26 and 4 <= solid.height <= 18 and solid.filled > 0.5
         if not small or solid.left <= edge or not top < solid.y < zero + 4:
             continue
         lettering = any(
@@ -196,22 +197,34 @@ def categories(lines: Sequence[Line], axis: Axis, shape: str, zero: float) -> li
     """Names along the line where bars begin."""
     if shape == "rows":
         bottom = min((line.top for line in axis.lines), default=float("inf"))
-        return [line for line in lines if line.right < zero + 3 and line.y < bottom]
+        left = [line for line in lines if line.right < zero + 3 and line.y < bottom]
+        # The title of the axis stands beside the names, and over or under one of them at most.
+        return [
+            line
+            for line in left
+            if 2 * sum(near.left < line.right and line.left < near.right for near in left)
+            >= len(left)
+        ]
     edge = max((line.right for line in axis.lines), default=0.0)
     below = [line for line in lines if line.top > zero - 3 and line.x > edge]
     first = min((line.y for line in below), default=0.0)
-    names: list[Line] = []
-    for name in (line for line in below if line.y - first < 14):
+    names = [line for line in below if line.y - first < 14]
+    seconds: list[list[str]] = []
+    for name in names:
         height, width = name.bottom - name.top, name.right - name.left
-        second = [  # a line under it that is centred on it
+        seconds.append([  # a line under it that is centred on it
             line.text
             for line in below
             if 0.7 * height < line.y - name.y < 1.4 * height
             and abs(line.x - name.x) < 6
             and line.right - line.left < 2 * width
-        ]
-        names.append(name._replace(text=" ".join([name.text, *second[:1]])))
-    return names
+        ])  # fmt: skip
+    if sum(map(bool, seconds)) < 2 < len(names):
+        return names  # the title of the axis, under the name in the middle
+    return [
+        name._replace(text=" ".join([name.text, *second[:1]]))
+        for name, second in zip(names, seconds, strict=True)
+    ]
 
 
 def rows_of_names(names: Sequence[Line], marks: Sequence[Solid]) -> list[Line]:
@@ -256,26 +269,69 @@ def split(names: Sequence[Line], marks: Sequence[Solid]) -> list[Line]:
 
 
 def legend(
-    lines: Sequence[Line], solids: Sequence[Solid], marks: Sequence[Solid], names: Sequence[Line]
+    lines: Sequence[Line],
+    solids: Sequence[Solid],
+    marks: Sequence[Solid],
+    names: Sequence[Line],
+    pixels: Pixels | None = None,
 ) -> list[tuple[Colour, str]]:
-    """Colour and name of every series: a small patch with a text at its right, outside the plot."""
+    """Colour and name of every series: a small patch with a text at its right, outside the plot.
+
+    Recognition often gives all names of a legend as one line: then the pixels between a patch and
+    the next are read once more.
+    """
     top = min((mark.top for mark in marks), default=0)
     right = max((mark.right for mark in marks), default=0)
     bottom = max((name.bottom for name in names), default=float("inf"))
+    patches = [
+        solid
+        for solid in solids
+        if (solid.bottom < top + 4 or solid.left > right + 4 or solid.top > bottom - 4)
+        and solid not in marks
+        and 5 <= solid.width <= 22
+        and solid.height <= 22
+        and not _is_lettering(solid, lines)
+        and any(colour_distance(solid.colour, mark.colour) < SAME_COLOUR for mark in marks)
+    ]
     series: list[tuple[Colour, str]] = []
-    for patch in solids:
-        outside = patch.bottom < top + 4 or patch.left > right + 4 or patch.top > bottom - 4
-        if patch in marks or not outside or not 5 <= patch.width <= 22 or patch.height > 22:
-            continue
-        if words := beside(patch, lines):
+    for patch in patches:
+        end = min(
+            (
+                near.left
+                for near in patches
+                if near.left > patch.right and abs(near.y - patch.y) < 8
+            ),
+            default=float("inf"),
+        )
+        # Where the key is a point on a line, that ends between the point and the name.
+        words = [line for line in beside(patch, lines, reach=30) if line.right < end + 6]
+        joined = [
+            line
+            for line in lines
+            if abs(line.y - patch.y) < 8 and line.left < patch.right + 16 < line.right
+        ]
+        if words:
             series.append((patch.colour, min(words, key=lambda line: line.left).text))
+        elif joined and pixels is not None:
+            line, last = joined[0], round(min(end - 2, joined[0].right + 2))
+            cut = pixels[max(0, round(line.top)) : round(line.bottom), patch.right + 1 : last]
+            text, sure = read_cut(cut)
+            if text and sure > 0.5:
+                series.append((patch.colour, text))
     return series
 
 
-def beside(patch: Solid, lines: Sequence[Line]) -> list[Line]:
-    """Words directly at the right of a solid, on its height."""
+def _is_lettering(solid: Solid, lines: Sequence[Line]) -> bool:
+    """Whether a solid is a part of a bold letter: tiny, and in a text."""
+    return solid.area < 40 and any(
+        line.left < solid.x < line.right and line.top < solid.y < line.bottom for line in lines
+    )
+
+
+def beside(patch: Solid, lines: Sequence[Line], reach: int = 16) -> list[Line]:
+    """Words at the right of a solid within `reach` pixels, on its height."""
     return [
-        line for line in lines if abs(line.y - patch.y) < 8 and -6 < line.left - patch.right < 16
+        line for line in lines if abs(line.y - patch.y) < 8 and -6 < line.left - patch.right < reach
     ]
 
 

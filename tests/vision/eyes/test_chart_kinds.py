@@ -6,9 +6,9 @@ from random import Random
 
 import numpy as np
 import pytest
-from PIL import Image, ImageDraw
+from PIL import Image, ImageDraw, ImageFont
 
-from harness.vision.eyes.chart import Chart, chart_of
+from harness.vision.eyes.chart import Chart, chart_of, read_chart
 from harness.vision.eyes.ocr import Line
 from harness.vision.eyes.shapes import find_solids
 
@@ -122,6 +122,51 @@ def test_a_scale_that_does_not_begin_at_zero() -> None:
         assert chart.shape == shape
         found = {one.category: one.value for one in chart.readings}
         assert found == {name: pytest.approx(value, abs=15) for name, value in values.items()}
+
+
+def test_the_title_of_an_axis_is_no_name() -> None:
+    rows, columns = _Drawing(), _Drawing()
+    for tick in range(0, 101, 20):
+        rows.text(str(tick), 120 + 3.5 * tick, 330)
+        columns.text(str(tick), 60, 300 - 2.5 * tick)
+    rows.text("Year", 20, 184)
+    columns.text("Year", 260, 338)
+    for place, (name, value) in enumerate((("2019", 70), ("2020", 45), ("2021", 90))):
+        y, x = 60 + 90 * place, 120 + 110 * place
+        rows.text(name, 95, y + 20)
+        rows.pen.rectangle((120, y, 120 + 3.5 * value, y + 40), fill=BLUE)
+        columns.text(name, x + 30, 320)
+        columns.pen.rectangle((x, 300 - 2.5 * value, x + 60, 300), fill=BLUE)
+    for drawing in (rows, columns):
+        assert [one.category for one in drawing.read().readings] == ["2019", "2020", "2021"]
+
+
+def test_a_large_picture_whose_legend_is_read_as_one_line() -> None:
+    """By the real recognition; boxes are pixels of the large picture."""
+    image = Image.new("RGB", (2600, 1700), "white")
+    pen = ImageDraw.Draw(image)
+    small, large = ImageFont.load_default(40), ImageFont.load_default(60)
+    pen.text((1000, 20), "Sales by quarter", "black", large)
+    for tick in range(0, 21, 5):
+        pen.text((120, 1400 - 60 * tick), str(tick), "black", small, anchor="rm")
+    truth = {"Company A": (12, 8, 17), "Company B": (6, 15, 10)}
+    colours = ((220, 90, 20), (30, 90, 170))
+    for place, ((series, values), colour) in enumerate(zip(truth.items(), colours, strict=True)):
+        pen.ellipse((900 + 320 * place, 1545, 924 + 320 * place, 1569), fill=colour)
+        pen.text((932 + 320 * place, 1557), series, "black", small, anchor="lm")
+        for quarter, value in enumerate(values):
+            x = 300 + 750 * quarter + 160 * place
+            pen.rectangle((x, 1400 - 60 * value, x + 150, 1400), fill=colour)
+    for quarter in range(3):
+        pen.text((455 + 750 * quarter, 1440), f"Q{quarter + 1}", "black", small, anchor="mm")
+    chart = read_chart(np.asarray(image, dtype=np.uint8))
+    assert chart is not None
+    found = {(one.series, one.category): one for one in chart.readings}
+    for series, values in truth.items():
+        for quarter, value in enumerate(values):
+            reading = found[series, f"Q{quarter + 1}"]
+            assert reading.value == pytest.approx(value, abs=0.3)
+            assert reading.box[1] == pytest.approx(1400 - 60 * value, abs=8)
 
 
 def test_names_of_two_lines() -> None:
