@@ -20,7 +20,7 @@ from typing import Any, cast
 from pydantic import JsonValue
 
 from harness.agents.protocol import Action, Final, FormatError
-from harness.core import BadInput
+from harness.core import BadInput, without_surrogates
 from harness.tools import Tool
 
 FINISH = "finish"
@@ -145,10 +145,9 @@ def rejected(error: BadInput, tools: Sequence[Tool]) -> BadInput:
 def _parsed(text: str) -> Any:
     try:
         value: Any = json.loads(text, strict=False)
-    except ValueError as error:
+        return without_surrogates(value)  # a grammar lets half a surrogate pair pass
+    except (ValueError, RecursionError) as error:
         raise FormatError(f"Your reply is no JSON: {error}.") from error
-    # A grammar lets half a surrogate pair pass, which no file can hold.
-    return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def _object(properties: dict[str, Any]) -> Schema:

@@ -161,7 +161,8 @@ def _outcome(out: bytes, code: int, err: bytes) -> dict[str, str]:
 def _fill(part: str, values: Mapping[str, str]) -> str:
     for name, value in values.items():
         if part == "{" + name + "}":
-            return value  # the whole argument: its text is never looked at again
+            # The whole argument: its text is never looked at again, and it is no option.
+            return f" {value}" if value.startswith("-") else value
     for name in ("workdir", "skill", "suite"):
         part = part.replace("{" + name + "}", values[name])
     return part

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue
 
-from harness.models import ModelCall
+from harness.core import without_surrogates
+from harness.models import LimitedModel, ModelCall
 from harness.tools import Tool, ToolArgumentError, truncate
 
 if TYPE_CHECKING:
@@ -62,8 +63,9 @@ def read_text_reply(text: str) -> Action | Final:
         raise FormatError("There is no JSON object behind `Action:`.")
     try:
         value, _ = json.JSONDecoder(strict=False).raw_decode(text_of_action[start:])
-    except json.JSONDecodeError as error:
-        raise FormatError(f"The JSON behind `Action:` cannot be read: {error.msg}.") from error
+        value = without_surrogates(value)
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"The JSON behind `Action:` cannot be read: {_fault(error)}.") from error
     name, arguments = value.get("name"), value.get("arguments", {})
     if not isinstance(name, str) or not isinstance(arguments, dict):
         raise FormatError('The action needs a text "name" and an object "arguments".')
@@ -77,12 +79,16 @@ def read_arguments(name: str, raw: str) -> dict[str, JsonValue]:
         FormatError: if they are no JSON object.
     """
     try:
-        value = json.loads(raw or "{}")
-    except json.JSONDecodeError as error:
-        raise FormatError(f"The arguments of {name!r} are no JSON: {error.msg}.") from error
+        value = without_surrogates(json.loads(raw or "{}"))
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"The arguments of {name!r} are no JSON: {_fault(error)}.") from error
     if not isinstance(value, dict):
         raise FormatError(f"The arguments of {name!r} must be a JSON object.")
     return value  # pyright: ignore[reportUnknownVariableType]  # parsed JSON
+
+
+def _fault(error: Exception) -> str:
+    return error.msg if isinstance(error, json.JSONDecodeError) else str(error)
 
 
 def fenced(text: str) -> str:
@@ -113,10 +119,15 @@ async def run_calls(
         context: of the attempt; its `on_event` is called with every call and every result.
         calls: `id`, `name` and `arguments` (JSON text, or what was read from it) of each.
         tools: that may be called now.
+
+    Raises:
+        SampleLimitReached: if the attempt meets a limit before the last of them.
     """
     by_name = {tool.name: tool for tool in tools}
     messages: list[dict[str, Any]] = []
     for call in calls:
+        if isinstance(context.model, LimitedModel):
+            context.model.check()
         try:
             arguments = call["arguments"]
             if isinstance(arguments, str):

@@ -26,7 +26,8 @@ WORK_FILE_BYTES = 50_000_000
 MOST_UNPACKED = 1 << 29
 """Bytes of one record or value that lies compressed."""
 _LOCAL = threading.local()
-_OPENING = os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+OWN_FILE = os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+"""Flags for opening what must be neither a link nor a pipe that nobody else holds."""
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
 
 
@@ -202,7 +203,7 @@ def read_work_file(folder: Path, name: str, limit: int = WORK_FILE_BYTES) -> byt
     """
     with _folder_of(folder, name) as (parent, last):
         try:
-            descriptor = os.open(last, os.O_RDONLY | _OPENING, dir_fd=parent)
+            descriptor = os.open(last, os.O_RDONLY | OWN_FILE, dir_fd=parent)
         except FileNotFoundError:
             raise
         except OSError as error:
@@ -231,7 +232,7 @@ def write_work_file(folder: Path, name: str, content: bytes) -> None:
     """
     with _folder_of(folder, name, make=True) as (parent, last):
         _remove_entry(parent, last)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _OPENING
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | OWN_FILE
         with os.fdopen(os.open(last, flags, 0o666, dir_fd=parent), "wb") as file:
             file.write(content)
 
@@ -310,10 +311,13 @@ def _remove_entry(parent: int, name: str) -> None:
 def _unlocked(name: str, parent: int) -> int:
     """A descriptor of a folder in another one, made readable and writable for us first."""
     try:
-        descriptor = os.open(name, _FOLDER | _OPENING, dir_fd=parent)
+        descriptor = os.open(name, _FOLDER | OWN_FILE, dir_fd=parent)
     except PermissionError:
-        os.chmod(name, 0o700, dir_fd=parent)
-        descriptor = os.open(name, _FOLDER | _OPENING, dir_fd=parent)
+        try:
+            os.chmod(name, 0o700, dir_fd=parent, follow_symlinks=False)
+        except ValueError as error:  # so Python says that it has become a link meanwhile
+            raise OSError(f"{name!r} is a link") from error
+        descriptor = os.open(name, _FOLDER | OWN_FILE, dir_fd=parent)
     if os.fstat(descriptor).st_mode & 0o700 != 0o700:
         os.fchmod(descriptor, 0o700)
     return descriptor
@@ -335,7 +339,7 @@ def _folder_of(folder: Path, name: str, *, make: bool = False) -> Generator[tupl
     try:
         for part in path.parts[:-1]:
             try:
-                below = os.open(part, _FOLDER | _OPENING, dir_fd=current)
+                below = os.open(part, _FOLDER | OWN_FILE, dir_fd=current)
             except OSError as error:
                 if not make:
                     if isinstance(error, FileNotFoundError):
@@ -343,7 +347,7 @@ def _folder_of(folder: Path, name: str, *, make: bool = False) -> Generator[tupl
                     raise UnfitFile(f"{name}: {part} is a link or no folder") from error
                 _remove_entry(current, part)
                 os.mkdir(part, dir_fd=current)
-                below = os.open(part, _FOLDER | _OPENING, dir_fd=current)
+                below = os.open(part, _FOLDER | OWN_FILE, dir_fd=current)
             os.close(current)
             current = below
         yield current, path.name

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import httpx
 
 
+PACKINGS = ("gzip", "deflate", "identity")
 MAX_BYTES = 32 << 20
 """Of a request or a reply that is held as a whole; what is made of it takes about eight times as
 much memory."""
@@ -76,7 +77,16 @@ def limit_reply(response: Any) -> None:
 
 
 async def limit_async_reply(response: Any) -> None:
-    """As :func:`limit_reply`, as an event hook of a client for event loops."""
+    """As :func:`limit_reply`, as an event hook of a client for event loops.
+
+    Raises:
+        Unreachable: if it is packed by what was not asked for: few bytes may unpack to gigabytes.
+    """
+    packing = response.headers.get("content-encoding", "identity").lower()
+    if packing not in PACKINGS:
+        raise Unreachable(
+            f"{response.request.url.host}: its reply is packed by {packing!r}: given up"
+        )
     limit_reply(response)
 
 

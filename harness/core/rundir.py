@@ -8,12 +8,14 @@ config, code version); `items.seg` and `trajectories.seg` hold records; `calls.s
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from harness.core.documents import read_json
 from harness.core.errors import BadInput
 from harness.core.files import write_atomic
 from harness.core.segments import SegmentWriter, only_writer, read_latest, read_segment
@@ -26,6 +28,13 @@ def new_run_id(kind: str) -> str:
     return f"{kind}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
 
 
+def _lock_of(run: Path) -> dict[str, Any]:
+    lock = read_json(run / "run.json")
+    if not isinstance(lock, dict):
+        raise BadInput(f"{str(run / 'run.json')!r}: expected a JSON object, got {lock!r:.60}")
+    return cast("dict[str, Any]", lock)
+
+
 class RunReader:
     """Reads a run directory, finished or not; never writes."""
 
@@ -33,7 +42,7 @@ class RunReader:
         if not (path / "run.json").is_file():
             raise BadInput(f"no run at {str(path)!r} (expected a folder with run.json)")
         self.path = path
-        self.lock: dict[str, Any] = json.loads((path / "run.json").read_text("utf-8"))
+        self.lock = _lock_of(path)
         version = self.lock.get("schema_version")
         if version != SCHEMA_VERSION:
             raise BadInput(
@@ -58,9 +67,17 @@ class RunWriter(RunReader):
     def __init__(self, path: Path, lock: dict[str, Any]) -> None:
         self._guard = only_writer(path)
         try:
+            for entry in os.scandir(path):  # a run may come from a stranger
+                if not entry.is_file(follow_symlinks=False) and not entry.is_dir(
+                    follow_symlinks=False
+                ):
+                    raise BadInput(
+                        f"{entry.path!r} is a link or no ordinary file: expected a run folder with "
+                        "files of its own; copy what it leads to, or start a new run"
+                    )
             expected = {"schema_version": SCHEMA_VERSION, **lock}
             if (path / "run.json").exists():
-                stored = json.loads((path / "run.json").read_text("utf-8"))
+                stored = _lock_of(path)
                 current = json.loads(json.dumps(expected))
                 keys = sorted(stored.keys() | current.keys())
                 if changed := [key for key in keys if stored.get(key) != current.get(key)]:

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, TextIO, cast
 import zstandard
 
 from harness.core.errors import BadInput
-from harness.core.files import decoding, decompressed, private_folder
+from harness.core.files import OWN_FILE, decoding, decompressed, private_folder
 
 _HEADER = struct.Struct("<II")
 
@@ -41,7 +41,8 @@ class SegmentWriter:
                 end = sum(_HEADER.size + len(payload) for payload in _frames(handle, path))
         self.dropped_bytes = size - end
         # Unbuffered: a buffer would try again to write what did not fit on the disk.
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+        # No link is followed: what seems torn is cut off, and the file may be anybody's.
+        flags = os.O_RDWR | os.O_CREAT | OWN_FILE
         self._handle = os.fdopen(os.open(path, flags, 0o600), "r+b", buffering=0)
         self._handle.truncate(end)
         self._handle.seek(end)
@@ -59,7 +60,9 @@ class SegmentWriter:
         Raises:
             BadInput: if the disk is full; what had been written before stays intact.
         """
-        payload = self._compressor.compress(json.dumps(record, ensure_ascii=False).encode())
+        # Half a character, which a check or an agent may write, has no form in UTF-8.
+        text = json.dumps(record, ensure_ascii=False).encode("utf-8", "replace")
+        payload = self._compressor.compress(text)
         frame = _HEADER.pack(len(payload), zlib.crc32(payload)) + payload
         try:
             unwritten = memoryview(frame)
@@ -163,7 +166,8 @@ def only_writer(folder: Path) -> TextIO:
     """
     try:
         private_folder(folder)
-        guard = (folder / "writer.lock").open("w")
+        lock = os.open(folder / "writer.lock", os.O_RDWR | os.O_CREAT | OWN_FILE, 0o600)
+        guard = os.fdopen(lock, "r+")
     except OSError as error:
         raise BadInput(f"cannot write the folder {str(folder)!r}: {error.strerror}") from error
     try:

@@ -155,6 +155,8 @@ class Task(Value):
         meta: anything a task family needs (stratum, difficulty, answer range, ...).
     """
 
+    model_config = ConfigDict(allow_inf_nan=False)  # they have no digest
+
     id: str = Field(min_length=1)
     prompt: str
     files: dict[str, str] = {}

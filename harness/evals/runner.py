@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing
 from functools import partial
@@ -110,14 +111,14 @@ class Evaluator:
         """What a run with `skill` depends on.
 
         Raises:
-            BadInput: if there is no such skill.
+            BadInput: if there is no such skill, or two attempts would have one id.
         """
         settings = self._settings
         if skill is not None and not (skill / "SKILL.md").is_file():
             raise BadInput(
                 f"expected a skill directory with SKILL.md, found none at {str(skill)!r}"
             )
-        return EvalPlan(
+        plan = EvalPlan(
             suite=self._suite,
             agent=self._agent,
             skill=skill,
@@ -132,6 +133,11 @@ class Evaluator:
                 working=settings.working_limit,
             ),
         )
+        names = Counter(attempt_id(*attempt) for attempt in plan.attempts())
+        if names.total() > len(names):
+            name = names.most_common(1)[0][0]
+            raise BadInput(f"two attempts would have the id {name!r}: rename that task")
+        return plan
 
     async def run(
         self,

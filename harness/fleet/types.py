@@ -135,7 +135,7 @@ class LocalExecutor(Executor):
         async def run() -> str:
             starting = asyncio.create_task(
                 asyncio.create_subprocess_exec(
-                    sys.executable, "-m", "harness.fleet.worker",
+                    sys.executable, "-P", "-m", "harness.fleet.worker",
                     stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.DEVNULL,
                     start_new_session=True,  # Ctrl-C is the driver's: it ends them
                 )

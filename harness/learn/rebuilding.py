@@ -20,6 +20,8 @@ from harness.trajectories.lenient import mapping, string
 
 GIT_SECONDS = 120
 _ASIDE = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gc.auto=0")
+_ALONE = {"GIT_ALLOW_PROTOCOL": "none"}
+"""A repository says by which program a missing object is fetched: git would run it."""
 MOST_FILES, MOST_BYTES = 4000, 64 * 2**20
 SECONDS = 120.0
 _TEST_FILE = re.compile(
@@ -50,7 +52,7 @@ def git(folder: Path, *words: str) -> str:
         process = subprocess.run(
             ["git", *_ASIDE, "-C", str(folder), *words],
             capture_output=True, text=True, errors="replace", timeout=GIT_SECONDS, check=False,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL, env={**os.environ, **_ALONE},
         )  # fmt: skip
     except FileNotFoundError as error:
         raise NotRebuilt("git is not installed") from error
@@ -114,13 +116,18 @@ def check_out(root: Path, commit: str, into: Path) -> None:
     """Put the files of a commit into the folder `into`, without history: it holds the answer.
 
     Raises:
-        NotRebuilt: if the repository cannot be cloned.
+        NotRebuilt: if they are not all there.
     """
     into = into.resolve()  # git runs in the repository: a relative path would lie in there
     into.parent.mkdir(parents=True, exist_ok=True)
     with temporary_work_folder(".clone-", into.parent) as folder:
         clone = folder / "tree"
-        git(root, "clone", "--quiet", "--no-checkout", "--shared", str(root), str(clone))
+        clone.mkdir()
+        # Its objects are lent, nothing of its settings: they name programs (filters, merges).
+        words = ("--show-object-format", "--path-format=absolute", "--git-path", "objects")
+        form, _, objects = git(root, "rev-parse", *words).partition("\n")
+        git(clone, "init", "--quiet", f"--object-format={form}")
+        (clone / ".git/objects/info/alternates").write_text(f"{objects}\n")
         git(clone, "checkout", "--quiet", "--detach", commit)
         remove_tree(clone / ".git")
         remove_tree(into)

@@ -293,6 +293,8 @@ def _connect(path: Path | None) -> sqlite3.Connection:
         sqlite3.Error, OSError: if it cannot be used.
     """
     if path is not None:
+        if path.is_symlink():
+            raise BadInput(f"{str(path)!r} is a link: a call store must be a file of its own")
         private_folder(path.parent)
         # It holds every prompt. One that exists is not opened: closing it would drop the locks that
         # another connection of this process has on it.

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from harness.core import BadInput, Value, credentials, limit_async_reply, public_url
+from harness.core.http import PACKINGS
 from harness.core.plugins import load, plugins
 from harness.models.types import Backend, Role
 
@@ -170,7 +171,12 @@ class Endpoint:
         kind = openai.DefaultAioHttpClient if compiled else openai.DefaultAsyncHttpxClient
         return openai.AsyncOpenAI(
             max_retries=0,
-            http_client=kind(limits=limits, event_hooks={"response": [limit_async_reply]}),
+            http_client=kind(
+                limits=limits,
+                headers={"Accept-Encoding": ", ".join(PACKINGS)},
+                event_hooks={"response": [limit_async_reply]},
+                follow_redirects=False,  # prompts go where the user sends them
+            ),
             **self.client_options(index),
         )
 

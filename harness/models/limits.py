@@ -136,6 +136,14 @@ class LimitedModel:
             if reservation is not None:
                 reservation.release()  # does nothing once it is settled
 
+    def check(self) -> None:
+        """Look at the limits where no model is called: between tool calls, which may be many.
+
+        Raises:
+            SampleLimitReached: if one is reached.
+        """
+        self._left()
+
     async def _reserve(self, worst: tuple[int, int] | None) -> Reservation:
         """Set the worst case of a call aside; waits for calls in flight that stand in its way.
 

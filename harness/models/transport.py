@@ -233,6 +233,12 @@ def _refusal(
             quota_pause_s=quota_pause_s(headers) if status == 429 else 0.0,
             busy=status in BUSY,
         )
+    if 300 <= status < 400:
+        from harness.core.redaction import redact
+
+        place = redact(headers.get("location", ""))[:200]
+        text = f"{where} unreachable: it redirects to {place!r}; if that is right, name it instead"
+        return Fault(Unreachable(text))
     if status in (401, 403):
         hint = f"; check {endpoint.key_variable}" if endpoint.key_variable else ""
         text = f"{where} unreachable: it refused the key (HTTP {status}): {reason}{hint}"
@@ -301,7 +307,7 @@ def retry_after_s(headers: Mapping[str, str], now: float | None = None) -> float
         return seconds
     try:
         moment = email.utils.parsedate_to_datetime(text).timestamp()
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return None
     return max(0.0, moment - (time.time() if now is None else now))
 

@@ -16,6 +16,8 @@ _FIXED_TOKENS = 256
 _TOOLS_TOKENS = 512
 _MESSAGE_TOKENS = 16
 _IMAGE_TOKENS = 20_000
+_MOST_TOKENS = 10**9
+"""Of one call; what claims more is no count."""
 _RESERVED = ("model", "messages", "tools", "response_format", "stream", "stream_options", "n")
 
 
@@ -94,17 +96,20 @@ def read_response(content: bytes, where: str) -> Body:
         Unreachable: if it is not a chat completion; the message quotes it.
     """
     try:
-        response: Any = json.loads(content)
+        text = content.decode("utf-8-sig")  # of bytes json.loads takes half characters, and UTF-16
+        response: Any = json.loads(text)
         finish = response["choices"][0]["finish_reason"]
         message = response["choices"][0]["message"]
         if isinstance(message, dict) and (finish is None or isinstance(finish, str)):
             fields = cast("Body", message)
             calls: list[Any] = fields.get("tool_calls") or []
-            if calls or not isinstance(fields.get("content"), str):
+            thoughts = (fields.get("reasoning_content"), fields.get("reasoning"))
+            plain = isinstance(fields.get("content"), str) and not any(thoughts)
+            if calls or not plain:
                 read_reply("", response, Usage(), cached=False)
             if not all(call["function"]["name"] for call in calls):
                 raise ValueError("a tool call without a name")
-            if b"\\ud" in content or b"\\uD" in content:  # half a character has no form in UTF-8
+            if "\\ud" in text or "\\uD" in text:  # half a character has no form in UTF-8
                 json.dumps(response, ensure_ascii=False).encode()
             return response
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
@@ -119,18 +124,22 @@ def read_response(content: bytes, where: str) -> Body:
 
 
 def usage_of(response: Body, price: Price | None, seconds: float) -> Usage | None:
-    """Tokens and money of a response; None if the server reported no usage."""
+    """Tokens and money of a response; None if the server reported no usage that can be true."""
     counts: Any = response.get("usage")
     if not isinstance(counts, dict):
         return None
 
     def count(fields: Any, name: str) -> int:
+        """A count; -1 for what is none."""
         value: Any = fields.get(name) if hasattr(fields, "get") else None
-        return value if isinstance(value, int) and value > 0 else 0
+        value = 0 if value is None else value
+        return value if type(value) is int and 0 <= value <= _MOST_TOKENS else -1
 
     fields = cast("Body", counts)
     prompt, completion = count(fields, "prompt_tokens"), count(fields, "completion_tokens")
-    cached = min(count(fields.get("prompt_tokens_details"), "cached_tokens"), prompt)
+    if min(prompt, completion) < 0 or not prompt + completion:  # no call is free of tokens
+        return None
+    cached = min(max(0, count(fields.get("prompt_tokens_details"), "cached_tokens")), prompt)
     return Usage(
         calls=1,
         prompt_tokens=prompt,

@@ -83,10 +83,12 @@ def text_argument(arguments: Arguments, name: str) -> str:
     """The text argument `name`.
 
     Raises:
-        ToolArgumentError: if it is missing or no text.
+        ToolArgumentError: if it is missing, no text, or has a NUL character in it.
     """
     value = arguments.get(name)
     if not isinstance(value, str):
         kind = "nothing" if value is None else type(value).__name__
         raise ToolArgumentError(f"expected the text argument {name!r}, found {kind}")
+    if "\0" in value:  # no path and no command can hold it
+        raise ToolArgumentError(f"expected text in the argument {name!r}, found a NUL character")
     return value

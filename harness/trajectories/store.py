@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-from harness.core import BadInput, Trajectory
+from harness.core import BadInput, Trajectory, write_atomic
 from harness.core.segments import SegmentWriter, only_writer, read_at, read_latest, read_placed
 
 _FRAME = struct.Struct("<II")  # length and CRC-32 of the payload: see harness.core.segments
@@ -105,7 +105,7 @@ class TrajectoryStore:
             json.dumps({"id": name, "offset": offset}) + "\n"
             for name, offset in self._index.items()
         )
-        self._index_file.write_text(lines, "utf-8")
+        write_atomic(self._index_file, lines)  # in place of a link
         return self._writer
 
     def _load_index(self) -> dict[str, int]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from harness.core import BadInput, Trajectory, Value, write_atomic
+from harness.core import BadInput, Trajectory, Value, digest, write_atomic
 from harness.core.redaction import Redactor
 from harness.core.rundir import RunReader
 from harness.trajectories.formats.chat_rows import to_openai, to_sharegpt
@@ -29,6 +29,8 @@ from harness.trajectories.lenient import mapping
 from harness.trajectories.store import TrajectoryStore, dump
 
 EXPORTS = ("atif", "trace2skill", "openai", "sharegpt", "inspect")
+LONGEST_NAME = 100
+"""Characters of an id in the name of a file, which may have 255 bytes."""
 _LABELS = {"pass": "_SUCCEED", "fail": "_FAILED"}
 _ROWS: dict[str, Callable[[Trajectory], dict[str, JsonValue]]] = {
     "openai": to_openai,
@@ -229,7 +231,8 @@ def _write_json(file: Path, document: Any, indent: int) -> None:
 
 def _plain(name: str) -> str:
     """A file name: letters, digits and a few signs."""
-    return re.sub(r"[^A-Za-z0-9._@#-]+", "_", name).lstrip(".") or "trajectory"
+    plain = re.sub(r"[^A-Za-z0-9._@#-]+", "_", name).lstrip(".") or "trajectory"
+    return plain if len(plain) <= LONGEST_NAME else f"{plain[:LONGEST_NAME]}-{digest(name)[:8]}"
 
 
 def _distinct(name: str, names: set[str]) -> str:

@@ -1,0 +1,30 @@
+"""The real command line, and suites for it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+
+def command(
+    *words: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end, as the installed program does: the folder is not on its path."""
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "harness", *map(str, words)],
+        cwd=cwd, env={**os.environ, "OPENAI_API_KEY": "sk-storm-0123456789abcdef", **(env or {})},
+        capture_output=True, text=True, errors="replace", check=False, timeout=240,
+    )  # fmt: skip
+
+
+def suite_of(folder: Path, rows: Sequence[Mapping[str, Any]], **head: Any) -> Path:
+    """Write a suite; returns its folder."""
+    folder.mkdir(parents=True)
+    (folder / "tasks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / "suite.yaml").write_text(json.dumps({"name": "s", "tasks": "tasks.jsonl", **head}))
+    return folder
