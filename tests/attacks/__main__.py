@@ -32,7 +32,9 @@ class Rows:
         """Remember what each test says of itself."""
         for item in items:
             where = item.path.stem.removeprefix("test_").replace("_", " ")
-            self.rows[item.nodeid.partition("[")[0], where] = (item.function.__doc__ or "").strip()
+            self.rows[item.nodeid.partition("[")[0], where] = str(
+                getattr(item.obj, "__doc__", "")
+            ).strip()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Remember how it ended."""
