@@ -109,7 +109,7 @@ def test_half_a_surrogate_pair_is_replaced() -> None:
     action = read_action(
         '{"thought": "", "action": {"name": "bash", "arguments": {"c": "\\ud800"}}}'
     )
-    assert vars(action)["arguments"] == {"c": "?"}
+    assert vars(action)["arguments"] == {"c": "\ufffd"}
 
 
 def test_a_server_that_ignores_the_schema_is_told_the_form(tmp_path: Path) -> None:
