@@ -33,7 +33,7 @@ SETS = {
     "held out, written before the rules": HELD_OUT,
     "traps, written after the rules; 16 of 26 right before the rules were mended": TRAPS,
     "fresh, written when the rules were done; two rules were narrowed later": FRESH,
-    "void tests; 21 of 26 wrong before the rules knew of them": VOIDED,
+    "void tests; 23 of 29 wrong before the rules knew of them": VOIDED,
 }
 
 

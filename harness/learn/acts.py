@@ -107,6 +107,7 @@ class Act:
         paths: files that an edit changed.
         replaced: text that an edit took out, None where the log does not show it.
         inserted: text that an edit put in.
+        removes: whether a command removed or moved the files.
         by_user: a command that the user ran.
         keys: call id and time, which tell lines of the log apart.
     """
@@ -120,6 +121,7 @@ class Act:
     paths: tuple[str, ...] = ()
     replaced: str | None = None
     inserted: str = ""
+    removes: bool = False
     by_user: bool = False
     keys: tuple[str, ...] = field(default=(), compare=False)
 
@@ -248,7 +250,8 @@ def _with_changes(act: Act) -> Iterator[Act]:
     paths = [path for path in _changed(text) if not path.startswith(_ELSEWHERE)]
     if _APPLIES.search(text):
         paths.append("")
-    edit = Act("edit", act.step, paths=tuple(paths), keys=act.keys)
+    removes = bool(_REMOVES.search(text))
+    edit = Act("edit", act.step, paths=tuple(paths), removes=removes, keys=act.keys)
     end = max((match.end() for match in changes), default=len(text))
     tested_after = bool(_TESTS_LATER.search(text[end:]))
     yield from ([edit] if paths and tested_after else [])

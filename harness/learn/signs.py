@@ -77,7 +77,7 @@ _NOTHING_RAN = re.compile(
     r"|[Mm]issing script|No rule to make target|timed? out|No such file or directory|not installed",
 )
 _DESELECTS = re.compile(
-    r"\s-[km][= ]?\s*(?:\"[^\"]*\bnot\b|'[^']*\bnot\b|not\b)"
+    r"[\s\"'=]-[km][= ]?\s*(?:\"[^\"]*\bnot\b|'[^']*\bnot\b|not\b)"
     r"|--(?:deselect|ignore|ignore-glob|skip|exclude|exclude-task|testPathIgnorePatterns|invert"
     r"|grep-invert)(?=[= ]|$)"
     r"|\s-skip\b|-D(?:test|it\.test)=\S*!|--filter[= ]\S*!"
@@ -96,6 +96,7 @@ _SKIPS = re.compile(
     r"@(?:pytest\.mark\.|unittest\.)(?:skip|xfail|expectedFailure)|\bpytest\.(?:skip|xfail)\("
     r"|\bself\.skipTest\(|\b(?:it|test|describe)\.(?:skip|todo|fixme|only)\b|\bx(?:it|test|describe)\("
     r"|\bt\.Skip\w*\(|#\[ignore|@(?:Disabled|Ignore)\b|\bcollect_ignore"
+    r"|\baddopts\b.*(?:-k|-m|--ignore|--deselect)"
 )
 _STASH = re.compile(r"^git\s+(?:-C\s+\S+\s+)?stash\b\s*(\S*)")
 _BEFORE = re.compile(
@@ -249,9 +250,10 @@ def weakens_tests(act: Act, after_failure: bool) -> bool:
     Args:
         act: an edit.
         after_failure: whether tests had failed before it: a change of a test file that the log
-            does not show counts then.
+            does not show counts then. That it was removed always counts.
     """
-    if act.replaced is None and after_failure and any(map(is_test_file, act.paths)):
+    unseen = act.removes or (after_failure and act.replaced is None)
+    if unseen and any(map(is_test_file, act.paths)):
         return True
     old, new = (act.replaced or "").split("\n"), act.inserted.split("\n")
     remaining = {line.strip() for line in new}
