@@ -95,7 +95,8 @@ KERNEL_MEMORY = ["shared_memory", "socket_buffers", "pipe_buffers"]
 PROBE_LIMITS = Limits(
     wall_s=2.0, cpu_s=5, memory_mb=96, processes=12, output_bytes=100_000, disk_mb=4
 )
-_PAYLOADS = [Path(__file__).with_name(name) for name in ("attack_payload.py", "attack_calls.py")]
+_HERE = Path(__file__).parent
+_PAYLOADS = (_HERE / "attack_payload.py", _HERE / "attack_calls.py")
 
 
 class Bait(ExitStack):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote_plus
 
-from harness.core.redaction.form import Form, FormTable, Span
-from harness.core.redaction.names import NAME, NAMED
-from harness.core.redaction.tokens import TOKENS
+if TYPE_CHECKING:
+    from harness.core.redaction.form import Form, FormTable, Span
 
 REDACTED = "[REDACTED]"
 LEAST_TEXT = 6
@@ -33,16 +33,12 @@ _KEY_PARAMETER = re.compile(
 )
 """Names of a query's parameters whose values are keys; `page_token` is none."""
 _KEY_VARIABLE = re.compile(r"(?i)(api_?key|token|secret|password)$")
-_TABLES = {False: FormTable(TOKENS), True: FormTable((*TOKENS, *NAMED))}
-_UNSURE = frozenset(form.kind for form in NAMED) - {"variable", "quoted variable"}
-"""Kinds whose value may be a common word: replaced elsewhere only if it looks like no word."""
 _PLACEHOLDER = re.compile(
     r"(?i)^(?:\[REDACTED\]?|x{4,}|\*+|\.{3,}|(?:\\u[0-9a-f]{4})+|none|null|true|false|your[_-]?\w*|example\w*|changeme"
     r"|(?=[\w.]*(?:environ|getenv|config|settings|process\.env))[\w.]+|string|optional\w*|secret|token"
     r"|password|str|self\.\w+"
     r"|\$\w+|\$\(.*\)|\$?\{.*\}|<.*>|%\(\w+\)s|.*[$#]\{[\w.]+\}.*)$"  # what stands for a value
 )
-_NAMED_KEY = re.compile(rf"(?i)^{NAME}$")
 _MARKS = re.compile(r"(?<!\\)\\++(?:([nrt\"'/])|u([0-9a-fA-F]{4}))")
 _MEANT = {"n": "\n", "r": "\n", "t": "\t"}
 _VALUE_ENDS = re.compile(r"[,;&|<>(){}\[\]$]")
@@ -118,7 +114,7 @@ class Redactor:
                     harmless.add(text)
                 repeated |= _distinct_secrets(text, secrets)
                 bare = len(text) >= LEAST and "\n" not in text and " " not in text.strip()
-                if bare and _NAMED_KEY.match(name) and not _PLACEHOLDER.match(text):
+                if bare and _named_key().match(name) and not _PLACEHOLDER.match(text):
                     repeated.add(text)
         known, again = _Words(self._learned), _Words(repeated)
         home = "" if self.home is None else str(self.home)
@@ -200,7 +196,32 @@ def until_secret(quote: str) -> str:
 
 
 def _possible(text: str, thorough: bool) -> list[Form]:
-    return [] if len(text) < LEAST_TEXT else _TABLES[thorough].possible(text)
+    return [] if len(text) < LEAST_TEXT else _table(thorough).possible(text)
+
+
+@cache
+def _table(thorough: bool) -> FormTable:
+    """Built when it is first needed: many commands redact nothing."""
+    from harness.core.redaction.form import FormTable
+    from harness.core.redaction.names import NAMED
+    from harness.core.redaction.tokens import TOKENS
+
+    return FormTable((*TOKENS, *NAMED) if thorough else TOKENS)
+
+
+@cache
+def _unsure() -> frozenset[str]:
+    """Kinds whose value may be a common word: replaced elsewhere only if it looks like no word."""
+    from harness.core.redaction.names import NAMED
+
+    return frozenset(form.kind for form in NAMED) - {"variable", "quoted variable"}
+
+
+@cache
+def _named_key() -> re.Pattern[str]:
+    from harness.core.redaction.names import NAME
+
+    return re.compile(rf"(?i)^{NAME}$")
 
 
 def _secrets(text: str) -> Iterator[tuple[int, str, str]]:
@@ -232,7 +253,7 @@ def _distinct_secrets(text: str, secrets: list[tuple[int, str, str]]) -> set[str
             heads.append(_VALUE_ENDS.split(secret, maxsplit=1)[0])
         for head in heads:
             mixed = re.search(r"[A-Za-z]", head) and re.search(r"[^A-Za-z_.]", head)
-            if len(head) >= LEAST and (mixed or kind not in _UNSURE):
+            if len(head) >= LEAST and (mixed or kind not in _unsure()):
                 distinct.add(head)
     return distinct
 
