@@ -186,3 +186,17 @@ def t_of(n: int) -> float:
     from scipy.special import stdtrit
 
     return float(stdtrit(n - 1, 0.975))
+
+
+def product_interval(
+    sign: tuple[float, float, float], share: tuple[float, float, float], size: float
+) -> tuple[float, float]:
+    """Interval of sign * share * size from those of the first two (estimate, low, high).
+
+    The distances of the limits are added as squares (MOVER, Zou and Donner 2008).
+    """
+    (mean, low, high), (moved, fewest, most) = sign, share
+    far, near = (most, fewest) if mean >= 0 else (fewest, most)
+    down = math.hypot(moved * (mean - low), mean * (moved - near))
+    up = math.hypot(moved * (high - mean), mean * (far - moved))
+    return max(-1.0, (mean * moved - down) * size), min(1.0, (mean * moved + up) * size)

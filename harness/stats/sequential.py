@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from pydantic import Field
 
 from harness.core import BadInput, Value
-from harness.stats.intervals import wilson
+from harness.stats.intervals import product_interval, wilson
 from harness.stats.walk import (
     Stopped,
     exits,
@@ -398,17 +398,3 @@ def _estimates(plan: SequentialPlan, walk: _Walk, stop: Stopped, why: Why) -> di
         "adjusted": middle * size * count / n,
         "ci95": product_interval((middle, low, high), (count / n, *share), size),
     }
-
-
-def product_interval(
-    sign: tuple[float, float, float], share: tuple[float, float, float], size: float
-) -> tuple[float, float]:
-    """Interval of sign * share * size from those of the first two (estimate, low, high).
-
-    The distances of the limits are added as squares (MOVER, Zou and Donner 2008).
-    """
-    (mean, low, high), (moved, fewest, most) = sign, share
-    far, near = (most, fewest) if mean >= 0 else (fewest, most)
-    down = math.hypot(moved * (mean - low), mean * (moved - near))
-    up = math.hypot(moved * (high - mean), mean * (far - moved))
-    return max(-1.0, (mean * moved - down) * size), min(1.0, (mean * moved + up) * size)
