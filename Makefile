@@ -2,10 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-CONSTRAINTS := constraints/cpu.txt
 DEMO_OUT ?= demo-out
 VLLM ?= build/vllm
-INPUTS := pyproject.toml lab/pyproject.toml $(CONSTRAINTS) Makefile
+INPUTS := pyproject.toml lab/pyproject.toml $(wildcard constraints/*) Makefile
 
 .PHONY: demo test lint types rooms unit amputation fuzz vllm sbom constraints clean
 
@@ -53,16 +52,15 @@ $(VLLM)/.ready:
 $(VENV)/bin/python:
 	.ci/system-packages
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --upgrade pip
 
 $(VENV)/.demo: $(VENV)/bin/python $(INPUTS)
-	$(BIN)/pip install --quiet --constraint $(CONSTRAINTS) --editable ".[local]"
+	constraints/install $(BIN)/python local
 	touch $@
 
 $(VENV)/.test: $(VENV)/bin/python $(INPUTS)
 	.ci/system-packages chromium
-	$(BIN)/pip install --quiet --constraint $(CONSTRAINTS) --editable ".[local,openvino,rag,vqa,ray,math,otel,web,train,qdrant,lancedb,postgres,dev]"
-	$(BIN)/pip install --quiet --constraint $(CONSTRAINTS) --no-deps --editable lab
+	constraints/install $(BIN)/python local openvino rag vqa ray math otel web train qdrant lancedb postgres dev
+	$(BIN)/pip install --quiet --no-deps --build-constraint constraints/cpu.txt --editable lab
 	touch $@ $(VENV)/.demo
 
 sbom: $(VENV)/.test
@@ -71,8 +69,9 @@ sbom: $(VENV)/.test
 	  --of JSON -o dist/sbom.json $(BIN)/python
 	@echo "wrote dist/sbom.json"
 
+# To move to other versions: install them into $(VENV), run `make test`, then this.
 constraints: $(VENV)/.test
-	$(BIN)/pip freeze --exclude-editable | grep -v '^#' | sed 's/+cpu$$//' | sed 's/ @ .*//' > $(CONSTRAINTS)
+	constraints/renew $(BIN)/python
 
 clean:
 	rm -rf $(VENV) dist build $(DEMO_OUT)
