@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from harness.core import BadInput, Outcome, Usage, Value, write_atomic
+from harness.core import BadInput, Outcome, Usage, Value, decoding, write_atomic
 from harness.core.rundir import RunReader
 from harness.stats import (
     PairedComparison,
@@ -152,8 +152,9 @@ def finished_items(run: RunReader) -> list[ItemRecord]:
 
     Resuming a run tries its invalid attempts again, so an id may have several records.
     """
-    latest = {row["id"]: row for row in run.items()}
-    return [ItemRecord.model_validate(row) for row in latest.values()]
+    with decoding(run.path):
+        latest = {row["id"]: row for row in run.items()}
+        return [ItemRecord.model_validate(row) for row in latest.values()]
 
 
 def records(run: Path) -> list[ItemRecord]:
@@ -241,7 +242,8 @@ def read_report(path: Path) -> EvalReport:
     """The report of a run folder, computed from its records."""
     run = RunReader(path)
     items = finished_items(run)
-    return summarise(run.lock, path.name, items, sum(item.usage.seconds for item in items))
+    with decoding(path / "run.json"):
+        return summarise(run.lock, path.name, items, sum(item.usage.seconds for item in items))
 
 
 def compare_runs(first: Path, second: Path) -> RunComparison:

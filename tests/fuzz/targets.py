@@ -8,7 +8,7 @@ import json
 import sqlite3
 import tempfile
 from collections.abc import Callable
-from contextlib import aclosing, closing
+from contextlib import aclosing, closing, suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -22,6 +22,7 @@ from harness.core import (
     Step,
     ToolCall,
     Trajectory,
+    assets,
     digest,
 )
 from harness.core.rundir import RunWriter
@@ -170,6 +171,49 @@ def import_and_export(name: str, folder: Path) -> None:
         export_trajectories(store, folder.parent / target, target)
 
 
+def run_seeds(folder: Path) -> list[Files]:
+    """A run folder of two attempts, whose records are written as JSON lines here."""
+    from harness.evals.report import ItemRecord
+
+    lock: Row = {"kind": "eval", "suite": "s", "model": "m", "simulated": False, "epochs": 1,
+                 "skill_name": None, "tasks": "0" * 64, "split": None}  # fmt: skip
+    items = [
+        ItemRecord(id="t-1", task_id="a", outcome="pass", value=1.0, answer="x"),
+        ItemRecord(id="t-2", task_id="b", outcome="invalid", value=0.0, reason="no answer"),
+    ]
+    with RunWriter(folder / "run", lock) as writer:
+        writer.append_trajectory(TRAJECTORY.model_dump(mode="json", exclude_none=True))
+    rows = lines(*(item.model_dump(mode="json") for item in items))
+    return [{**files_of(folder / "run"), "items.jsonl": rows}]
+
+
+def read_run(folder: Path) -> None:
+    """What `runs`, `compare` and `--resume` read of a run folder."""
+    from harness.core.segments import SegmentWriter
+    from harness.evals import read_report
+    from harness.evals.plan import read_parts
+    from harness.evals.report import compare_runs, open_run, write_junit
+
+    with closing(SegmentWriter(folder / "items.seg")) as segment:
+        for line in (folder / "items.jsonl").read_bytes().splitlines():
+            with suppress(ValueError, RecursionError):
+                segment.append(json.loads(line))
+    open_run(folder)
+    read_report(folder)
+    compare_runs(folder, folder)
+    write_junit([folder], folder / "junit.xml")
+    read_parts(folder)
+
+
+def read_session_logs(folder: Path) -> None:
+    """What `learn` reads of the logs of other clients."""
+    from harness.learn import LearnSettings
+    from harness.learn.gathering import read_sessions
+
+    settings = LearnSettings(paths=(folder,), out=folder / "out")
+    read_sessions(settings, {}, [], lambda _: None)
+
+
 # Skills and suites
 
 
@@ -201,6 +245,26 @@ def read_skill(folder: Path) -> None:
     pack(skill)
     for target in ("claude", "codex", "plugin", "well-known"):
         export(skill, target, folder / target)
+
+
+def receipt_seeds(_: Path) -> list[Files]:
+    """A shipped skill with its receipt and provenance."""
+    skills = assets.root() / "skills"
+    files = {
+        f"short-answers/{name}": data for name, data in files_of(skills / "short-answers").items()
+    }
+    return [files | {path.name: path.read_bytes() for path in skills.glob("short-answers.*.json*")}]
+
+
+def read_receipt(folder: Path) -> None:
+    """What `skill verify`, `explain` and `export` do with what lies beside a skill."""
+    from harness.receipts import verify
+    from harness.skills import load_skill, receipt_files, refuse_ungated
+
+    path = folder / "short-answers"
+    verify(path, tasks=False)
+    receipt_files(path, load_skill(path))
+    refuse_ungated(path)
 
 
 TASKS: list[Row] = [
@@ -576,7 +640,12 @@ TARGETS: dict[str, Target] = {
         )
         for name in FORMATS
     },
+    "runs": Target(run_seeds, read_run),
+    "session logs": Target(
+        given({"s.jsonl": lines(*CLAUDE), "rollout-1.jsonl": lines(*CODEX)}), read_session_logs
+    ),
     "skills": Target(skill_seeds, read_skill),
+    "receipts": Target(receipt_seeds, read_receipt),
     "suites": Target(
         given({"suite.yaml": SUITE, "tasks.jsonl": lines(*TASKS), "in.csv": b"1\n"}), read_suite
     ),

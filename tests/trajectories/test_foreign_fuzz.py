@@ -243,3 +243,22 @@ def test_injected_instructions_stay_inside_the_fence(tmp_path: Path) -> None:
     fenced = fence_untrusted(attack)
     assert fenced.index(attack) < fenced.rindex("<<<END DATA ")
     assert fenced.splitlines()[-1] != "<<<END DATA 0>>>"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        '{"role": "tool", "tool_call_id": ["c"], "content": "x"}',
+        '{"role": "tool", "tool_call_id": {}, "content": "x"}',
+        '{"role": "assistant", "content": "\\ud800"}',
+    ],
+)
+def test_odd_values_of_a_chat_are_imported(message: str, tmp_path: Path) -> None:
+    path = tmp_path / "chat.jsonl"
+    path.write_text('{"messages": [{"role": "assistant", "content": "a"}, ' + message + "]}\n")
+    assert import_trajectories(path, tmp_path / "store").imported == 1
+
+
+def test_a_record_longer_than_its_file_is_a_torn_one(tmp_path: Path) -> None:
+    (tmp_path / "trajectories.seg").write_bytes(b"\xff\xff\xff\xff\0\0\0\0torn")
+    assert list(open_trajectories(tmp_path)) == []
