@@ -4,6 +4,8 @@ from .commands import Progress as Progress
 from .commands import SettingsCommand as SettingsCommand
 from .commands import dollars as dollars
 from .commands import dry_run_option as dry_run_option
+from .commands import echo as echo
+from .commands import echo_json as echo_json
 from .commands import emit as emit
 from .commands import folder_argument as folder_argument
 from .commands import json_option as json_option

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_or
 
 import click
 
+from harness.core.terminal import printable, printable_json
+
 if TYPE_CHECKING:
     from pydantic import BaseModel
     from pydantic.fields import FieldInfo
@@ -211,7 +213,7 @@ def telemetry_options(command: CommandT) -> CommandT:
         otel = otel and not spans_asked(os.environ)  # they are on for every command then
         with telemetry(otel=otel, metrics=metrics, log=log_json, level=log_level) as url:
             if url is not None:
-                click.echo(f"metrics: {url}", err=True)
+                echo(f"metrics: {url}", err=True)
             return command(*args, **options)
 
     options = (
@@ -235,14 +237,30 @@ def telemetry_options(command: CommandT) -> CommandT:
     return decorated
 
 
+def echo(text: str = "", *, err: bool = False, end: str = "\n") -> None:
+    """Print a text with the control characters of others as codes.
+
+    Args:
+        text: :class:`harness.core.Shown` stays as it is.
+        err: whether it goes to stderr.
+        end: ours; `\\r` goes back to the beginning of the line.
+    """
+    click.echo(printable(text) + end, nl=False, err=err)
+
+
+def echo_json(value: Any, indent: int | None = 2) -> None:
+    """Print a value as JSON."""
+    click.echo(printable_json(json.dumps(value, ensure_ascii=False, indent=indent)))
+
+
 def emit(result: BaseModel | dict[str, Any] | list[Any], as_json: bool, text: str) -> None:
     """Print `result` as one JSON document, or `text` for people."""
     if as_json:
         plain = isinstance(result, dict | list)
         value = result if plain else result.model_dump(mode="json")
-        click.echo(json.dumps(value, ensure_ascii=False, indent=2))
+        echo_json(value)
     else:
-        click.echo(text)
+        echo(text)
 
 
 def dollars(cost_usd: float | None) -> str:
@@ -279,7 +297,7 @@ class Progress:
             f"{tokens:,} tokens  {cost}  {remaining}"
         )
         end = "\r" if sys.stderr.isatty() and done < self._total else "\n"
-        click.echo(line.ljust(100) + end, nl=False, err=True)
+        echo(line.ljust(100), end=end, err=True)
 
 
 class EventLines:
@@ -297,7 +315,7 @@ class EventLines:
             return
         self._last = now if counts else self._last
         count = f"{event.done}/{event.total} " if counts else ""
-        click.echo(f"{event.stage}: {count}{event.message}".rstrip(), err=True)
+        echo(f"{event.stage}: {count}{event.message}".rstrip(), err=True)
 
 
 def tally_progress() -> Callable[[str, Tally], None]:
@@ -319,8 +337,9 @@ def resumable(run: Path) -> Generator[None]:
     That is the command that was typed, with --resume in place of --out and --resume, and without
     the credentials of a base URL.
     """
-    from harness.core import LimitReached, public_url
+    from harness.core import LimitReached
     from harness.core.redaction import redact
+    from harness.models import public_url
 
     try:
         yield
@@ -334,9 +353,9 @@ def resumable(run: Path) -> Generator[None]:
                 typed.append(public_url(word) if is_url else redact(word))
                 secret = secret or typed[-1] != word
         command = shlex.join(["harness", *typed, "--resume", str(run)])
-        click.echo(f"what is finished is kept; go on with:\n  {command}", err=True)
+        echo(f"what is finished is kept; go on with:\n  {command}", err=True)
         if secret:
-            click.echo("  (passwords and keys that you typed are left out: add them)", err=True)
+            echo("  (passwords and keys that you typed are left out: add them)", err=True)
         if isinstance(error, KeyboardInterrupt):
             raise click.Abort from error
         raise

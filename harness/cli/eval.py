@@ -12,6 +12,7 @@ from harness.cli.commands import (
     SettingsCommand,
     dollars,
     dry_run_option,
+    echo,
     emit,
     json_option,
     path_type,
@@ -90,14 +91,14 @@ def run_suite(as_json: bool, dry_run: bool, live: bool, junit: Path | None, **op
         return
 
     def show_event(event: dict[str, Any]) -> None:
-        click.echo(f"{event.get('type')}: {str(event)[:2000]}", err=True)
+        echo(f"{event.get('type')}: {str(event)[:2000]}", err=True)
 
     with resumable(run):
         reports = run_evaluation(
             settings,
             on_progress=tally_progress(),
             on_event=show_event if live or settings.sample is not None else None,
-            on_plan=lambda steps: click.echo(counted(steps), err=True),
+            on_plan=lambda steps: echo(counted(steps), err=True),
         )
     folders = [run.with_name(report.run) for report in reports]
     if junit is not None:
@@ -123,7 +124,7 @@ def refuse_all_invalid(reports: Sequence[EvalReport], folders: Sequence[Path]) -
     items = [item for folder in folders for item in records(folder)]
     counts = Counter(item.reason[:300] for item in items if item.outcome == "invalid")
     lines = [f"  {count} of them: {reason}" for reason, count in counts.most_common(3)]
-    click.echo("\n".join(["invalid attempts, most frequent reasons:", *lines]), err=True)
+    echo("\n".join(["invalid attempts, most frequent reasons:", *lines]), err=True)
     if all(report.invalid == report.items for report in reports):
         unreachable = any("unreachable" in reason.lower() for reason in counts)
         error = Unreachable if unreachable else BadInput

@@ -11,6 +11,7 @@ from harness.cli.commands import (
     SettingsCommand,
     dollars,
     dry_run_option,
+    echo,
     emit,
     json_option,
     path_type,
@@ -74,12 +75,12 @@ def run_matrix(
         with resumable(folder):
             work.run(
                 tally_progress(),
-                lambda cell, state: click.echo(f"{_named(cell)}: {state}", err=True),
+                lambda cell, state: echo(f"{_named(cell)}: {state}", err=True),
             )
     report = matrix_report(folder)
     if html is not None:
         load("pages", "runs")(folder, html)
-        click.echo(f"wrote {html}", err=True)
+        echo(f"wrote {html}", err=True)
     facts = report.model_dump(mode="json", exclude={"plots"})
     emit({"run": str(folder), **facts}, as_json, f"{_table(report)}\nrun: {folder}")
     begun = [row for row in report.cells if row.report is not None and row.report.items]

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
+import traceback
+import warnings
 from collections.abc import Callable
 from importlib import import_module
+from io import StringIO
 from typing import Any, TypeVar
 
 import click
 
-from harness.cli.commands import shared_option
+from harness.cli.commands import echo, shared_option
 from harness.core.errors import BadInput, HarnessError, shortage
 from harness.core.plugins import load, plugins
+from harness.core.terminal import printable
 
 CommandT = TypeVar("CommandT", bound=click.Command)
 PLUGIN_HEADING = "Plugins"
@@ -87,7 +92,8 @@ class LazyGroup(click.Group):
             try:
                 command = self.get_command(ctx, name)
             except (BadInput, TypeError) as error:  # of another package: ours still work
-                sections.setdefault(usual, []).append((name, f"does not load: {error}"))
+                reason = printable(f"does not load: {error}")
+                sections.setdefault(usual, []).append((name, reason))
                 continue
             assert command is not None, "it was listed"
             heading = getattr(command, "intent", usual)
@@ -172,23 +178,42 @@ def cli(context: click.Context, debug: bool, yes: bool) -> None:
         context.with_resource(telemetry_by_variables())
 
 
+def _make_printable() -> None:
+    """Libraries warn with what stands in files: they print it as we do."""
+    shape, handler = warnings.formatwarning, logging.lastResort
+
+    def formatted(*words: Any, **options: Any) -> str:
+        return printable(shape(*words, **options))
+
+    class Formatter(logging.Formatter):
+        def format(self, record: logging.LogRecord) -> str:
+            return printable(super().format(record))
+
+    warnings.formatwarning = formatted
+    if handler is not None:
+        handler.setFormatter(Formatter())
+
+
 def main() -> None:
     """Entry point: turns errors into one message and an exit code."""
     debug = "--debug" in sys.argv[1:]
+    _make_printable()
     try:
         code: object = cli.main(prog_name="harness", standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
     except click.ClickException as error:
-        error.show()
+        message = StringIO()
+        error.show(message)
+        echo(message.getvalue(), end="", err=True)
         sys.exit(2)
     except click.exceptions.Abort:
-        click.echo("harness: stopped", err=True)
+        echo("harness: stopped", err=True)
         sys.exit(130)
     except BrokenPipeError:
         os._exit(0)  # the reader went away (`| head`): nothing is left to say
-    except Exception as error:  # the last resort: one line instead of a traceback
+    except Exception as error:  # noqa: BLE001  # the last resort: one line, no traceback
         if debug:
-            raise
+            echo(traceback.format_exc(), end="", err=True)
         if isinstance(error, HarnessError):
             message, code = str(error), error.exit_code
         elif (lacking := shortage(error)) is not None:
@@ -196,5 +221,5 @@ def main() -> None:
         else:
             name = type(error).__name__
             message, code = f"fault of ours: {name}: {error} (--debug shows where)", 1
-        click.echo(f"harness: {message}", err=True)
+        echo(f"harness: {message}", err=True)
         sys.exit(code)

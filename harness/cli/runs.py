@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.commands import emit, json_option, path_type, shared_option
+from harness.cli.commands import echo, emit, json_option, path_type, shared_option
 from harness.core import remove_tree
 from harness.core.errors import BadInput, Refused
 
@@ -57,7 +57,7 @@ def prune(run: Path, yes: bool) -> None:
         raise BadInput(f"no run at {str(run)!r}")
     for path in (run / "work", run / "checkpoints.sqlite"):
         if path.exists():
-            click.echo(f"{'removing' if yes else 'would remove'} {path}")
+            echo(f"{'removing' if yes else 'would remove'} {path}")
             if yes:
                 remove_tree(path)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.commands import emit, folder_argument, json_option, path_type
+from harness.cli.commands import echo, emit, folder_argument, json_option, path_type
 from harness.core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _ask(rows: list[ReviewRow]) -> list[Decision]:
     answers: list[Decision] = []
     pending = [row for row in rows if not row.verdict]
     for position, row in enumerate(pending):
-        click.echo(f"\n{_row(row)}\n")
+        echo(f"\n{_row(row)}\n")
         answer = click.prompt(
             "keep this edit?", type=click.Choice(ANSWERS), default="skip", show_default=True
         )

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import re
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing, suppress
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import urlsplit
 
 from harness.core.errors import Unreachable
 
@@ -88,27 +86,6 @@ async def limit_async_reply(response: Any) -> None:
             f"{response.request.url.host}: its reply is packed by {packing!r}: given up"
         )
     limit_reply(response)
-
-
-def public_url(url: str) -> str:
-    """A URL, or several with commas, without user names, passwords, queries and fragments."""
-    return ",".join(map(_public, url.split(",")))
-
-
-def _public(url: str) -> str:
-    scheme, slashes, address = url.partition("://")
-    host, slash, path = re.split(r"[?#]", address, maxsplit=1)[0].partition("/")
-    return f"{scheme}{slashes}{host.rpartition('@')[2]}{slash}{path}" if slashes else url
-
-
-def credentials(url: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Headers and parameters of the query that stand for what :func:`public_url` leaves out."""
-    parts = urlsplit(url)
-    headers: dict[str, str] = {}
-    if parts.username is not None:
-        login = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-        headers["Authorization"] = f"Basic {base64.b64encode(login.encode()).decode()}"
-    return headers, dict(parse_qsl(parts.query, keep_blank_values=True))
 
 
 def on_loopback(url: str) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.core import BadInput, HarnessError, Usage
+from harness.core import BadInput, HarnessError, Usage, printable
 from harness.debug.engine.compare import compare
 from harness.debug.engine.expressions import Expression
 from harness.debug.engine.history import Event, Point, listed, timeline
@@ -29,8 +29,6 @@ SHORT = {"b": "break", "s": "step", "c": "continue", "r": "replay", "w": "watch"
 """Beginnings of several commands, and the one that is meant."""
 PASSED_OVER = ("breaks", "locals", "branches", "reload", "help", "quit")
 """Commands without arguments that pass over words behind them: `help step` is the list, too."""
-_TURNING = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e"
-"""Marks that turn the direction of writing."""
 _IMAGE = re.compile(r"data:(image/[\w+.-]+);base64,([A-Za-z0-9+/=]+)")
 
 
@@ -95,8 +93,11 @@ class Terminal:
         reload: Callable[[], Any] | None = None,
     ) -> None:
         """Answers go to `write`; `reload` loads the graph's file again, if there is one."""
-        self._debugger = debugger
-        self._write = write
+
+        def printed(text: str) -> None:
+            write(printable(text))
+
+        self._debugger, self._write = debugger, printed
         self._reload = reload
         self.ended = False
         points, d = debugger.breakpoints, debugger
@@ -172,7 +173,7 @@ class Terminal:
                 raise BadInput(f"expected nothing behind the command, found {words!r}")
             result = command.run(words.strip())
         except HarnessError as error:
-            self._write(safe(str(error)))
+            self._write(str(error))
         except KeyboardInterrupt:
             self.show(self._debugger.pause())
         else:
@@ -204,7 +205,7 @@ class Terminal:
             visit = "" if point.visit is None else f":{point.visit}"
             condition = "" if point.condition is None else f" if {point.condition}"
             lines.append(f"{number:>4}  {point.node}{visit}{condition}")
-        return safe("\n".join(lines)) or "none"
+        return "\n".join(lines) or "none"
 
     def _locals(self) -> str:
         """The local variables of the innermost frame."""
@@ -212,7 +213,7 @@ class Terminal:
         if last is None or last.failure is None:
             raise BadInput("no exception to look at")
         variables = last.failure.frames[-1].locals
-        return "\n".join(safe(f"  {name} = {value}") for name, value in variables.items())
+        return "\n".join(f"  {name} = {value}" for name, value in variables.items())
 
     def _events(self, branch: str = "") -> list[tuple[Event, Usage | None]]:
         """What ran, each with what it used."""
@@ -224,12 +225,12 @@ class Terminal:
     def _steps(self, branch: str) -> str:
         lines: list[str] = []
         for number, (event, usage) in enumerate(self._events(branch)):
-            wrote = ", ".join(f"{safe(key)}={short(value, 40)}" for key, value in event.wrote)
+            wrote = ", ".join(f"{key}={short(value, 40)}" for key, value in event.wrote)
             goes = f" → {', '.join(event.goes_to)}" if event.goes_to else ""
             state = "  not finished" if event.error is None else f"  failed: {event.error}"
             tokens = "" if usage is None else f"{_usage_text(usage)}  "
-            head = safe(f"{number:>4}  {event.node}{goes}  {tokens}")
-            lines.append(head + wrote + safe("" if event.done else state))
+            head = f"{number:>4}  {event.node}{goes}  {tokens}"
+            lines.append(head + wrote + ("" if event.done else state))
         return "\n".join(lines) or "none yet"
 
     def _usage(self, branch: str) -> str:
@@ -245,7 +246,7 @@ class Terminal:
             f"{node:<{width}}  {len(usages):>4} runs  {_usage_text(sum(usages, Usage()))}"
             for node, usages in rows
         ]
-        return safe("\n".join(lines))
+        return "\n".join(lines)
 
     def _point(self, number: str) -> Point:
         events = self._events()
@@ -276,7 +277,7 @@ class Terminal:
             mark = "*" if current is not None and branch.thread == current.thread else " "
             origin = "" if branch.parent is None else f"  {branch.kind} of {branch.parent}"
             live = "" if branch.left_at is None else f", left the recording at {branch.left_at}"
-            lines.append(safe(f"{mark} {branch.name}{origin}{live}"))
+            lines.append(f"{mark} {branch.name}{origin}{live}")
         return "\n".join(lines)
 
     def _compare(self, words: str) -> str:
@@ -288,12 +289,12 @@ class Terminal:
         if parted is None:
             return f"equal in all {len(result.pairs)} steps"
         around, step = parted.place
-        lines = [safe(f"first difference at {'/'.join(around) or 'the main graph'}, step {step}")]
+        lines = [f"first difference at {'/'.join(around) or 'the main graph'}, step {step}"]
         if parted.first is None or parted.second is None:
             ended = "first" if parted.first is None else "second"
             lines.append(f"  the {ended} branch has no such step")
         for change in parted.changes:
-            place = safe("".join(f"[{part!r}]" for part in change.path))
+            place = "".join(f"[{part!r}]" for part in change.path)
             before, after = change.before, change.after
             texts = {
                 "added": f"  + {place} = {short(after)}",
@@ -331,17 +332,6 @@ def _number(text: str) -> int:
     return int(text)
 
 
-def safe(text: str) -> str:
-    """`text` with control characters, escapes among them, shown as codes; lines stay."""
-
-    def shown(char: str) -> str:
-        if char == "\n" or (char.isprintable() and char not in _TURNING):
-            return char
-        return f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}"
-
-    return "".join(map(shown, text))
-
-
 def short(value: Any, width: int = WIDTH) -> str:
     """A value on one line, cut to `width`."""
     text = full(value, None).replace("\n", " ")
@@ -360,7 +350,7 @@ def full(value: Any, indent: int | None = 2) -> str:
         return f"<{match[1]}, {size} bytes>"
 
     text = json.dumps(value, ensure_ascii=False, indent=indent, default=plain)
-    return safe(_IMAGE.sub(image, text))
+    return _IMAGE.sub(image, text)
 
 
 def stop_text(stop: Stop) -> str:
@@ -368,22 +358,22 @@ def stop_text(stop: Stop) -> str:
 
     def line(task: TaskInfo) -> str:
         pushed = "" if task.path[:1] == ("__pregel_pull",) else "  (sent)"
-        return safe(f"{task.where}  visit {task.visit}, step {task.step}{pushed}")
+        return f"{task.where}  visit {task.visit}, step {task.step}{pushed}"
 
     number = "" if stop.breakpoint is None else f" {stop.breakpoint}"
     task = "" if stop.task is None else f" {line(stop.task)}"
     lines = [f"[{stop.reason}{number}]{task}"]
     lines += [f"  waiting  {line(task)}" for task in stop.waiting[1:]]
     lines += [f"  running  {line(task)}" for task in stop.running]
-    lines += [safe(f"  {node} changed its input in place") for node in stop.mutated]
-    lines += [safe(f"  {text} = ") + short(value) for text, value in stop.watches.items()]
+    lines += [f"  {node} changed its input in place" for node in stop.mutated]
+    lines += [f"  {text} = " + short(value) for text, value in stop.watches.items()]
     if stop.failure is not None:
         lines += [
-            safe(f"  {frame.file}:{frame.line} in {frame.function}\n    {frame.code}")
+            f"  {frame.file}:{frame.line} in {frame.function}\n    {frame.code}"
             for frame in stop.failure.frames
         ]
-        lines.append(safe(f"  {stop.failure.type}: {stop.failure.message}"))
-    lines += [safe(f"  {name}: ") + short(value) for name, value in stop.interrupts.items()]
+        lines.append(f"  {stop.failure.type}: {stop.failure.message}")
+    lines += [f"  {name}: " + short(value) for name, value in stop.interrupts.items()]
     if stop.reason == "interrupt":
         lines.append("  answer with: answer JSON")
     if stop.reason == "done" and stop.values is not None:

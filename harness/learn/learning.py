@@ -11,14 +11,14 @@ from typing import Any
 
 import yaml
 
-from harness.core import BadInput, Task, Value, digest, public_url, remove_tree, write_atomic
+from harness.core import BadInput, Task, Value, digest, remove_tree, write_atomic
 from harness.core.redaction import Redactor
 from harness.core.segments import only_writer
 from harness.evolve import Event, EvolveResult, ignore_event, run_evolution
 from harness.learn.gathering import Gathered, Read, read_sessions, write_sessions
 from harness.learn.rebuilding import NotRebuilt, rebuild
 from harness.learn.types import LearnSettings, Rebuilt, Skipped
-from harness.models import OPENAI_URL, VLLM_URL, ModelSpec, parse_roles
+from harness.models import OPENAI_URL, VLLM_URL, ModelSpec, parse_roles, public_url
 from harness.sandbox import Sandbox, SandboxUnavailable, select
 
 HERE = "on this machine"

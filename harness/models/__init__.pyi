@@ -21,6 +21,7 @@ from .endpoints import ModelSpec as ModelSpec
 from .endpoints import base_urls as base_urls
 from .endpoints import parse_roles as parse_roles
 from .endpoints import parse_spec as parse_spec
+from .endpoints import public_url as public_url
 from .endpoints import resolve as resolve
 from .gateway import Account as Account
 from .gateway import Gateway as Gateway

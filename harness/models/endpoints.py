@@ -5,7 +5,9 @@ That is base URLs and a key, or a back end in this process.
 
 from __future__ import annotations
 
+import base64
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -14,8 +16,9 @@ from importlib.util import find_spec
 from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
+from urllib.parse import parse_qsl, unquote, urlsplit
 
-from harness.core import BadInput, Value, credentials, limit_async_reply, public_url
+from harness.core import BadInput, Value, limit_async_reply
 from harness.core.http import PACKINGS
 from harness.core.plugins import load, plugins
 from harness.models.types import Backend, Role
@@ -245,3 +248,24 @@ def base_urls(text: str) -> tuple[str, ...]:
         url = public_url((wrong or [text])[0])
         raise BadInput(f"expected a base URL such as {VLLM_URL}, got {url!r}")
     return urls
+
+
+def public_url(url: str) -> str:
+    """A URL, or several with commas, without user names, passwords, queries and fragments."""
+    return ",".join(map(_public, url.split(",")))
+
+
+def _public(url: str) -> str:
+    scheme, slashes, address = url.partition("://")
+    host, slash, path = re.split(r"[?#]", address, maxsplit=1)[0].partition("/")
+    return f"{scheme}{slashes}{host.rpartition('@')[2]}{slash}{path}" if slashes else url
+
+
+def credentials(url: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Headers and parameters of the query that stand for what :func:`public_url` leaves out."""
+    parts = urlsplit(url)
+    headers: dict[str, str] = {}
+    if parts.username is not None:
+        login = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+        headers["Authorization"] = f"Basic {base64.b64encode(login.encode()).decode()}"
+    return headers, dict(parse_qsl(parts.query, keep_blank_values=True))

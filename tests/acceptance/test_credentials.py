@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.core import BadInput, public_url
-from harness.models import open_model, parse_spec, resolve
+from harness.core import BadInput
+from harness.models import open_model, parse_spec, public_url, resolve
 from tests.acceptance.conftest import ChatServer, Harness
 
 PASSWORD, KEY = "Basalt" + "7Heron", "plain" + "Kestrel19"

@@ -15,6 +15,7 @@ from typing import Any
 
 from harness.core.errors import BadInput
 from harness.core.redaction import redact
+from harness.core.terminal import printable
 from harness.core.tracing import Operation, Watcher
 
 LEVELS = ("debug", "info", "warning", "error")
@@ -68,7 +69,7 @@ class LogWatcher(Watcher):
                 self._file.write(line.encode("utf-8", errors="replace") + b"\n")
             except (OSError, ValueError) as error:
                 self._least = len(LEVELS)
-                print(f"the log {self._file.name} ends here: {error}", file=sys.stderr)
+                print(printable(f"the log {self._file.name} ends here: {error}"), file=sys.stderr)
 
 
 class _Warnings(logging.Handler):

@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from harness.core.errors import BadInput
+from harness.core.terminal import printable
 from harness.core.tracing import watching
 
 
@@ -71,7 +72,7 @@ def telemetry_by_variables() -> Generator[None]:
             try:
                 stack.enter_context(telemetry(otel=True))
             except BadInput as error:
-                print(f"no spans are sent: {error}", file=sys.stderr)
+                print(printable(f"no spans are sent: {error}"), file=sys.stderr)
         yield
 
 

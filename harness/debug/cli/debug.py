@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from harness.cli import intent, shared_option
+from harness.cli import echo, intent, shared_option
 from harness.core import BadInput
 
 if TYPE_CHECKING:
@@ -71,9 +71,9 @@ def debug(graph: str | None, path: Path | None, web: bool, terminal: bool, **opt
             subject, title = _subject(graph, store, work, options)
             debugger = subject.begin(store, find_mutations=True)
             for note in subject.notes:
-                click.echo(note, err=True)
+                echo(note, err=True)
             if subject.answers is not None:
-                click.echo(subject.answers.served(), err=True)
+                echo(subject.answers.served(), err=True)
             if web:
                 from harness.debug.web import open_page, serve_until_signal
 
@@ -85,14 +85,14 @@ def debug(graph: str | None, path: Path | None, web: bool, terminal: bool, **opt
                     root=subject.root,
                     folders=[work],
                 )
-                serve_until_signal(page, ready=click.echo)
+                serve_until_signal(page, ready=echo)
             else:
                 from harness.core import cache_root
                 from harness.debug.terminal import Terminal, prompted
 
                 if debugger.last is None:
                     raise BadInput("expected --input, or --checkpoints or --store with --thread")
-                session = Terminal(debugger, click.echo, subject.reload)
+                session = Terminal(debugger, echo, subject.reload)
                 session.show(debugger.last)
                 with prompted(session.complete, cache_root() / "debug_history") as lines:
                     session.run(lines)

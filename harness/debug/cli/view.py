@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from harness.cli import intent, shared_option
+from harness.cli import echo, intent, shared_option
 
 
 @intent("Measure")
@@ -33,7 +33,7 @@ def view(run: Path, out: Path | None, trajectories: Path | None, port: int) -> N
         raise BadInput(f"expected a run folder or a folder of runs, found none at {str(run)!r}")
     library = Library(run, trajectories=trajectories, kept=kept_trajectory)
     if out is None:
-        serve_until_signal(open_view(library, port=port), ready=click.echo)
+        serve_until_signal(open_view(library, port=port), ready=echo)
         return
     write_copy(library, out)
-    click.echo(f"wrote {out}")
+    echo(f"wrote {out}")

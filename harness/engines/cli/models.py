@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli import emit, intent, json_option, path_type, shared_option
+from harness.cli import echo, emit, intent, json_option, path_type, shared_option
 from harness.core import BadInput
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def serve(
     from harness.engines import serve as serve_embedded
 
     def ready(url: str) -> None:
-        click.echo(f"{model} serves {url} (stop with Ctrl-C)")
+        echo(f"{model} serves {url} (stop with Ctrl-C)")
 
     if context is None:
         serve_embedded(model, port, ready)
@@ -228,13 +228,13 @@ def _serve_vllm(
             lines.append(f"CUDA_VISIBLE_DEVICES={gpus} {line}" if gpus else line)
         checked = check_arguments(*commands)
         outcome = "vLLM takes these arguments" if checked else f"{launch.python} has no vLLM to ask"
-        click.echo(f"profile {launch.profile.name}; {outcome}", err=True)
+        echo(f"profile {launch.profile.name}; {outcome}", err=True)
         result = {"profile": launch.profile.name, "checked": checked, "commands": commands}
         emit(result, as_json, "\n".join(lines))
         return
 
     def say(line: str) -> None:
-        click.echo(line, err=True)
+        echo(line, err=True)
 
     def ready(fleet: Fleet) -> None:
         urls = ",".join(fleet.urls)
@@ -288,4 +288,4 @@ def chat(model: str, system: str | None, max_tokens: int, temperature: float) ->
 
     conversation = Chat(model, system, max_tokens=max_tokens, temperature=temperature)
     while (line := click.prompt("you", default="", show_default=False, err=True)).strip():
-        click.echo(conversation.say(line))
+        echo(conversation.say(line))

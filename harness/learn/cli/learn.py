@@ -13,6 +13,7 @@ from harness.cli import (
     MODEL_FIELDS,
     EventLines,
     SettingsCommand,
+    echo,
     emit,
     intent,
     json_option,
@@ -68,7 +69,7 @@ def learn(
     if dry_run:
         emit(gathered, as_json, plan)
         return
-    click.echo(plan, err=True)
+    echo(plan, err=True)
     if gathered.teaching and not yes:
         if not sys.stdin.isatty():
             raise BadInput("nothing was sent: read what would be sent above, then add --yes")

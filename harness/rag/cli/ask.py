@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from harness.cli import emit, intent, json_option, path_type, shared_option
+from harness.cli import echo, emit, intent, json_option, path_type, shared_option
+from harness.core.terminal import hyperlink, shown
 from harness.rag.cli.index import reading, reading_options
 
 if TYPE_CHECKING:
@@ -77,12 +78,12 @@ def ask(
 
     def show(answer: Answer) -> None:
         for warning in answer.warnings:
-            click.echo(f"warning: {warning}", err=True)
+            echo(f"warning: {warning}", err=True)
         emit(answer, as_json, answer_text(answer))
-        click.echo(facts(answer), err=True)
+        echo(facts(answer), err=True)
         if out is not None:
             write_answer(answer, out)
-            click.echo(f"page: {out}", err=True)
+            echo(f"page: {out}", err=True)
 
     show(run(settings, checker=passage_checker(verifier), on_failure=show))
 
@@ -102,14 +103,14 @@ def answer_text(answer: Answer) -> str:
     for citation in answer.citations or answer.passages:
         place = citation.where
         if citation.uri and sys.stdout.isatty():  # a hyperlink (OSC 8) that opens the document
-            place = f"\x1b]8;;{citation.uri}\x1b\\{place}\x1b]8;;\x1b\\"
-        lines += ["", f"[{citation.number}] {place}", f"    {_cut(citation.text)}"]
+            place = hyperlink(place, citation.uri)
+        lines += ["", shown([f"[{citation.number}] ", place], ""), f"    {_cut(citation.text)}"]
     if isinstance(answer.verdict, dict):
         verdict = cast("dict[str, Any]", answer.verdict)
         lines += ["", f"Checked against the passages: {verdict['verdict']}: {verdict['reason']}"]
         for fault in verdict.get("faults", []):
             lines.append(f"    {fault['verdict']} {_cut(fault['text'])!r}: {fault['reason']}")
-    return "\n".join(lines)
+    return shown(lines)
 
 
 def _cut(text: str) -> str:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli import DefaultGroup, emit, intent, json_option, path_type, shared_option
+from harness.cli import (
+    DefaultGroup,
+    echo,
+    echo_json,
+    emit,
+    intent,
+    json_option,
+    path_type,
+    shared_option,
+)
 from harness.core import BadInput, write_atomic
 from harness.rag import check as checking
 
@@ -178,7 +186,7 @@ def _check_answer(options: dict[str, Any]) -> tuple[list[Named], tuple[Edit, ...
 
 def _warn(warnings: Sequence[str]) -> None:
     for warning in warnings:
-        click.echo(f"warning: {warning}", err=True)
+        echo(f"warning: {warning}", err=True)
 
 
 def _check_rows(options: dict[str, Any]) -> list[Named]:
@@ -187,7 +195,7 @@ def _check_rows(options: dict[str, Any]) -> list[Named]:
 
     def show(result: BatchReport) -> None:
         if not as_json:
-            click.echo(f"{result.id}\t{result.report.verdict}\t{result.report.reason}")
+            echo(f"{result.id}\t{result.report.verdict}\t{result.report.reason}")
 
     results: list[BatchReport] = []
     if options["models"]:
@@ -213,8 +221,8 @@ def _check_rows(options: dict[str, Any]) -> list[Named]:
         ],
     }
     if as_json:
-        click.echo(json.dumps(summary, ensure_ascii=False))
+        echo_json(summary, indent=None)
     else:
         calls = f"; calls: {summary['calls']}" if summary["calls"] else ""
-        click.echo(f"{len(results)} answers: {summary['outcomes']}{calls}", err=True)
+        echo(f"{len(results)} answers: {summary['outcomes']}{calls}", err=True)
     return [(result.id, result.answer, result.report) for result in results]

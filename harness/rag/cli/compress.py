@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli import DefaultGroup, emit, intent, json_option, shared_option
+from harness.cli import DefaultGroup, echo, emit, intent, json_option, shared_option
 
 if TYPE_CHECKING:
     from harness.rag.compress import Choice, Style
@@ -94,9 +94,9 @@ def keep(
         markers=markers,
     )
     for warning in (*parsed.warnings, *compressed.warnings):
-        click.echo(f"warning: {warning}", err=True)
+        echo(f"warning: {warning}", err=True)
     counts = compressed.tokens
-    click.echo(
+    echo(
         f"{counts.input:,} -> {counts.output:,} tokens ({counts.tokenizer}), critic "
         f"{compressed.critic}, {len(compressed.omitted)} parts left out",
         err=True,

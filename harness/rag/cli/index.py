@@ -11,6 +11,7 @@ import click
 from harness.cli import (
     LazyGroup,
     SettingsCommand,
+    echo,
     emit,
     intent,
     json_option,
@@ -209,7 +210,7 @@ def search(
         reranker=retrieve.open_reranker(rerank) if rerank else None,
     )
     for warning in index.query_warnings(query):
-        click.echo(warning, err=True)
+        echo(warning, err=True)
     lines: list[str] = []
     for number, hit in enumerate(hits, start=1):
         lines.append(f"{number}. {hit.citation}  {' > '.join(hit.headings)}")
@@ -239,13 +240,13 @@ def info(folder: Path, verify: bool, ids: bool, as_json: bool) -> None:
 
 def _progress(count: int, total: int) -> None:
     end = "\r" if count < total else "\n"
-    click.echo(f"embedded {count}/{total} chunks{end}", nl=False, err=True)
+    echo(f"embedded {count}/{total} chunks", end=end, err=True)
 
 
 def _report(changed: Changed, folder: Path, as_json: bool, parsed: Parsed | None = None) -> None:
     notes = parsed.notes if parsed else []
     for note in (*notes, *changed.warnings):
-        click.echo(note, err=True)
+        echo(note, err=True)
     skipped = len(parsed.passed_over) if parsed else 0
     row = {"index": str(folder), **changed.model_dump(mode="json"), "notes": notes}
     row["passed_over"] = skipped

@@ -13,6 +13,7 @@ from harness.cli import (
     MODEL_FIELDS,
     SettingsCommand,
     dollars,
+    echo,
     emit,
     json_option,
     path_type,
@@ -111,7 +112,7 @@ def questions(
     parsed = retrieve.parse_paths(paths, reading(ocr, encoding, parser, max_file_mb, strict))
     documents = parsed.documents
     for note in parsed.notes:
-        click.echo(note, err=True)
+        echo(note, err=True)
     if ask_model:
         drafts = _with_model(lambda agent: draft_questions(documents, count, agent, seed), **model)
     else:
@@ -187,4 +188,4 @@ def _lift(mean: float, ci95: tuple[float, float]) -> str:
 
 def _progress(arm: str, count: int, total: int) -> None:
     end = "\r" if count < total else "\n"
-    click.echo(f"{arm}: {count}/{total}{end}", nl=False, err=True)
+    echo(f"{arm}: {count}/{total}", end=end, err=True)

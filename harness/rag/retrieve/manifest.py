@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 from pydantic import ValidationError
 
-from harness.core import BadInput, Value, digest, digest_file, inside, public_url, write_atomic
+from harness.core import BadInput, Value, digest, digest_file, inside, write_atomic
+from harness.models import public_url
 from harness.rag.retrieve.chunk import Chunking
 from harness.rag.retrieve.dense import DenseKind
 from harness.rag.retrieve.encoder import Encoder

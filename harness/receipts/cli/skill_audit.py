@@ -11,6 +11,7 @@ import click
 from harness.cli import (
     SettingsCommand,
     dry_run_option,
+    echo,
     emit,
     folder_argument,
     json_option,
@@ -77,10 +78,10 @@ def audit_skill(
         emit(plan, as_json, "\n".join([*lines, plan["plan"]]))
         return
     with resumable(run):
-        audited = run_audit(settings, tell=partial(click.echo, err=True), show=tally_progress())
+        audited = run_audit(settings, tell=partial(echo, err=True), show=tally_progress())
     emit(audited.receipt.model_dump(mode="json", by_alias=True), as_json, _text(audited))
     if prune:
-        click.echo(str(prune_skill(settings, audited.receipt, run)), err=as_json)
+        echo(str(prune_skill(settings, audited.receipt, run)), err=as_json)
 
 
 @click.command("verify")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from harness.cli import emit, intent, json_option, shared_option
+from harness.cli import echo, emit, intent, json_option, shared_option
 
 _PATH = click.Path(path_type=Path, file_okay=False)
 
@@ -87,13 +87,13 @@ def record(
     if as_json:
         emit(report, as_json, "")
     counts = f"{report.requests} requests, {report.replayed} answered from the record"
-    click.echo(f"{counts}, {len(report.trajectories)} trajectories: {report.folder}", err=True)
+    echo(f"{counts}, {len(report.trajectories)} trajectories: {report.folder}", err=True)
     if report.dropped_bytes:
-        click.echo(f"{report.dropped_bytes} bytes of a torn record were dropped", err=True)
+        echo(f"{report.dropped_bytes} bytes of a torn record were dropped", err=True)
     if report.limit:
-        click.echo(report.limit, err=True)
+        echo(report.limit, err=True)
     for difference in report.missing:
-        click.echo(f"not in the recording: {difference}", err=True)
+        echo(f"not in the recording: {difference}", err=True)
     # A command that ended well in spite of a refused request exits as the refusal does.
     refused = 5 if report.missing else 3 if report.limit else 0
     context.exit(report.command_exit or refused)

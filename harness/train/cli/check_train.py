@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from harness.cli import emit, json_option, path_type, shared_option
+from harness.cli import echo, emit, json_option, path_type, shared_option
 from harness.core.errors import BadInput
 
 
@@ -48,7 +48,7 @@ def train(
     write(trained, out)
     if installs:
         write(trained)
-        click.echo("the classifier is in place", err=True)
+        echo("the classifier is in place", err=True)
     report = trained.report
     lines = [f"{'area under the curve, tuning part':<36}"]
     lines += [f"  {name:<34}{value:.3f}" for name, value in report["auc_tuning"].items()]

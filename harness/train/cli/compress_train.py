@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from harness.cli import emit, json_option, path_type, shared_option
+from harness.cli import echo, emit, json_option, path_type, shared_option
 from harness.core.errors import BadInput
 
 
@@ -51,10 +51,10 @@ def train(
     options = TrainOptions(
         data=data, out=out, encoder=encoder, windows=windows, seed=seed, threads=threads
     )
-    report = run(options, lambda line: click.echo(line, err=True), resume=resume)
+    report = run(options, lambda line: echo(line, err=True), resume=resume)
     if installs:
         install(out)
-        click.echo("the weights are in place", err=True)
+        echo("the weights are in place", err=True)
     lines = [f"{'held-out groups':<16}{'budget':>8}{'critic':>8}{'BM25':>8}"]
     for source, budgets in report.critic.recall.items():
         for budget, recall in budgets.items():
