@@ -247,7 +247,11 @@ def _with_changes(act: Act) -> Iterator[Act]:
     """A command, and the edit that its line makes by itself: before it if tests run behind that."""
     text = act.text.partition("<<")[0] if "<<" in act.text else act.text
     changes = [*_WRITES.finditer(text), *_IN_PLACE.finditer(text), *_REMOVES.finditer(text)]
-    paths = [path for path in _changed(text) if not path.startswith(_ELSEWHERE)]
+    named = [match.group(1) for match in (*_IN_PLACE.finditer(text), *_REMOVES.finditer(text))]
+    words = [word for line in named for word in line.split()]
+    paths = [written or teed for written, teed in _WRITES.findall(text)]
+    paths += [word for word in words if re.fullmatch(r"[\w./-]*\w\.\w+", word)]
+    paths = [path for path in paths if not path.startswith(_ELSEWHERE)]
     if _APPLIES.search(text):
         paths.append("")
     removes = bool(_REMOVES.search(text))
@@ -257,11 +261,3 @@ def _with_changes(act: Act) -> Iterator[Act]:
     yield from ([edit] if paths and tested_after else [])
     yield act
     yield from ([edit] if paths and not tested_after else [])
-
-
-def _changed(text: str) -> list[str]:
-    """The files that a command line writes, changes, moves or removes."""
-    named = [match.group(1) for match in (*_IN_PLACE.finditer(text), *_REMOVES.finditer(text))]
-    words = [word for line in named for word in line.split()]
-    files = [word for word in words if re.fullmatch(r"[\w./-]*\w\.\w+", word)]
-    return [written or teed for written, teed in _WRITES.findall(text)] + files

@@ -210,13 +210,6 @@ def test_command(command: str) -> str | None:
 
 def test_run(act: Act) -> TestRun | None:
     """What a command says about the tests; None if it runs none."""
-    run = _judged(act)
-    if run is not None and run.verdict == "pass" and _DESELECTS.search(act.text):
-        return TestRun(run.command, "unclear", "")
-    return run
-
-
-def _judged(act: Act) -> TestRun | None:
     command = test_command(act.text)
     if command is None:
         return None
@@ -225,7 +218,7 @@ def _judged(act: Act) -> TestRun | None:
     if fails:
         return TestRun(command, "fail", fails[-1].group().strip())
     if passes:
-        clean = act.exit_code in (0, None)
+        clean = act.exit_code in (0, None) and not _DESELECTS.search(act.text)
         return TestRun(command, "pass" if clean else "unclear", passes[-1].group().strip())
     # The output is of no known form: by the exit code.
     code = act.exit_code
@@ -234,7 +227,7 @@ def _judged(act: Act) -> TestRun | None:
         return TestRun(command, "unclear", "")
     # The exit code of a pipe or list is that of its end, and not of the tests in it. A chain that
     # went well went well throughout; one that did not may have ended before its tests or behind.
-    if _JOINED.search(line) or (code and "&&" in line):
+    if _JOINED.search(line) or ("&&" in line if code else _DESELECTS.search(act.text)):
         return TestRun(command, "unclear", "")
     return TestRun(command, "fail" if code else "pass", act.quoted)
 
