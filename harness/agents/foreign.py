@@ -38,9 +38,10 @@ _CHILD = (sys.executable, "-P", "-m", "harness.agents.child")
 class CommandAgent:
     """A command line with `{prompt}`, `{workdir}`, `{skill}` and `{suite}` filled in.
 
-    It runs in the sample's work folder. The skill is installed where clients look for skills,
-    and `{skill}` is its path there ("" without a skill). Its answer is what it prints, or the
-    content of `answer.txt` if it writes that file. A trusted command runs as the user's own
+    A prompt that begins with a dash gets a space before it, so that no program takes it for an
+    option. It runs in the sample's work folder. The skill is installed where clients look for
+    skills, and `{skill}` is its path there ("" without a skill). Its answer is what it prints, or
+    the content of `answer.txt` if it writes that file. A trusted command runs as the user's own
     program; one that came with a suite runs in the sandbox, which has no network.
     """
 

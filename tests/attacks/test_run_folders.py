@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import subprocess
 import threading
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,21 +20,30 @@ from harness.trajectories import TrajectoryStore
 from tests.attacks.running import command, suite_of
 from tests.learn.clients import write_codex
 from tests.learn.test_rebuilding import commit, session
-from tests.models.http_server import completion, serve
+from tests.models.http_server import completion, serve, serve_raw
 
 LINKED = ("writer.lock", "items.seg", "trajectories.seg", "control.jsonl", "calls.sqlite",
           "control", "work", "checkpoints.sqlite", "parts.json", "status.json")  # fmt: skip
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Path:
-    """A finished run of two tasks, as somebody sends it to us; the suite lies beside it."""
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a suite of two tasks, and a finished run of it."""
+    folder = tmp_path_factory.mktemp("made")
     rows = [{"id": name, "prompt": name, "answer": "1"} for name in "ab"]
-    suite = suite_of(tmp_path / "suite", rows, max_turns=1)
+    suite = suite_of(folder / "suite", rows, max_turns=1)
     with serve(lambda _: completion("1")) as server:
-        done = command("eval", suite, "--out", tmp_path / "run", "--sandbox", "none",
+        done = command("eval", suite, "--out", folder / "run", "--sandbox", "none",
                        "--model", "openai/m", "--base-url", server.url)  # fmt: skip
     assert done.returncode == 0, done.stderr[-500:]
+    return folder
+
+
+@pytest.fixture
+def run(made: Path, tmp_path: Path) -> Path:
+    """The run, as somebody sends it to us; the suite lies beside it."""
+    for name in ("suite", "run"):
+        shutil.copytree(made / name, tmp_path / name)
     return tmp_path / "run"
 
 
@@ -116,25 +127,41 @@ def test_two_at_once(tmp_path: Path) -> None:
     """Two processes resume one run at the same time."""
     rows = [{"id": f"t{n}", "prompt": f"p{n}", "answer": "1"} for n in range(12)]
     suite, out = suite_of(tmp_path / "suite", rows, max_turns=1), tmp_path / "run"
-    with serve(lambda _: completion("1"), delay_s=0.5) as server:
-        words = ["eval", suite, "--sandbox", "none", "--model", "openai/m", "--concurrency", "2",
-                 "--base-url", server.url]  # fmt: skip
+    answers, asked = threading.Event(), list[str]()
+
+    async def write(body: dict[str, Any], writer: asyncio.StreamWriter) -> bool:
+        asked.append(str(body))
+        while not answers.is_set():  # noqa: ASYNC110  # by another thread
+            await asyncio.sleep(0.02)
+        content = completion("1")[2]
+        writer.write(
+            f"HTTP/1.1 200 OK\r\nContent-Length: {len(content)}\r\n\r\n".encode() + content
+        )
+        await writer.drain()
+        return True
+
+    done: list[subprocess.CompletedProcess[str]] = []
+    with serve_raw(write) as url:
+        words = ["eval", suite, "--sandbox", "none", "--model", "openai/m", "--base-url", url]
+        answers.set()
         assert command(*words, "--out", out, "--budget-calls", "2").returncode == 3
-        done: list[subprocess.CompletedProcess[str]] = []
+        answers.clear()
         threads = [
             threading.Thread(target=lambda: done.append(command(*words, "--resume", out)))
             for _ in range(2)
         ]
         for thread in threads:
             thread.start()
+        while not done and all(thread.is_alive() for thread in threads):
+            threads[0].join(0.1)
+        answers.set()
         for thread in threads:
             thread.join()
-        assert sorted(process.returncode for process in done) == [0, 2], [p.stderr for p in done]
-        refused = next(process for process in done if process.returncode)
-        assert "another process is writing" in refused.stderr
+    assert [process.returncode for process in done] == [2, 0], [p.stderr for p in done]
+    assert "another process is writing" in done[0].stderr
     items = records(out)
     assert len(items) == 12 and {item.outcome for item in items} == {"pass"}
-    assert len({str(body) for body in server.bodies}) == len(server.bodies) == 12
+    assert len(set(asked)) == len(asked) == 12
 
 
 SAYS = "sh -c 'echo {0} >> \"{1}\"; exit 1' --"
