@@ -22,8 +22,13 @@ class Shown(str):
 
 
 def printable(text: str) -> str:
-    """A text with control characters as codes such as `\\\\x1b`; one that is `Shown` stays."""
-    return text if isinstance(text, Shown) else _CONTROL.sub(_code, text)
+    """A text with control characters as codes such as `\\x1b`; one that is `Shown` stays."""
+
+    def code(match: re.Match[str]) -> str:
+        number = ord(match[0])
+        return f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}"
+
+    return text if isinstance(text, Shown) else _CONTROL.sub(code, text)
 
 
 def printable_json(text: str) -> str:
@@ -39,8 +44,3 @@ def hyperlink(text: str, uri: str) -> Shown:
 def shown(parts: Iterable[str], separator: str = "\n") -> Shown:
     """Parts, each printable, as one text."""
     return Shown(separator.join(map(printable, parts)))
-
-
-def _code(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"

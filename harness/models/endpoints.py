@@ -252,13 +252,13 @@ def base_urls(text: str) -> tuple[str, ...]:
 
 def public_url(url: str) -> str:
     """A URL, or several with commas, without user names, passwords, queries and fragments."""
-    return ",".join(map(_public, url.split(",")))
-
-
-def _public(url: str) -> str:
-    scheme, slashes, address = url.partition("://")
-    host, slash, path = re.split(r"[?#]", address, maxsplit=1)[0].partition("/")
-    return f"{scheme}{slashes}{host.rpartition('@')[2]}{slash}{path}" if slashes else url
+    addresses: list[str] = []
+    for part in url.split(","):
+        scheme, slashes, address = part.partition("://")
+        host, slash, path = re.split(r"[?#]", address, maxsplit=1)[0].partition("/")
+        bare = f"{scheme}{slashes}{host.rpartition('@')[2]}{slash}{path}"
+        addresses.append(bare if slashes else part)
+    return ",".join(addresses)
 
 
 def credentials(url: str) -> tuple[dict[str, str], dict[str, str]]:
