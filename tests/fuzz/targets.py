@@ -8,7 +8,7 @@ import json
 import sqlite3
 import tempfile
 from collections.abc import Callable
-from contextlib import aclosing, closing, suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -536,7 +536,7 @@ class ServerFault(Exception):
 
 def ask_gateway(path: str, folder: Path) -> None:
     """Send a body to the gateway, as an agent does, and read the answer to its end."""
-    from harness.models import open_model
+    from harness.models import CallStore, open_model
     from harness.models.gateway import Account
     from harness.models.responding import format_of, respond
 
@@ -548,7 +548,8 @@ def ask_gateway(path: str, folder: Path) -> None:
 
         form = format_of(f"/v1/{path}")
         assert form is not None
-        async with aclosing(open_model(f"scripted/{folder / 'script.json'}")) as model:
+        with CallStore() as calls:
+            model = open_model(f"scripted/{folder / 'script.json'}", calls=calls)
             account = Account(model, None, contextvars.copy_context())
             answer = await respond(form, body, account.answer)
             if answer.status == 500:
