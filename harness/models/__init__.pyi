@@ -41,13 +41,13 @@ from .replay import import_calls as import_calls
 from .replay import nearest as nearest
 from .replay import open_recording as open_recording
 from .replay import read_calls as read_calls
-from .requests import body_of as body_of
-from .requests import read_body as read_body
 from .responding import HOST as HOST
 from .responding import Answer as Answer
 from .responding import Format as Format
 from .responding import bind as bind
+from .responding import body_of as body_of
 from .responding import event_bytes as event_bytes
+from .responding import read_body as read_body
 from .responding import respond as respond
 from .responding import serving as serving
 from .transport import closed_with_loop as closed_with_loop

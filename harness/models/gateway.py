@@ -28,8 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.core import BadInput, HarnessError, LimitReached, Unreachable, Usage
 from harness.models.limits import SampleLimitReached
-from harness.models.requests import body_of
-from harness.models.responding import CHAT, HOST, Answer, format_of, respond, serving
+from harness.models.responding import CHAT, HOST, Answer, body_of, format_of, respond, serving
 from harness.models.types import Backend, Body, Model, Refused, Reply, Sampling
 
 if TYPE_CHECKING:

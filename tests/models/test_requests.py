@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from harness.core import Unreachable, http
-from harness.models import open_gateway, open_model, requests, served, serving
+from harness.models import open_gateway, open_model, responding, served, serving
 from harness.models.scripted import Script
 from tests.models.http_server import completion, serve, serve_raw
 
@@ -100,7 +100,7 @@ def test_what_is_no_request_is_refused_with_its_field(tmp_path: Path) -> None:
 def test_a_long_body_is_refused_and_not_held(
     declared: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(requests, "MAX_BYTES", 2**20)
+    monkeypatch.setattr(responding, "MAX_BYTES", 2**20)
 
     async def pieces() -> AsyncGenerator[bytes]:
         for _ in range(64):

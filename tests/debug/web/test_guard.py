@@ -15,7 +15,7 @@ import pytest
 from harness.checkpoints import open_store
 from harness.debug import Debugger, load_graph
 from harness.debug.web import open_page
-from harness.models import requests
+from harness.models import responding
 from tests.debug.web.agent import graph
 
 
@@ -127,7 +127,7 @@ def test_names_with_a_null_character_and_long_bodies_are_refused(
                 answer = await found.get(f"/api/{query}", headers=good)
                 assert answer.status_code == 400 and "null character" in answer.json()["error"]
             assert (await found.get("/a%00.js", headers=good)).status_code == 404
-            monkeypatch.setattr(requests, "MAX_BYTES", 1000)
+            monkeypatch.setattr(responding, "MAX_BYTES", 1000)
             answer = await found.post("/api/command", content=b" " * 1001, headers=good)
             assert answer.status_code == 413
 
