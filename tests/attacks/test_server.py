@@ -29,6 +29,7 @@ from harness.models import (
     open_model,
     transport,
 )
+from harness.rag.retrieve import open_encoder
 from tests.attacks.running import command, suite_of
 from tests.models.http_server import Answer, completion, error, serve, serve_raw
 
@@ -70,6 +71,24 @@ def test_redirect() -> None:
             ):
                 ask(server.url)
     assert thief.headers == []
+
+
+@pytest.mark.parametrize("status", [302, 307, 308])
+def test_embeddings_redirect(status: int) -> None:
+    """The endpoint of embeddings redirects documents to another host, or floods us."""
+    with serve(lambda _: completion("mine")) as thief:
+        place = thief.url.replace("127.0.0.1", "localhost") + "/embeddings"
+        with (
+            serve(lambda _: (status, {"Location": place}, b"")) as server,
+            pytest.raises(Unreachable, match="does not answer"),
+        ):
+            open_encoder("openai/m", base_url=server.url).encode(["a secret document"])
+    assert thief.bodies == []
+    with (
+        serve(lambda _: (200, {}, b" " * 40_000_000 + b"{}")) as server,
+        pytest.raises(Unreachable, match="more than 32 MiB"),
+    ):
+        open_encoder("openai/m", base_url=server.url).encode(["a"])
 
 
 @pytest.mark.parametrize("packing", ["gzip", "gzip, gzip", "zstd"])

@@ -10,11 +10,12 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
+from weakref import finalize
 
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.core import BadInput, Unreachable, require
+from harness.core import BadInput, Unreachable, limit_reply, require
 from harness.rag.retrieve.minilm import load_minilm
 
 Vectors = NDArray[np.float32]
@@ -207,7 +208,14 @@ def _embeddings(spec: str, base_url: str | None) -> Callable[[list[str]], Vector
     @cache
     def client_of(endpoint: Endpoint) -> openai.OpenAI:
         options = endpoint.client_options()
-        return openai.OpenAI(max_retries=RETRIES, timeout=TIMEOUT_S, **options)
+        hooks: Any = {"response": [limit_reply]}
+        # No redirect: documents go where the user sends them.
+        sender = openai.DefaultHttpxClient(follow_redirects=False, event_hooks=hooks)
+        client = openai.OpenAI(
+            max_retries=RETRIES, timeout=TIMEOUT_S, http_client=sender, **options
+        )
+        finalize(client, sender.close)
+        return client
 
     def find_endpoint() -> Endpoint:
         url, key = load("servers", "local")(parsed.name, "embedding")
