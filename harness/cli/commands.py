@@ -335,12 +335,14 @@ def resumable(run: Path) -> Generator[None]:
     """A block that a budget or Ctrl-C may stop: then the command that resumes `run` is printed.
 
     That is the command that was typed, with --resume in place of --out and --resume, and without
-    the credentials of a base URL.
+    the credentials of a base URL. Root is told at the start that an ordinary user risks less.
     """
     from harness.core import LimitReached
     from harness.core.redaction import redact
     from harness.models import public_url
 
+    if hasattr(os, "geteuid") and not os.geteuid():
+        echo("note: you are root; an ordinary user risks less from what a model writes", err=True)
     try:
         yield
     except (LimitReached, KeyboardInterrupt) as error:

@@ -184,7 +184,7 @@ def parts_of(plan: EvalPlan, model: str, reference: str = "") -> RunParts:
 
 def sample_parts(task: Task, base: Path) -> SampleParts:
     """The digests of a task; `base` is where its files start."""
-    from harness.tasks.code_checks import is_function
+    from harness.tasks.families import is_function
 
     files = {name: _content(base / path) for name, path in task.files.items()}
     row = task.model_dump(mode="json", include={"prompt", "meta"})

@@ -64,7 +64,10 @@ def memory_group(megabytes: int) -> MemoryGroup | None:
 def group_place() -> tuple[Path, int] | None:
     """Folder in which groups can be made, and the version of the hierarchy; tried out once."""
     for folder, version in _candidates():
-        _sweep(folder)
+        for group in folder.glob("harness-*-*"):  # of processes that were killed
+            if not Path("/proc", group.name.split("-")[1]).exists():
+                with suppress(OSError):
+                    group.rmdir()
         with suppress(OSError):
             group = _made(folder, version, 64)
             if group is None:
@@ -80,14 +83,6 @@ def group_place() -> tuple[Path, int] | None:
             finally:
                 group.remove()
     return None
-
-
-def _sweep(folder: Path) -> None:
-    """Remove empty groups of processes that were killed before they could."""
-    for group in folder.glob("harness-*-*"):
-        if not Path("/proc", group.name.split("-")[1]).exists():
-            with suppress(OSError):
-                group.rmdir()
 
 
 def _made(folder: Path, version: int, megabytes: int) -> MemoryGroup | None:

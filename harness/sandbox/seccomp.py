@@ -171,7 +171,10 @@ def program(kind: Literal["namespaces", "landlock"]) -> bytes:
         refuse(name, errno.EOPNOTSUPP)
     # It takes a whole disk in a moment, before anyone looks. Without it, libraries write zeros.
     refuse("fallocate", errno.EOPNOTSUPP)
-    out += _only_families(_NUMBERS["socket"][column])
+    count = len(_FAMILIES)
+    out += [_op(_JEQ, _NUMBERS["socket"][column], 0, count + 3), _op(_LOAD, 16)]
+    out += [_op(_JEQ, family, count - index, 0) for index, family in enumerate(_FAMILIES)]
+    out += [_op(_RET, _ERRNO | errno.EAFNOSUPPORT), _op(_LOAD, 0)]
     if kind == "landlock":
         for name in ("socket", *_WATCHING):
             refuse(name, errno.EPERM)
@@ -185,14 +188,6 @@ def program(kind: Literal["namespaces", "landlock"]) -> bytes:
             refuse_argument(name, argument, 0, test=_JEQ, negate=True)
     out.append(_op(_RET, _ALLOW))
     return b"".join(out)
-
-
-def _only_families(number: int) -> list[bytes]:
-    """An error if the first argument of `socket` is no family of :data:`_FAMILIES`."""
-    count = len(_FAMILIES)
-    tests = [_op(_JEQ, family, count - index, 0) for index, family in enumerate(_FAMILIES)]
-    refusal = [_op(_RET, _ERRNO | errno.EAFNOSUPPORT), _op(_LOAD, 0)]
-    return [_op(_JEQ, number, 0, count + 3), _op(_LOAD, 16), *tests, *refusal]
 
 
 def _op(code: int, k: int, jump_true: int = 0, jump_false: int = 0) -> bytes:

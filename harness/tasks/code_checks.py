@@ -31,12 +31,6 @@ MOST_ENTRIES = 1000
 """Of a suite's folder; each is made readable by itself."""
 
 
-def is_function(check: str) -> bool:
-    """Whether a check reads as `path/to/file.py:name`."""
-    file, colon, name = check.rpartition(":")
-    return bool(colon) and file.endswith(".py") and name.isidentifier()
-
-
 def run_function(
     task: Task, base: Path, workdir: Path, answer: str | None, sandbox: Sandbox | None
 ) -> Score:

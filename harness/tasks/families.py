@@ -13,7 +13,7 @@ from harness.core import BadInput, Score, Task, failed
 from harness.core.plugins import load, plugins
 from harness.sandbox import Sandbox, select
 from harness.tasks.answers import COMPARISONS, accepted_answers, compare_answer
-from harness.tasks.code_checks import is_function, run_command, run_function
+from harness.tasks.code_checks import run_command, run_function
 
 DEFAULT_CHECK = "em"
 """How a task is judged that has an answer and names no check."""
@@ -151,3 +151,9 @@ def _check(task: Task) -> str:
             "file.py:function, or a command whose exit code 0 is a pass"
         )
     return task.check.strip()
+
+
+def is_function(check: str) -> bool:
+    """Whether a check reads as `path/to/file.py:name`."""
+    file, colon, name = check.rpartition(":")
+    return bool(colon) and file.endswith(".py") and name.isidentifier()

@@ -114,7 +114,7 @@ class Redactor:
                     harmless.add(text)
                 repeated |= _distinct_secrets(text, secrets)
                 bare = len(text) >= LEAST and "\n" not in text and " " not in text.strip()
-                if bare and _named_key().match(name) and not _PLACEHOLDER.match(text):
+                if bare and _named()[0].match(name) and not _PLACEHOLDER.match(text):
                     repeated.add(text)
         known, again = _Words(self._learned), _Words(repeated)
         home = "" if self.home is None else str(self.home)
@@ -210,18 +210,15 @@ def _table(thorough: bool) -> FormTable:
 
 
 @cache
-def _unsure() -> frozenset[str]:
-    """Kinds whose value may be a common word: replaced elsewhere only if it looks like no word."""
-    from harness.core.redaction.names import NAMED
+def _named() -> tuple[re.Pattern[str], frozenset[str]]:
+    """Names of secrets; and kinds whose value may be a common word.
 
-    return frozenset(form.kind for form in NAMED) - {"variable", "quoted variable"}
+    The latter are replaced elsewhere only if they look like no word.
+    """
+    from harness.core.redaction.names import NAME, NAMED
 
-
-@cache
-def _named_key() -> re.Pattern[str]:
-    from harness.core.redaction.names import NAME
-
-    return re.compile(rf"(?i)^{NAME}$")
+    kinds = frozenset(form.kind for form in NAMED) - {"variable", "quoted variable"}
+    return re.compile(rf"(?i)^{NAME}$"), kinds
 
 
 def _secrets(text: str) -> Iterator[tuple[int, str, str]]:
@@ -253,7 +250,7 @@ def _distinct_secrets(text: str, secrets: list[tuple[int, str, str]]) -> set[str
             heads.append(_VALUE_ENDS.split(secret, maxsplit=1)[0])
         for head in heads:
             mixed = re.search(r"[A-Za-z]", head) and re.search(r"[^A-Za-z_.]", head)
-            if len(head) >= LEAST and (mixed or kind not in _unsure()):
+            if len(head) >= LEAST and (mixed or kind not in _named()[1]):
                 distinct.add(head)
     return distinct
 
