@@ -103,10 +103,8 @@ class ThreadDatabase:
     """One connection, used by one thread at a time.
 
     Every transaction is on disk when it returns (WAL, `synchronous = FULL`): a kill loses nothing
-    that was committed, and a half-written transaction is gone when the file is opened again.
-
-    Attributes:
-        path: the file.
+    that was committed, and a half-written transaction is gone when the file is opened again. Its
+    file is `path`.
     """
 
     def __init__(self, path: Path, values: Values) -> None:
@@ -161,20 +159,15 @@ class ThreadDatabase:
                 db.execute("COMMIT")
             except BaseException as error:
                 self._stored_values.forget()
-                if db.in_transaction:
-                    with suppress(sqlite3.Error):
-                        db.execute("ROLLBACK")
+                with suppress(sqlite3.Error):  # there may be none, or a damaged file
+                    db.execute("ROLLBACK")
                 if type(error) is sqlite3.DatabaseError:  # none of its kinds: the file is no good
                     raise BadInput(f"{str(self.path)!r} is damaged: {error}") from error
                 raise
 
     @contextmanager
     def _reading(self, begin: str = "BEGIN") -> Generator[sqlite3.Connection]:
-        """A transaction that decodes what is stored.
-
-        Raises:
-            BadInput: if that is damaged.
-        """
+        """A transaction that decodes what is stored; BadInput if that is damaged."""
         with decoding(self.path), self._transaction(begin) as db:
             yield db
 
@@ -196,9 +189,8 @@ class ThreadDatabase:
     def describe(self, thread_id: str, info: dict[str, Any]) -> None:
         """Keep `info` (JSON) with a thread."""
         with self._transaction() as db:
-            db.execute(
-                "INSERT OR REPLACE INTO threads VALUES (?, ?)", (thread_id, json.dumps(info))
-            )
+            row = (thread_id, json.dumps(info))
+            db.execute("INSERT OR REPLACE INTO threads VALUES (?, ?)", row)
 
     def outline(self, thread_id: str) -> list[Moment]:
         """A thread's checkpoints in all namespaces without their values, oldest first."""
@@ -210,9 +202,9 @@ class ThreadDatabase:
         with self._reading() as db:
             for checkpoint, ns, parent, text in db.execute(query, (thread_id,)):
                 metadata: dict[str, Any] = json.loads(text)
-                outer, step = dict(metadata.get("parents") or {}), int(metadata.get("step", -1))
-                source = str(metadata.get("source", "loop"))
-                moments.append(Moment(checkpoint, ns, parent, outer, step, source))
+                outer, source = dict(metadata.get("parents") or {}), metadata.get("source", "loop")
+                step = int(metadata.get("step", -1))
+                moments.append(Moment(checkpoint, ns, parent, outer, step, str(source)))
         return moments
 
     def writes(self, thread_id: str) -> list[Write]:
@@ -320,8 +312,9 @@ class ThreadDatabase:
             packed = db.execute("SELECT refs FROM checkpoints").fetchall()
             refs = db.execute("SELECT DISTINCT ref FROM writes").fetchall()
             for table, keep in _reachable(db, packed, refs).items():
-                ids: list[tuple[int]] = db.execute(f"SELECT id FROM {table}").fetchall()
-                unused = [row for row in ids if row[0] not in keep]
+                unused = [
+                    row for row in db.execute(f"SELECT id FROM {table}") if row[0] not in keep
+                ]
                 db.executemany(f"DELETE FROM {table} WHERE id = ?", unused)
             self._stored_values.forget()
         with self._lock, decoding(self.path):
