@@ -369,7 +369,7 @@ def open_index(folder: Path, encoder: Encoder | None = None) -> LocalIndex:
     """
     manifest = read_manifest(folder)
     if encoder is None:
-        encoder = open_encoder(manifest.encoder.spec, manifest.encoder.base_url)
+        encoder = open_encoder(manifest.encoder.spec, manifest.encoder.endpoint())
     index = LocalIndex(folder, encoder, manifest)
     index.refresh()
     return index

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
 from pydantic import ValidationError
 
-from harness.core import BadInput, Value, digest, digest_file, inside, write_atomic
+from harness.core import BadInput, Value, digest, digest_file, inside, on_loopback, write_atomic
 from harness.models import public_url
 from harness.rag.retrieve.chunk import Chunking
 from harness.rag.retrieve.dense import DenseKind
@@ -51,6 +52,24 @@ class EncoderInfo(Value):
             base_url=base_url and public_url(base_url),
             dimension=encoder.dimension,
             probe=probe_of(encoder),
+        )
+
+    def endpoint(self) -> str | None:
+        """Where the encoder is asked again; None for its default.
+
+        Raises:
+            BadInput: if the place is neither on this machine nor named by OPENAI_BASE_URL or
+                VLLM_BASE_URL: an index from elsewhere would send every question to who made it.
+        """
+        url = self.base_url
+        variable = "VLLM_BASE_URL" if self.spec.startswith("vllm/") else "OPENAI_BASE_URL"
+        if not url or all(map(on_loopback, url.split(","))):
+            return url
+        if url == public_url(os.environ.get(variable, "")):
+            return url
+        raise BadInput(
+            f"the index was made with {self.spec} at {url}, where every question would be sent: "
+            f"if you trust that place, set {variable}={url}"
         )
 
 

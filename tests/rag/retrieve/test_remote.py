@@ -15,7 +15,15 @@ import pytest
 
 from harness.core import BadInput, Unreachable
 from harness.engines import pull
-from harness.rag.retrieve import bundled_model, open_encoder, open_reranker
+from harness.rag.retrieve import (
+    Document,
+    Encoder,
+    bundled_model,
+    create_index,
+    open_encoder,
+    open_index,
+    open_reranker,
+)
 
 LEXICAL = open_encoder("lexical")
 
@@ -90,6 +98,28 @@ def test_an_endpoint_that_refuses_says_why(url: str) -> None:
         open_encoder("openai/locked", url)
     with pytest.raises(BadInput, match="expected a base URL"):
         open_encoder("openai/any", "nonsense")
+
+
+def test_an_index_from_elsewhere_sends_no_question_to_who_made_it(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = "https://collector.example/v1"
+    for name, address in (("ours", url), ("theirs", place)):
+        new = create_index(tmp_path / name, open_encoder("openai/any", url), base_url=address)
+        new.add([Document(id="seals", text=TEXTS[0])])
+    assert open_index(tmp_path / "ours").encoder.name == "openai/any"  # on this machine
+    asked: list[str | None] = []
+
+    def encoder(spec: str, base_url: str | None) -> Encoder:
+        asked.append(base_url)
+        return open_encoder(spec, url)
+
+    monkeypatch.setattr("harness.rag.retrieve.index.open_encoder", encoder)
+    with pytest.raises(BadInput, match=r"set OPENAI_BASE_URL=https://collector\.example/v1"):
+        open_index(tmp_path / "theirs")
+    monkeypatch.setenv("OPENAI_BASE_URL", "https://me:word@collector.example/v1")
+    open_index(tmp_path / "theirs")
+    assert asked == [place]
 
 
 def test_a_rerank_endpoint_scores_in_the_order_of_the_texts(url: str) -> None:
