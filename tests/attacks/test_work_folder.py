@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -64,8 +65,17 @@ def test_read_race(kind: str, tmp_path: Path) -> None:
         aside.rename(name)
 
     outcomes = {"mine": 0, "refused": 0, "absent": 0}
+
+    def is_seen() -> bool:
+        return bool(outcomes["mine"] and outcomes["refused"] + outcomes["absent"])
+
     with racing(swap):
-        for _ in range(TIMES):
+        # On a loaded machine the other thread may stand still for thousands of reads.
+        for number in range(100 * TIMES):
+            if number >= TIMES and is_seen():
+                break
+            if number % TIMES == TIMES - 1:
+                time.sleep(0.01)
             try:
                 data = read_work_file(work, "sub/answer.txt")
                 assert data == b"mine"
@@ -74,7 +84,7 @@ def test_read_race(kind: str, tmp_path: Path) -> None:
                 outcomes["absent"] += 1
             except UnfitFile:
                 outcomes["refused"] += 1
-    assert outcomes["mine"] and outcomes["refused"] + outcomes["absent"], outcomes
+    assert is_seen(), outcomes
     assert (host / "answer.txt").read_bytes() == SECRET
 
 
