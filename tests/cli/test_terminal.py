@@ -18,7 +18,6 @@ from harness.cli import echo, emit, main
 from harness.core import hyperlink, printable, shown
 from tests.house.measure import sources
 from tests.house.one_of_each import dotted
-from tests.learn.clients import write_claude
 
 ATTACK = (
     "\x1b]0;title\x07 \x1b[2J\x1b[31mred \x9b31m \x9d8;;x\x9c \x1bP+q\x1b\\ over\rwritten "
@@ -104,7 +103,10 @@ def test_a_run_of_hostile_answers(run: Run, suite: Path, monkeypatch: pytest.Mon
     assert (code, "\\u001b]0;title" in text) == (0, True), text
 
 
+@pytest.mark.wing("learn")
 def test_logs_of_others(run: Run, tmp_path: Path) -> None:
+    from tests.learn.clients import write_claude
+
     hostile = ("sh", f"cat {ATTACK}", f"out {ATTACK}\n1 failed, 2 passed {ATTACK}", 1)
     green = ("sh", "pytest -q", f"{ATTACK}\n4 passed in 0.10s", 0)
     session = (("user", f"Fix {ATTACK}"), hostile, ("edit", "a.py"), green)
