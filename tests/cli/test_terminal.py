@@ -73,6 +73,7 @@ def skill(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.wing("debug")
 def test_a_run_of_hostile_answers(run: Run, suite: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = ("--model", f"scripted/{suite / 'script.json'}")
     code, text = run("eval", suite, "--out", "run", *model, "--sandbox", "none")
