@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -40,14 +40,18 @@ def read_json(path: Path) -> Any:
         raise BadInput(f"cannot read {str(path)!r}: {error}") from error
 
 
-def parse_json(text: str) -> Any:
+def parse_json(text: str, parse_constant: Callable[[str], Any] | None = None) -> Any:
     """A JSON document; half a character, which UTF-8 lacks, is read as the replacement character.
+
+    Args:
+        text: the document.
+        parse_constant: of `json.loads`: what NaN and the infinities are read as.
 
     Raises:
         ValueError: if it is none.
         RecursionError: if it is nested too deeply.
     """
-    value = json.loads(text)
+    value = json.loads(text, parse_constant=parse_constant)
     return without_surrogates(value) if "\\ud" in text or "\\uD" in text else value
 
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 
 PACKINGS = ("gzip", "deflate", "identity")
+ACCEPTED = {"Accept-Encoding": ", ".join(PACKINGS)}
+"""Headers of a client whose replies :func:`limit_reply` reads."""
 MAX_BYTES = 32 << 20
 """Of a request or a reply that is held as a whole; what is made of it takes about eight times as
 much memory."""
@@ -51,8 +53,14 @@ def limit_reply(response: Any) -> None:
         response: of httpx, not yet read.
 
     Raises:
-        Unreachable: from then on, by whatever reads it.
+        Unreachable: if it is packed by what was not asked for: few bytes may unpack to gigabytes.
+            From then on, by whatever reads it, if it is too large.
     """
+    packing = response.headers.get("content-encoding", "identity").lower()
+    if packing not in PACKINGS:
+        raise Unreachable(
+            f"{response.request.url.host}: its reply is packed by {packing!r}: given up"
+        )
     read, read_async, size = response.iter_bytes, response.aiter_bytes, 0
 
     def counted(piece: bytes) -> bytes:
@@ -75,16 +83,7 @@ def limit_reply(response: Any) -> None:
 
 
 async def limit_async_reply(response: Any) -> None:
-    """As :func:`limit_reply`, as an event hook of a client for event loops.
-
-    Raises:
-        Unreachable: if it is packed by what was not asked for: few bytes may unpack to gigabytes.
-    """
-    packing = response.headers.get("content-encoding", "identity").lower()
-    if packing not in PACKINGS:
-        raise Unreachable(
-            f"{response.request.url.host}: its reply is packed by {packing!r}: given up"
-        )
+    """As :func:`limit_reply`, as an event hook of a client for event loops."""
     limit_reply(response)
 
 

@@ -18,7 +18,7 @@ from harness.evolve import Event, EvolveResult, ignore_event, run_evolution
 from harness.learn.gathering import Gathered, Read, read_sessions, write_sessions
 from harness.learn.rebuilding import NotRebuilt, rebuild
 from harness.learn.types import LearnSettings, Rebuilt, Skipped
-from harness.models import OPENAI_URL, VLLM_URL, ModelSpec, parse_roles, public_url
+from harness.models import ADDRESSES, ModelSpec, parse_roles, public_url
 from harness.sandbox import Sandbox, SandboxUnavailable, select
 
 HERE = "on this machine"
@@ -61,12 +61,11 @@ def recipients(
 
 def place(spec: ModelSpec, base_url: str | None, environment: Mapping[str, str]) -> str:
     """A model and its base URLs, or that it answers on this machine."""
-    remote = spec.kind in ("openai", "vllm") or (spec.kind == "local" and base_url)
-    if not remote:
-        return f"{spec} ({HERE})"
-    official = spec.kind == "openai"
-    variable, default = ("OPENAI_BASE_URL", OPENAI_URL) if official else ("VLLM_BASE_URL", VLLM_URL)
-    return f"{spec} at {public_url(base_url or environment.get(variable) or default)}"
+    url = base_url if spec.kind == "local" else None
+    if spec.kind in ADDRESSES:
+        variable, default = ADDRESSES[spec.kind]
+        url = base_url or environment.get(variable) or default
+    return f"{spec} at {public_url(url)}" if url else f"{spec} ({HERE})"
 
 
 class LearnResult(Value):

@@ -12,10 +12,10 @@ from .calls import pack as pack
 from .calls import unpack as unpack
 from .client import ChatModel as ChatModel
 from .client import open_model as open_model
+from .endpoints import ADDRESSES as ADDRESSES
 from .endpoints import DEFAULT_SPEC as DEFAULT_SPEC
 from .endpoints import IN_PROCESS_URL as IN_PROCESS_URL
 from .endpoints import OPENAI_URL as OPENAI_URL
-from .endpoints import VLLM_URL as VLLM_URL
 from .endpoints import Endpoint as Endpoint
 from .endpoints import ModelSpec as ModelSpec
 from .endpoints import base_urls as base_urls

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from harness.core import BadInput, Value, limit_async_reply
-from harness.core.http import PACKINGS
+from harness.core.http import ACCEPTED
 from harness.core.plugins import load, plugins
 from harness.models.types import Backend, Role
 
@@ -29,7 +29,11 @@ if TYPE_CHECKING:
     from harness.models.balancing import Balancer
 
 OPENAI_URL = "https://api.openai.com/v1"
-VLLM_URL = "http://127.0.0.1:8000/v1"
+ADDRESSES = {
+    "openai": ("OPENAI_BASE_URL", OPENAI_URL),
+    "vllm": ("VLLM_BASE_URL", "http://127.0.0.1:8000/v1"),
+}
+"""Kind -> the variable that names its base URLs, and the base URL without it."""
 IDLE_S = 4.0
 """Seconds after which an idle connection is not used again."""
 IN_PROCESS_URL = "http://in-process/v1"
@@ -176,7 +180,7 @@ class Endpoint:
             max_retries=0,
             http_client=kind(
                 limits=limits,
-                headers={"Accept-Encoding": ", ".join(PACKINGS)},
+                headers=ACCEPTED,
                 event_hooks={"response": [limit_async_reply]},
                 follow_redirects=False,  # prompts go where the user sends them
             ),
@@ -193,7 +197,7 @@ def resolve(spec: ModelSpec, base_url: str | None) -> Endpoint:
     """
     match spec.kind:
         case "openai":
-            urls = _urls(base_url, "OPENAI_BASE_URL", OPENAI_URL)
+            urls = _urls(base_url, "openai")
             key = os.environ.get("OPENAI_API_KEY", "")
             if not key and urls == (OPENAI_URL,):
                 raise BadInput(
@@ -202,7 +206,7 @@ def resolve(spec: ModelSpec, base_url: str | None) -> Endpoint:
                 )
             return Endpoint("openai", spec.name, urls, key or "EMPTY", "OPENAI_API_KEY")
         case "vllm":
-            urls = _urls(base_url, "VLLM_BASE_URL", VLLM_URL)
+            urls = _urls(base_url, "vllm")
             key = os.environ.get("VLLM_API_KEY") or "EMPTY"
             return Endpoint("vllm", spec.name, urls, key, "VLLM_API_KEY", constrains=True)
         case "replay":
@@ -225,10 +229,11 @@ def resolve(spec: ModelSpec, base_url: str | None) -> Endpoint:
             return load("engines", spec.kind)(spec, base_url)
 
 
-def _urls(base_url: str | None, variable: str, default: str) -> tuple[str, ...]:
+def _urls(base_url: str | None, kind: str) -> tuple[str, ...]:
     """The base URLs that are meant; those of an earlier run are kept without credentials, which the
     variable may still have.
     """
+    variable, default = ADDRESSES[kind]
     environment = os.environ.get(variable)
     if base_url and environment and base_url == public_url(environment):
         return base_urls(environment)
@@ -246,7 +251,7 @@ def base_urls(text: str) -> tuple[str, ...]:
     wrong = [url for url in urls if not url.startswith(("http://", "https://"))]
     if wrong or not urls:
         url = public_url((wrong or [text])[0])
-        raise BadInput(f"expected a base URL such as {VLLM_URL}, got {url!r}")
+        raise BadInput(f"expected a base URL such as {OPENAI_URL}, got {url!r}")
     return urls
 
 

@@ -18,7 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, NoReturn, cast
 
-from harness.core import BadInput, decoding, digest, without_surrogates
+from harness.core import BadInput, decoding, digest, parse_json
 from harness.core.redaction import Redactor
 from harness.core.segments import SegmentWriter, only_writer, read_segment
 from harness.trajectories.lenient import mapping
@@ -82,9 +82,8 @@ def json_of(content: bytes) -> Any:
         raise ValueError(f"{name} is no JSON")
 
     try:
-        value = json.loads(content, parse_constant=refuse)
-        # Half of a pair, as programs write it that cut texts, can neither be stored nor sent.
-        return without_surrogates(value) if b"\\ud" in content.lower() else value
+        text = content.decode(json.detect_encoding(content), "surrogatepass")
+        return parse_json(text, refuse)
     except (ValueError, RecursionError):
         return None
 

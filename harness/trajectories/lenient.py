@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any, cast
 
 from pydantic import JsonValue
 
-from harness.core import BadInput, without_surrogates
+from harness.core import BadInput, parse_json
 
 MAX_LINE = 16 * 2**20
 """Bytes of a line; a longer one is passed over in pieces and counted."""
@@ -76,12 +75,10 @@ def load(raw: bytes, *, lacking: bool = False) -> Any:
             raise ValueError(f"{name} is no JSON")
 
     try:
-        value = json.loads(text, parse_constant=number_that_json_lacks)
+        value = parse_json(text, number_that_json_lacks)
     except (ValueError, RecursionError):
         return None
-    if _depth_over(value, MAX_DEPTH):
-        return None
-    return without_surrogates(value) if "\\ud" in text or "\\uD" in text else value
+    return None if _depth_over(value, MAX_DEPTH) else value
 
 
 def _depth_over(value: Any, levels: int) -> bool:

@@ -8,6 +8,7 @@ import json
 import time
 import tracemalloc
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -29,7 +30,7 @@ from harness.models import (
     open_model,
     transport,
 )
-from harness.rag.retrieve import open_encoder
+from harness.rag.retrieve import open_encoder, open_reranker
 from tests.attacks.running import command, suite_of
 from tests.models.http_server import Answer, completion, error, serve, serve_raw
 
@@ -91,8 +92,16 @@ def test_embeddings_redirect(status: int) -> None:
         open_encoder("openai/m", base_url=server.url).encode(["a"])
 
 
+CLIENTS: dict[str, Callable[[str], object]] = {
+    "model": ask,
+    "encoder": lambda url: open_encoder("openai/m", base_url=url).encode(["a"]),
+    "reranker": lambda url: open_reranker(f"{url}/rerank#m").score("a", ["b"]),
+}
+
+
+@pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.parametrize("packing", ["gzip", "gzip, gzip", "zstd"])
-def test_bomb(packing: str) -> None:
+def test_bomb(packing: str, client: str) -> None:
     """A reply of some kilobytes unpacks to 200 MB, packed once, twice, or by what was not asked."""
     packer = (
         zstandard.ZstdCompressor().compressobj()
@@ -106,7 +115,7 @@ def test_bomb(packing: str) -> None:
         tracemalloc.start()
         try:
             with pytest.raises(Unreachable, match=r"more than 32 MiB|'gzip, gzip'|'zstd'"):
-                ask(server.url)
+                CLIENTS[client](server.url)
             assert tracemalloc.get_traced_memory()[1] < 150_000_000
         finally:
             tracemalloc.stop()

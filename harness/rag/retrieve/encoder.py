@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.core import BadInput, Unreachable, limit_reply, require
+from harness.core.http import ACCEPTED
 from harness.rag.retrieve.minilm import load_minilm
 
 Vectors = NDArray[np.float32]
@@ -210,7 +211,9 @@ def _embeddings(spec: str, base_url: str | None) -> Callable[[list[str]], Vector
         options = endpoint.client_options()
         hooks: Any = {"response": [limit_reply]}
         # No redirect: documents go where the user sends them.
-        sender = openai.DefaultHttpxClient(follow_redirects=False, event_hooks=hooks)
+        sender = openai.DefaultHttpxClient(
+            follow_redirects=False, headers=ACCEPTED, event_hooks=hooks
+        )
         client = openai.OpenAI(
             max_retries=RETRIES, timeout=TIMEOUT_S, http_client=sender, **options
         )

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from harness.core import BadInput, Value, digest, digest_file, inside, on_loopback, write_atomic
-from harness.models import public_url
+from harness.models import ADDRESSES, public_url
 from harness.rag.retrieve.chunk import Chunking
 from harness.rag.retrieve.dense import DenseKind
 from harness.rag.retrieve.encoder import Encoder
@@ -62,7 +62,8 @@ class EncoderInfo(Value):
                 VLLM_BASE_URL: an index from elsewhere would send every question to who made it.
         """
         url = self.base_url
-        variable = "VLLM_BASE_URL" if self.spec.startswith("vllm/") else "OPENAI_BASE_URL"
+        kind = self.spec.partition("/")[0]
+        variable, _ = ADDRESSES.get(kind, ADDRESSES["openai"])
         if not url or all(map(on_loopback, url.split(","))):
             return url
         if url == public_url(os.environ.get(variable, "")):

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from harness.core import BadInput, Unreachable, http_client, limit_reply
+from harness.core.http import ACCEPTED
 
 Scorer = Callable[[str, list[str]], list[float]]
 TIMEOUT_S = 60.0
@@ -120,7 +121,7 @@ def _endpoint(spec: str, key: str | None) -> Scorer:
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         try:
             hooks = {"response": [limit_reply]}
-            with http_client(url, TIMEOUT_S, event_hooks=hooks) as client:
+            with http_client(url, TIMEOUT_S, headers=ACCEPTED, event_hooks=hooks) as client:
                 reply = client.post(url, json=body, headers=headers)
             reply.raise_for_status()
             results = reply.json()["results"]
