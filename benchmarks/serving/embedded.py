@@ -9,6 +9,9 @@ prompts, up to 64 tokens back. No prompt begins like another, so that neither ar
 its cache. Figures are tokens a second, medians of the rounds, and the ratio alone / ours in every
 round (1.05: ours takes 5 % longer). `prefix` is another question: how many of a skill's tokens come
 from the cache when one skill stands before many tasks.
+
+With `--openvino` a third arm runs the same file and prompts in OpenVINO (extra `openvino`), where
+requests at once are one batch.
 """
 
 from __future__ import annotations
@@ -17,8 +20,10 @@ import asyncio
 import os
 import tempfile
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
+from importlib import import_module
 from itertools import count
 from pathlib import Path
 from statistics import median
@@ -84,6 +89,24 @@ async def ours(
     )
 
 
+def openvino(path: Path) -> Callable[[list[str], int, int], tuple[float, int, int]]:
+    """As :func:`alone`, by OpenVINO."""
+    genai: Any = import_module("openvino_genai")
+    pipeline = genai.LLMPipeline(str(path), "CPU")
+
+    def ask(texts: list[str], tokens: int, at_once: int) -> tuple[float, int, int]:
+        settings = genai.GenerationConfig(max_new_tokens=tokens, do_sample=False)
+        settings.apply_chat_template = True
+        begun = time.perf_counter()
+        batches = [texts[first : first + at_once] for first in range(0, len(texts), at_once)]
+        counts = [pipeline.generate(batch, settings).perf_metrics for batch in batches]
+        seconds = time.perf_counter() - begun
+        asked = sum(count.get_num_input_tokens() for count in counts)
+        return seconds, asked, sum(count.get_num_generated_tokens() for count in counts)
+
+    return ask
+
+
 async def prefix(spec: str, tasks: int) -> dict[str, Any]:
     """The share of a skill's tokens that come from the cache, over tasks that all begin with it."""
     model = open_model(
@@ -111,28 +134,34 @@ def main() -> None:
     options = read_options(
         __doc__, model="qwen2.5-coder-0.5b", rounds=5, requests=8, tasks=200,
         at_once=option(type=int, nargs="*", default=[1, 4, 8]), out=Path(RESULT),
+        openvino=False, kinds=["prompt", "generation"],
     )  # fmt: skip
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
     launch, spec = launch_settings(), f"local/{options.model}"
-    server = serve(pull(options.model), launch, "benchmark")
+    server = serve(path := pull(options.model), launch, "benchmark")
+    rival = openvino(path) if options.openvino else None
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "calls.sqlite"
         asyncio.run(ours(spec, store, ["Hi"], 1, 1))  # loads
         alone(server, ["Hi"], 1, 1)
-        for kind, tokens in (("prompt", 1), ("generation", 64)):
+        for kind in options.kinds:
+            tokens = 1 if kind == "prompt" else 64
             for at_once in options.at_once:
-                speeds: dict[str, list[float]] = {"alone": [], "ours": []}
-                for number in range(options.rounds):
-                    arms = ("alone", "ours") if number % 2 else ("ours", "alone")
+                arms = ["alone", "ours", *(["openvino"] if rival else [])]
+                speeds: dict[str, list[float]] = {arm: [] for arm in arms}
+                for _ in range(options.rounds):
+                    arms.reverse()
                     for arm in arms:
                         texts = prompts(kind, max(options.requests, at_once))
-                        seconds, prompt, answer = (
-                            alone(server, texts, tokens, at_once)
-                            if arm == "alone"
-                            else asyncio.run(ours(spec, store, texts, tokens, at_once))
-                        )
+                        if arm == "alone":
+                            seconds, prompt, answer = alone(server, texts, tokens, at_once)
+                        elif arm == "openvino" and rival:
+                            seconds, prompt, answer = rival(texts, tokens, at_once)
+                        else:
+                            asked = ours(spec, store, texts, tokens, at_once)
+                            seconds, prompt, answer = asyncio.run(asked)
                         speeds[arm].append((prompt if kind == "prompt" else answer) / seconds)
                 ratios = [a / b for a, b in zip(speeds["alone"], speeds["ours"], strict=True)]
                 row = {
