@@ -209,6 +209,20 @@ def test_the_log_of_a_run_has_its_suite_its_results_and_its_reasons(tmp_path: Pa
     }  # fmt: skip
 
 
+def test_ids_that_no_archive_can_hold_are_cut_apart(tmp_path: Path) -> None:
+    ids = ["a" * 70_000, "a" * 70_000 + "b", "n\0", "n"]
+    facts = [{"task_id": name, "outcome": "pass"} for name in ids]
+    runs = [_own(1, "pass").model_copy(update={"extra": {"harness": row}}) for row in facts]
+    assert write_inspect(runs, tmp_path / "log.eval") == 4
+    with zipfile.ZipFile(tmp_path / "log.eval") as opened:
+        summaries = json.loads(opened.read("summaries.json"))
+        samples = [
+            json.loads(opened.read(f"samples/{row['id']}_epoch_1.json")) for row in summaries
+        ]
+    assert [sample["id"] for sample in samples] == [row["id"] for row in summaries]
+    assert len({row["id"] for row in summaries}) == 4
+
+
 def test_replies_and_calls_are_events_with_their_tokens_and_times(tmp_path: Path) -> None:
     own = _own(1, "pass")
     metrics = Metrics(prompt_tokens=9, completion_tokens=3, cached_tokens=4)
@@ -218,7 +232,7 @@ def test_replies_and_calls_are_events_with_their_tokens_and_times(tmp_path: Path
     steps = (timed, second, reply.model_copy(update=times))
     write_inspect([own.model_copy(update={"steps": steps})], tmp_path / "log.eval")
     with zipfile.ZipFile(tmp_path / "log.eval") as opened:
-        sample = json.loads(opened.read("samples/t_1_epoch_1.json"))
+        sample = json.loads(opened.read("samples/t/1_epoch_1.json"))
     model, tool = sample["events"]
     assert (model["event"], model["model"], len(model["input"])) == ("model", "p/m", 2)
     assert model["output"]["choices"][0]["message"] == sample["messages"][2]

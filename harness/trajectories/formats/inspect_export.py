@@ -16,11 +16,13 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
-from harness.core import Trajectory
+from harness.core import Trajectory, digest
 from harness.trajectories.building import ROLES
 from harness.trajectories.text import content_text
 
 _GRADES = {"pass": "C", "fail": "I"}
+MAX_ID = 1000
+"""Characters of a sample's id; a longer one is cut and gets its digest."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC).isoformat()
 
 
@@ -56,15 +58,18 @@ def write_inspect(
     try:
         with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
             for trajectory in trajectories:
-                sample_id = trajectory.task_id
+                # Inspect looks samples up by a member's name, which holds the id as it is; a name
+                # ends at a NUL and has at most 65,535 bytes.
+                sample_id = trajectory.task_id.replace("\0", "\ufffd")
+                if len(sample_id) > MAX_ID:
+                    sample_id = f"{sample_id[:MAX_ID]}-{digest(sample_id)[:12]}"
                 epochs[sample_id] += 1
                 duration = (seconds or {}).get(trajectory.trajectory_id)
                 sample = _sample(trajectory, sample_id, epochs[sample_id], duration)
                 for model, usage in sample["model_usage"].items():
                     models[model] += 1
                     stats.setdefault(model, Counter()).update(usage)
-                name = sample_id.replace("/", "_")
-                _put(archive, f"samples/{name}_epoch_{epochs[sample_id]}.json", sample)
+                _put(archive, f"samples/{sample_id}_epoch_{epochs[sample_id]}.json", sample)
                 summaries.append(_summary(sample))
             header = _header(task, epochs, models)
             _put(archive, "_journal/start.json", header)
