@@ -79,8 +79,7 @@ def _order_desk(
     kind, name, orders = task
     slips = profile.slips(view.identity, view.skill, APPLIES[kind])
     reasoning, text = answer(kind, name, orders, slips)
-    distracted = draw("distraction", view.identity, profile.seed) < profile.distracts(view.skill)
-    if chance < profile.noise or distracted:
+    if chance < profile.noise:
         return Move(f"{text}?", reasoning="I lost my place in the table.")
     return Move(text, reasoning=reasoning)
 

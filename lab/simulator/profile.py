@@ -18,7 +18,7 @@ from lab.simulator.orders import OrderMode, Slip
 
 Defect = Literal["sentence", "unit", "no_final_line", "first_row", "stale_values", "wrong_sheet"]
 # What may be set behind the name of a profile.
-SETTINGS = ("seed", "noise", "distraction", "blindness", "error")
+SETTINGS = ("seed", "noise", "blindness", "error")
 _FOLDER = Path(__file__).parent / "profiles"
 
 
@@ -145,7 +145,6 @@ class Profile(Value):
         name: reported as `simulated-<name>`.
         seed: of the draws that decide which tasks have which failure.
         noise: share of requests that go wrong for no reason, drawn from the request and its seed.
-        distraction: chance that one rule which cures nothing spoils an attempt at the order desk.
         modes: the planted failures.
         orders: planted failures of the order desk.
         opens_skills: open a skill of a catalogue that the task names or shares words with.
@@ -158,7 +157,6 @@ class Profile(Value):
     about: str = ""
     seed: int = 41
     noise: float = Field(default=0.0, ge=0, le=1)
-    distraction: float = Field(default=0.0, ge=0, le=1)
     modes: tuple[FailureMode, ...] = ()
     orders: tuple[OrderMode, ...] = ()
     opens_skills: bool = False
@@ -181,20 +179,6 @@ class Profile(Value):
             if name not in cured and not (set(mode.requires) & modes.keys()) - cured
         }
 
-    def distracts(self, skill: str) -> float:
-        """Chance that the useless rules of a skill spoil an attempt at the order desk.
-
-        A rule is a bullet; it is useless if it entails no remedy.
-        """
-        if not self.distraction:
-            return 0.0
-        rules = [line for line in skill.splitlines() if line.lstrip().startswith(("- ", "* "))]
-        useless = sum(
-            not any(mode.remedy and mode.remedy.said_in(rule) for mode in self.orders)
-            for rule in rules
-        )
-        return 1 - (1 - self.distraction) ** useless
-
     def defects(self, task: str, skill: str) -> set[Defect]:
         """What goes wrong in an attempt at `task` with the text `skill` in view."""
         return {mode.defect for mode in self.modes if mode.strikes(task, skill, self.seed)}
@@ -203,8 +187,8 @@ class Profile(Value):
 def load_profile(name: str) -> Profile:
     """Load a packaged profile by name, or one of the user's by the path of its JSON file.
 
-    Behind a question mark, `seed`, `noise`, `distraction`, `blindness` and the analyst's `error`
-    may be set, so that a sweep needs one file: `orders-analyst?error=0.1&seed=7`.
+    Behind a question mark, `seed`, `noise`, `blindness` and the analyst's `error` may be set, so
+    that a sweep needs one file: `orders-analyst?error=0.1&seed=7`.
 
     Raises:
         BadInput: if there is none, or it is malformed.
@@ -229,7 +213,7 @@ def load_profile(name: str) -> Profile:
 def _with(data: dict[str, Any], query: str) -> dict[str, Any]:
     """The profile with the settings of a query."""
     for key, value in parse_qsl(query):
-        if key in ("seed", "noise", "distraction", "blindness"):
+        if key in ("seed", "noise", "blindness"):
             data = {**data, key: value}
         if key in ("seed", "error") and data.get("analyst"):
             data = {**data, "analyst": {**data["analyst"], key: value}}

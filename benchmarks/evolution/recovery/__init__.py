@@ -1,8 +1,6 @@
-"""The planted-failure benchmark: what an evolution recovers of failures that were planted.
+"""What methods make of a planted world: ours, simple ones, and published optimizers beside it.
 
-SIMULATED throughout. An agent profile (`simulated/orders`) has twelve planted failure modes and
-one that a bad rule switches on; an analyst profile (`simulated/orders-analyst`) reads its logs and
-errs at a given rate. The profiles share nothing: a failure is switched off if a line of the skill
-entails the remedy. A method is a function `learn(arena) -> str` that returns the text of a skill;
-:class:`arena.Arena` is all it may use, and counts its calls.
+SIMULATED throughout (`lab.worlds`). A method reads the same attempts and the same analysts' records
+as every other, and gives the text of a skill; published optimizers make attempts of their own
+through an :class:`arena.Arena`, which counts their calls.
 """

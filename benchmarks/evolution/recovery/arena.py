@@ -1,15 +1,24 @@
-"""What a method may use, with its calls counted: attempts, analyses, and one seed of everything."""
+"""One world at one rate of analyst errors: what every method is shown, and what rivals may call."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from harness.core import Task, digest
-from lab.simulator import Profile, load_profile, respond
-from lab.simulator.orders import APPLIES, read_task
+from harness.evolve import AnalystRecord
+from lab.worlds import (
+    Attempt,
+    Judge,
+    World,
+    WorldTask,
+    analyse,
+    attempt,
+    hear,
+    tasks,
+    visible,
+)
 
 
 class BudgetSpent(Exception):
@@ -17,109 +26,105 @@ class BudgetSpent(Exception):
 
 
 @dataclass(frozen=True)
-class Attempt:
-    """One attempt at a task: what an analyst reads, and whether it passed."""
+class Case:
+    """What every method is shown.
+
+    Attributes:
+        world: what is planted.
+        error: rate of analyst errors.
+        train: number of tasks to learn from.
+        held_out: number of tasks to be judged on.
+        skills: of ours, by the signal that they were evolved from; filled as they are asked for.
+    """
+
+    world: World
+    error: float
+    train: int
+    held_out: int
+    skills: dict[str, str] = field(default_factory=dict[str, str])
+
+    @cached_property
+    def tasks(self) -> Sequence[WorldTask]:
+        """The train tasks."""
+        return tasks(self.world, self.train, "train")
+
+    @cached_property
+    def attempts(self) -> list[Attempt]:
+        """The attempts at the train tasks without a skill."""
+        return [attempt(self.world, task) for task in self.tasks]
+
+    @cached_property
+    def records(self) -> list[AnalystRecord]:
+        """What the analysts wrote about them, one record each."""
+        return [analyse(self.world, done, self.error) for done in self.attempts]
+
+    @cached_property
+    def judge(self) -> Judge:
+        """Judges skills on the held-out tasks."""
+        held_out = tasks(self.world, self.held_out, "held-out")
+        return Judge(self.world, held_out, visible(self.attempts))
+
+
+@dataclass(frozen=True)
+class Tried:
+    """An attempt as a rival sees it."""
 
     task: Task
-    answer: str
-    log: str
     passed: bool
+    attempt: Attempt
+
+    @property
+    def answer(self) -> str:
+        """The last that the agent wrote."""
+        return self.attempt.lines[-1]
 
 
 @dataclass
 class Arena:
-    """One seed and one rate of analyst errors.
+    """Attempts and analyses for a rival, with its calls counted.
 
     Attributes:
-        seed: of tasks, of the agent's failures and of the analyst's errors.
-        error: rate of each kind of analyst error.
-        distraction: chance that one useless rule spoils an attempt.
-        train: tasks that a method may attempt.
+        case: the world, the rate of errors and the train tasks.
         budget: calls that a method may make; one more raises :class:`BudgetSpent`.
         calls: calls that it has made.
     """
 
-    seed: int
-    error: float
-    distraction: float
-    train: tuple[Task, ...]
+    case: Case
     budget: int
     calls: int = 0
-    _seen: dict[str, Attempt] = field(default_factory=dict[str, Attempt])
+    _seen: dict[str, Tried] = field(default_factory=dict[str, Tried])
+
+    @property
+    def seed(self) -> int:
+        """Of the rival's own draws."""
+        return self.case.world.seed
 
     @cached_property
-    def agent(self) -> Profile:
-        """The agent with its planted failures."""
-        return load_profile(f"orders?seed={self.seed}&distraction={self.distraction}")
+    def train(self) -> tuple[Task, ...]:
+        """Tasks that a method may attempt."""
+        return tuple(task.task for task in self.case.tasks)
 
     @cached_property
-    def analyst(self) -> Profile:
-        """The analyst with its errors."""
-        return load_profile(f"orders-analyst?error={self.error}&seed={self.seed}")
+    def _tasks(self) -> dict[str, WorldTask]:
+        return {task.task.id: task for task in self.case.tasks}
 
-    def attempt(self, skill: str, task: Task) -> Attempt:
+    def attempt(self, skill: str, task: Task) -> Tried:
         """One call of the agent; the same attempt again is answered from memory, uncounted."""
         key = digest([skill, task.id])
         if key not in self._seen:
             self._count()
-            self._seen[key] = attempt(self.agent, skill, task)
+            world = self.case.world
+            done = attempt(world, self._tasks[task.id], hear(world, skill))
+            self._seen[key] = Tried(task, done.passed, done)
         return self._seen[key]
 
-    def lessons(self, failed_attempt: Attempt) -> list[str]:
+    def lessons(self, tried: Tried) -> list[str]:
         """One call of the analyst: its lessons from an attempt, true or not."""
-        assert self.analyst.analyst is not None
         self._count()
-        return [
-            text
-            for _, text in self.analyst.analyst.lessons(
-                failed_attempt.log, failed=not failed_attempt.passed
-            )
-        ]
+        record = analyse(self.case.world, tried.attempt, self.case.error)
+        return [item.lesson for item in record.items]
 
     def _count(self) -> None:
         if self.calls >= self.budget:
             raise BudgetSpent
         self.calls += 1
-
-
-def attempt(agent: Profile, skill: str, task: Task) -> Attempt:
-    """What the simulated agent answers with `skill` in its system prompt."""
-    messages = [{"role": "system", "content": skill}, {"role": "user", "content": task.prompt}]
-    message = respond(agent, {"messages": messages})["choices"][0]["message"]
-    text = str(message["content"])
-    log = f"{task.prompt}\n\nREASONING {message.get('reasoning_content', '')}\n{text}"
-    return Attempt(task, text, log, text == task.answer)
-
-
-def planted(agent: Profile, tasks: Sequence[Task]) -> dict[str, int]:
-    """Failure mode -> number of tasks in which it shows without a skill."""
-    counts: Counter[str] = Counter()
-    names = {mode.slip: mode.name for mode in agent.orders}
-    for task in tasks:
-        read = read_task(task.prompt)
-        assert read is not None
-        for slip in agent.slips(task.prompt.strip(), "", APPLIES[read[0]]):
-            counts[names[slip]] += 1
-    return counts
-
-
-def recall_precision(
-    agent: Profile, skill: str, seen: dict[str, int]
-) -> tuple[float, float | None]:
-    """(share of the modes seen in two tasks or more that are cured, share of rules that cure).
-
-    A rule is a bullet of the text; one that cures nothing, or causes a failure, counts against
-    precision, which is None of a skill without rules.
-    """
-    frequent = [mode for mode in agent.orders if seen.get(mode.name, 0) >= 2 and mode.remedy]
-    cured = [mode for mode in frequent if mode.remedy and mode.remedy.entailed_by(skill)]
-    rules = [line for line in skill.splitlines() if line.lstrip().startswith("- ")]
-    rules = [line for line in rules if not line.lstrip().startswith("- [")]  # links are no rules
-    good = [
-        line
-        for line in rules
-        if any(mode.remedy and mode.remedy.said_in(line) for mode in agent.orders)
-        and not any(mode.cause and mode.cause.said_in(line) for mode in agent.orders)
-    ]
-    recall = len(cured) / len(frequent) if frequent else 1.0
-    return recall, len(good) / len(rules) if rules else None

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
-from benchmarks.evolution.recovery.arena import Arena, Attempt, BudgetSpent
+from benchmarks.evolution.recovery.arena import Arena, BudgetSpent, Tried
 from harness.core import Task
 
 PART = "skill"
@@ -59,7 +59,7 @@ class SkillAdapter:
         """Old text, and the lessons of the failed attempts that it does not have yet."""
         lines = candidate[PART].splitlines()
         for record in reflective_dataset[PART]:
-            failed: Attempt = record["attempt"]
+            failed: Tried = record["attempt"]
             lines += [f"- {lesson}" for lesson in self.arena.lessons(failed)]
         return {PART: "\n".join(dict.fromkeys(lines))}
 

@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from benchmarks.evolution.recovery.arena import Arena, Attempt, BudgetSpent
+from benchmarks.evolution.recovery.arena import Arena, BudgetSpent, Tried
 from harness.core import Task
 
 BATCH, MINIBATCH, EDITS, EPOCHS = 40, 8, 4, 4
@@ -85,12 +85,12 @@ class OrderDesk:
         self, results: Sequence[dict[str, Any]], skill: str, out_dir: str, **options: Any
     ) -> list[dict[str, Any]]:
         """One patch for each minibatch of failed attempts."""
-        failed: list[Attempt] = [result["attempt"] for result in results if not result["hard"]]
+        failed: list[Tried] = [result["attempt"] for result in results if not result["hard"]]
         random.Random(options["random_seed"]).shuffle(failed)
         groups = [failed[start : start + MINIBATCH] for start in range(0, len(failed), MINIBATCH)]
         return [self._patch(group, skill) for group in groups]
 
-    def _patch(self, group: Sequence[Attempt], skill: str) -> dict[str, Any]:
+    def _patch(self, group: Sequence[Tried], skill: str) -> dict[str, Any]:
         counts_by_lesson = Counter(
             rule
             for attempt in group
