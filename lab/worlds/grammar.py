@@ -197,7 +197,11 @@ class Reader:
         irregular: Mapping[str, str],
     ) -> None:
         self._signs = [
-            (name, tuple(objects), [_pattern(part, objects, irregular) for part in (right, wrong)])
+            (
+                name,
+                tuple(objects),
+                [pattern_of(part, objects, irregular) for part in (right, wrong)],
+            )
             for name, (objects, right, wrong) in signs.items()
         ]
         self._lines: dict[str, frozenset[Said]] = {}
@@ -221,7 +225,7 @@ class Reader:
                             yield Said(name, right, force == "asked")
 
 
-def _pattern(
+def pattern_of(
     patterns: Sequence[str], objects: Sequence[str], irregular: Mapping[str, str]
 ) -> re.Pattern[str]:
     """Any wording of an action: active, passive, or with its object in front."""

@@ -209,21 +209,22 @@ def make_world(seed: int, ranges: Ranges | None = None, words: Path | None = Non
     data: dict[str, Any] = json.loads((words or FOLDER / "words.json").read_bytes())
     data.pop("about", None)
     frames, entries = data.pop("frames"), data.pop("signs")
-    kinds = [_kind(row) for row in chance.sample(data.pop("kinds"), ranges["kinds"].count(chance))]
-    roles = [role for role in ROLES for _ in range(ranges[f"{role}s"].count(chance))]
+    rows = chance.sample(data.pop("kinds"), ranges["kinds"].count(chance))
+    kinds = [Kind(name=row["name"], noun=row["noun"].split("|"), ask=row["ask"]) for row in rows]
+    roles: list[Role] = [role for role in ROLES for _ in range(ranges[f"{role}s"].count(chance))]
     if seed < RESERVED_FROM:
         entries = [entry for entry in entries if not entry.get("reserved")]
-    chosen = _chosen(entries, len(roles), ranges["kinship"].low, chance)
+    chosen = draw_entries(entries, len(roles), ranges["kinship"].low, chance)
     chance.shuffle(chosen)
     signs: list[Sign] = []
     for role, entry in zip(roles, chosen, strict=True):
         frame = frames[entry["frame"]]
-        numbers = _numbers(role, kinds, bool(frame.get("abstract")), ranges, chance)
+        numbers = draw_numbers(role, kinds, bool(frame.get("abstract")), ranges, chance)
         if role == "friend":
             causes = [sign.name for sign in signs if sign.role == "cause"]
             numbers["beside"] = chance.choice(causes)
-        signs.append(_sign(entry, frame, chance, role=role, **numbers))
-    signs = _hidden(signs, ranges["hiding"].count(chance), chance)
+        signs.append(sign_of(entry, frame, chance, role=role, **numbers))
+    signs = with_hiding(signs, ranges["hiding"].count(chance), chance)
     for name in ("prefixes", "by_kind", "by_object", "suffixes", "asides", "titles", "idle"):
         chance.shuffle(data[name])
     for frames_of_sentences in (*data["lessons"].values(), *data["log"].values()):
@@ -240,11 +241,7 @@ _PLAIN = (
 )  # fmt: skip
 
 
-def _kind(row: Mapping[str, str]) -> Kind:
-    return Kind(name=row["name"], noun=tuple(row["noun"].split("|")), ask=row["ask"])
-
-
-def _chosen(
+def draw_entries(
     entries: Sequence[dict[str, Any]], count: int, kinship: float, chance: Random
 ) -> list[dict[str, Any]]:
     """Signs for a world, some of which share frames and objects."""
@@ -257,7 +254,7 @@ def _chosen(
     return chosen
 
 
-def _numbers(
+def draw_numbers(
     role: Role, kinds: Sequence[Kind], abstract: bool, ranges: Ranges, chance: Random
 ) -> dict[str, Any]:
     """Condition and chances of a sign."""
@@ -294,27 +291,30 @@ def _numbers(
     return numbers
 
 
-def _sign(entry: Mapping[str, Any], frame: Mapping[str, Any], chance: Random, **more: Any) -> Sign:
+def sign_of(
+    entry: Mapping[str, Any], frame: Mapping[str, Any], chance: Random, **more: Any
+) -> Sign:
     """A sign of the vocabulary in a role; its preferred wordings are the world's own."""
-    values = {key: _shuffled(entry[key].split("|"), chance) for key in _SLOTS if key in entry}
+    values = {key: shuffled(entry[key].split("|"), chance) for key in _SLOTS if key in entry}
     actions = {
-        side: tuple(_filled(pattern, values) for pattern in _shuffled(frame[side], chance))
+        side: tuple(filled(pattern, values) for pattern in shuffled(frame[side], chance))
         for side in ("right", "wrong")
     }
     target = (entry.get("right") or entry.get("scope", "")).split("|")[0]
     name = f"{entry['object'].split('|')[0]} / {entry['frame']} / {target}"
-    objects = tuple(_shuffled(entry["object"].split("|"), chance))
+    objects = tuple(shuffled(entry["object"].split("|"), chance))
     return Sign(name=name, objects=objects, **actions, **more)
 
 
 _SLOTS = ("right", "wrong", "scope", "base")
 
 
-def _shuffled(options: Sequence[str], chance: Random) -> list[str]:
+def shuffled(options: Sequence[str], chance: Random) -> list[str]:
+    """The options in an order of this world: the first is preferred."""
     return chance.sample(options, len(options))
 
 
-def _filled(pattern: str, values: Mapping[str, Sequence[str]]) -> str:
+def filled(pattern: str, values: Mapping[str, Sequence[str]]) -> str:
     """The pattern with its slots filled: `[ from <scope>|]` becomes `[ from a| from b|]`."""
 
     def choice(match: re.Match[str]) -> str:
@@ -333,7 +333,7 @@ def _filled(pattern: str, values: Mapping[str, Sequence[str]]) -> str:
     return text
 
 
-def _hidden(signs: Sequence[Sign], count: int, chance: Random) -> list[Sign]:
+def with_hiding(signs: Sequence[Sign], count: int, chance: Random) -> list[Sign]:
     """The signs, some causes hidden by others."""
     causes = [sign.name for sign in signs if sign.role == "cause"]
     hidden: dict[str, str] = {}
