@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
+from math import isinf
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -18,6 +19,7 @@ from pydantic import BaseModel, ValidationError
 from harness.core.errors import BadInput
 from harness.core.values import first_fault
 
+ParseConstant = Callable[[str], Any] | None
 ModelT = TypeVar("ModelT", bound=BaseModel)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 YAML_CHARACTERS = 200_000
@@ -26,32 +28,46 @@ YAML_DEPTH = 40
 """Of lists and maps in one another."""
 
 
-def read_json(path: Path) -> Any:
+def read_json(path: Path, parse_constant: ParseConstant = None) -> Any:
     """The JSON document in a file.
+
+    Args:
+        path: of the file.
+        parse_constant: as of :func:`parse_json`.
 
     Raises:
         BadInput: if it cannot be read, or is none (the line is named).
     """
     try:
-        return parse_json(path.read_text("utf-8-sig"))  # a byte order mark is no fault
+        return parse_json(
+            path.read_text("utf-8-sig"), parse_constant
+        )  # a byte order mark is no fault
     except json.JSONDecodeError as error:
         raise BadInput(f"{path}:{error.lineno}: not JSON: {error.msg}") from error
     except (OSError, ValueError, RecursionError) as error:
         raise BadInput(f"cannot read {str(path)!r}: {error}") from error
 
 
-def parse_json(text: str, parse_constant: Callable[[str], Any] | None = None) -> Any:
+def parse_json(text: str, parse_constant: ParseConstant = None) -> Any:
     """A JSON document; half a character, which UTF-8 lacks, is read as the replacement character.
 
     Args:
         text: the document.
-        parse_constant: of `json.loads`: what NaN and the infinities are read as.
+        parse_constant: what NaN, the infinities and numbers too large for one are read as, by their
+            text.
 
     Raises:
         ValueError: if it is none.
         RecursionError: if it is nested too deeply.
     """
-    value = json.loads(text, parse_constant=parse_constant)
+    hooks: dict[str, Any] = {}
+    if parse_constant is not None:
+
+        def bounded(number: str) -> Any:
+            return parse_constant(number) if isinf(value := float(number)) else value
+
+        hooks = {"parse_constant": parse_constant, "parse_float": bounded}
+    value = json.loads(text, **hooks)
     return without_surrogates(value) if "\\ud" in text or "\\uD" in text else value
 
 
@@ -67,7 +83,9 @@ def without_surrogates(value: Any) -> Any:
     return value
 
 
-def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_rows(
+    path: Path, parse_constant: ParseConstant = None
+) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (line number from 1, object) of a JSONL file; blank lines are passed over.
 
     Raises:
@@ -79,19 +97,19 @@ def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         try:
             for number, line in enumerate(handle, start=1):
                 if line.strip():
-                    yield number, parse_row(line, f"{path}:{number}")
+                    yield number, parse_row(line, f"{path}:{number}", parse_constant)
         except UnicodeDecodeError as error:
             raise BadInput(f"{str(path)!r} is not UTF-8 text: {error}") from error
 
 
-def parse_row(line: str, where: str) -> dict[str, Any]:
+def parse_row(line: str, where: str, parse_constant: ParseConstant = None) -> dict[str, Any]:
     """One line as a JSON object.
 
     Raises:
         BadInput: if it is none; `where` stands in front of the message.
     """
     try:
-        row = parse_json(line)
+        row = parse_json(line, parse_constant)
     except (ValueError, RecursionError) as error:
         why = error.msg if isinstance(error, json.JSONDecodeError) else error
         raise BadInput(
@@ -136,7 +154,7 @@ def read_yaml(path: Path) -> Any:
 
 
 def parse_yaml(text: str, *, as_text: bool = False) -> Any:
-    """A YAML document.
+    """A YAML document; half a character is read as by :func:`parse_json`.
 
     Args:
         text: the document.
@@ -150,7 +168,8 @@ def parse_yaml(text: str, *, as_text: bool = False) -> Any:
     if len(text) > YAML_CHARACTERS:
         raise ValueError(f"it has more than {YAML_CHARACTERS:,} characters")
     try:
-        return yaml.load(text, Loader=_loaders()[as_text])  # both are safe ones
+        value: Any = yaml.load(text, Loader=_loaders()[as_text])  # both are safe ones
+        return without_surrogates(value) if "\\u" in text.casefold() else value
     except yaml.MarkedYAMLError as error:
         where = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
         raise ValueError(f"{where}{error.problem or error}") from error

@@ -40,7 +40,7 @@ def first_fault(error: ValidationError, document: str = "document") -> str:
 
     Args:
         error: of the validation.
-        whole: stands for the field where the value itself is at fault.
+        document: stands for the field where the value itself is at fault.
     """
     first = error.errors()[0]
     return f"{'.'.join(str(part) for part in first['loc']) or document}: {first['msg']}"

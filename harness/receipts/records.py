@@ -26,6 +26,7 @@ from harness.core import (
     Value,
     canonical_json,
     digest,
+    first_fault,
 )
 from harness.core.rundir import RunReader
 from harness.evals import ItemRecord, Split, finished_items
@@ -111,7 +112,7 @@ class Row(Value):
 
     id: str
     task: str
-    units: str
+    units: str = Field(pattern="^[01]*$")
     outcome: Outcome
     answer: str | None = None
     tokens: int = 0
@@ -163,7 +164,8 @@ def read_records(path: Path) -> Records:
         try:
             rows.append((Row if rows else Header).model_validate_json(line))
         except ValidationError as error:
-            raise BadInput(f"{path}:{number}: expected a line of {SCHEMA}: {error}") from error
+            fault = first_fault(error, "line")
+            raise BadInput(f"{path}:{number}: expected a line of {SCHEMA}: {fault}") from error
     records = Records.model_validate({"header": rows[0], "rows": rows[1:]})
     if records.text != text:  # the same values in other bytes
         raise BadInput(f"{str(path)!r} is not as it was written: a byte of it was changed")

@@ -24,6 +24,7 @@ def test_half_a_character_is_replaced(tmp_path: Path) -> None:
     assert parse_row(text, "x") == {"a\ufffd": ["\ufffdx", "\U0001f600"]}
     (tmp_path / "a.json").write_text(text)
     assert read_json(tmp_path / "a.json") == {"a\ufffd": ["\ufffdx", "\U0001f600"]}
+    assert parse_yaml('"\\ud800": ["\\U0000DC00x", 1]') == {"\ufffd": ["\ufffdx", 1]}
 
 
 def test_yaml_is_plain() -> None:

@@ -166,6 +166,7 @@ def test_a_receipt_holds_and_again_without_tasks(world: Path) -> None:
         (RECORDS, b'"outcome":"pass"', b'"outcome":"fail"', "records: rollout"),
         (RECORDS, b'"tokens":2', b'"tokens":3', "receipt: "),
         (RECORDS, b'"units":"1', b'"units":"0', "records: rollout"),
+        (RECORDS, b'"units":"1', b'"units":"*', ": units: String should match"),
         (RECORDS, b'"seed":41', b'"seed":42', "records: rollout"),
         (RECEIPT, b'"helps"', b'"hurts"', "receipt: units[0].verdict is 'hurts'"),
         (RECEIPT, b'\n "model"', b'\n  "model"', "written in another way"),

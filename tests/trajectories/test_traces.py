@@ -9,7 +9,12 @@ from typing import Any, cast
 import pytest
 
 from harness.core import BadInput, Trajectory
-from harness.trajectories import content_text, detect_format, open_trajectories
+from harness.trajectories import (
+    content_text,
+    detect_format,
+    export_trajectories,
+    open_trajectories,
+)
 from harness.trajectories.formats.trace_exports import objects
 
 Row = dict[str, Any]
@@ -294,3 +299,15 @@ def test_a_document_that_cannot_be_read_is_named(content: bytes, tmp_path: Path)
     path.write_bytes(content)
     with pytest.raises(BadInput, match=r"x\.json"):
         list(objects(path))
+
+
+@pytest.mark.parametrize("lines", [False, True])
+def test_a_number_that_json_lacks_is_null(lines: bool, tmp_path: Path) -> None:
+    path = tmp_path / f"export.{'jsonl' if lines else 'json'}"
+    rows = [json.dumps(row).replace(json.dumps(COMMAND), "1e999") for row in langsmith()]
+    assert any("1e999" in row for row in rows)
+    path.write_text("\n".join(rows) if lines else f"[{','.join(rows)}]")
+    (found,) = open_trajectories(path)
+    (call,) = (call for step in found.steps for call in step.tool_calls or ())
+    assert call.arguments == {"command": None}
+    assert export_trajectories(path, tmp_path / "out", "openai")

@@ -53,12 +53,16 @@ def objects(path: Path, *lists: str) -> Iterator[Row]:
     Raises:
         BadInput: if a file cannot be read or is no JSON (file and line are named).
     """
+
+    def null(_: str) -> None:
+        """Numbers that JSON lacks: of a log, they are no reason to refuse it."""
+
     files = [file for file in path.rglob("*.json*") if file.is_file()] if path.is_dir() else [path]
     for file in sorted(files):
         if file.suffix == ".jsonl":
-            rows: Iterable[Any] = (row for _, row in read_rows(file))
+            rows: Iterable[Any] = (row for _, row in read_rows(file, null))
         else:
-            document = read_json(file)
+            document = read_json(file, null)
             rows = listing(document) if isinstance(document, list) else [document]  # pyright: ignore[reportUnknownArgumentType]  # raw JSON
         for row in map(mapping, rows):
             name = next((name for name in lists if isinstance(row.get(name), list)), None)
