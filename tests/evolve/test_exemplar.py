@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from harness.evolve.analysts.exemplar import answer_format, exemplar_patch, worked_examples
+from harness.evolve.analysts.exemplar import (
+    answer_format,
+    exemplar_patch,
+    unsupported_words,
+    worked_examples,
+)
 from tests.evolve.conftest import trajectory
 
 PASSING = [trajectory(name, "pass", "Paris") for name in ("France", "Gaul", "Francia", "Ile")]
@@ -37,3 +42,21 @@ def test_no_passing_run_gives_nothing_and_says_so() -> None:
     patch = exemplar_patch(FAILING)
     assert patch.edits == ()
     assert "no run passed" in patch.reasoning
+
+
+RECORD = "name: Winter Sparrow\ntown: Luthen\nseats: 71\nIn which town is the Winter Sparrow?"
+
+
+def test_an_answer_that_adds_to_its_input_is_no_example() -> None:
+    invented = trajectory("a", "pass", "Luthen, a suburb of Old Harrow", RECORD)
+    assert unsupported_words(invented) == ["suburb", "old", "harrow"]
+    assert worked_examples([invented], 3) == []
+    patch = exemplar_patch([invented, trajectory("b", "pass", "Luthen", RECORD)])
+    assert [edit.sources for edit in patch.edits] == [("b",)]
+    assert "1 passing answers" in patch.reasoning
+    assert "hold words" in exemplar_patch([invented]).reasoning
+
+
+def test_an_answer_may_hold_numbers_other_forms_of_words_and_knowledge() -> None:
+    for answer in ("Luthen", "it is the town of Luthen", "142 seat", "yes", "Paris"):
+        assert unsupported_words(trajectory("a", "pass", answer, RECORD)) == []

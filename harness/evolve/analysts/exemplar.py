@@ -1,7 +1,8 @@
 """The analyst without a model: worked examples and answer-format rules, counted from the runs.
 
 This is few-shot prompting in the form of a skill, and nothing more is claimed for it: it finds no
-causes. It is for models that cannot write a patch, and a baseline for those that can.
+causes. It is for models that cannot write a patch, and a baseline for those that can. A run may
+pass with more in its answer than it was shown; such an answer is no example.
 """
 
 from __future__ import annotations
@@ -12,9 +13,17 @@ from statistics import median
 
 from harness.core import Edit, Patch, Trajectory
 from harness.evolve.merge.similarity import tfidf_similarities
+from harness.evolve.merge.wording import stem
+from harness.trajectories import content_text
 
 FORMAT_SECTION, EXAMPLES_SECTION = "## Answer format", "## Worked examples"
 MAX_ANSWER_WORDS = 12
+# Words that an answer may hold although the task does not.
+_FREE_WORDS = (
+    "a an the and or but of in on at to for from with by as is are was were be it its this that"
+    " there yes no not none true false unknown answer"
+)
+_FREE = frozenset(_FREE_WORDS.split())
 # A rule must hold for this share of passing answers and be broken by that share of failing.
 FOLLOWED, BROKEN = 0.8, 0.3
 
@@ -22,11 +31,16 @@ FOLLOWED, BROKEN = 0.8, 0.3
 def exemplar_patch(trajectories: Sequence[Trajectory], examples: int = 3) -> Patch:
     """Answer-format rules and worked examples as one patch; no edits if no run passed."""
     edits = [*answer_format(trajectories), *worked_examples(trajectories, examples)]
+    passed = [run for run in trajectories if run.outcome == "pass"]
+    unsupported = sum(bool(unsupported_words(run)) for run in passed)
+    left_out = f"; no example is made of {unsupported} passing answers that hold words which their"
+    left_out = f"{left_out} runs were not shown" if unsupported else ""
     if not edits:
-        return Patch(reasoning="no run passed: there is nothing to take an example from")
+        reason = "no run passed" if not passed else f"{len(passed)} runs passed{left_out}"
+        return Patch(reasoning=f"{reason}: there is nothing to take an example from")
     return Patch(
         reasoning="worked examples from passing runs, and format rules that passing answers "
-        "follow and failing answers break",
+        f"follow and failing answers break{left_out}",
         edits=tuple(edits),
         changelog_entries=("few-shot examples and answer format",),
     )
@@ -86,7 +100,8 @@ def worked_examples(trajectories: Sequence[Trajectory], count: int) -> list[Edit
 
     best: dict[str, Trajectory] = {}
     for run in sorted(trajectories, key=cost):
-        if run.outcome == "pass" and run.prompt.strip() and run.answer.strip():
+        complete = run.prompt.strip() and run.answer.strip()
+        if run.outcome == "pass" and complete and not unsupported_words(run):
             best.setdefault(run.task_id, run)
     candidates = list(best.values())
     if len(candidates) <= count or count < 1:
@@ -100,6 +115,31 @@ def worked_examples(trajectories: Sequence[Trajectory], count: int) -> list[Edit
         unchosen = [i for i in range(len(pool)) if i not in chosen]
         chosen.append(min(unchosen, key=lambda i: (round(max(similarity[i, chosen]), 9), i)))
     return [example_edit(pool[i]) for i in chosen]
+
+
+def unsupported_words(trajectory: Trajectory) -> list[str]:
+    """Words that an answer adds to what the run was shown, in the task or by a tool.
+
+    Numbers may be computed, and what a picture shows cannot be looked up: neither counts. An answer
+    of which no word was shown comes from elsewhere altogether, as that of a question without a
+    text does, and nothing is said of it.
+    """
+    shown = [trajectory.prompt]
+    for step in trajectory.steps:
+        shown += [content_text(step.message)] if step.source == "user" else []
+        results = step.observation.results if step.observation is not None else ()
+        shown += [content_text(result.content or "") for result in results]
+    text = "\n".join(shown)
+    if re.search(r"^\[image: ", text, re.MULTILINE):
+        return []
+    stems = {stem(word) for word in _words(text)}
+    words = [word for word in _words(trajectory.answer) if word not in _FREE]
+    missing = [word for word in words if stem(word) not in stems]
+    return missing if len(missing) < len(words) else []
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[^\W\d_]+", text.casefold())
 
 
 def example_edit(trajectory: Trajectory) -> Edit:

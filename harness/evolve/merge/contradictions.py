@@ -1,42 +1,190 @@
-"""Lessons that tell an agent opposite things about the same object.
+"""Rules that an agent cannot follow both, although both apply.
 
-Lexical and deliberately cautious: a directive is the clause behind a cue of approval (always,
-prefer, use, must) or of refusal (never, avoid, do not). Two lessons contradict each other if one
-approves what the other refuses, or if they approve opposite ends of one scale (ascending and
-descending). Paraphrases that share no words are not found.
+A sentence takes a side on a matter: which of two opposites it wants (a formula or its value, a
+fresh workbook or the given one), whether it wants a function or warns of it, what it says that code
+does (the subject of a claim), or what it tells to do at all (the clause behind a cue such as
+"always" or "never"). Two rules contradict each other if they take opposite sides on one matter and
+their conditions do not keep them apart. Sides are read from words: rules that oppose each other in
+the wording of no matter below are not found.
 """
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import combinations, product
+from typing import NamedTuple
 
 from harness.core import Value
+from harness.evolve.merge.claims import behaviour_claims
 from harness.evolve.merge.lessons import Lesson
-from harness.evolve.merge.wording import content_words, stem
+from harness.evolve.merge.wording import content_words
 
-_CUE = re.compile(
-    r"(?:(?P<no>\b(?:never|avoid|refrain from)\b|(?:^|[.;:,\u2014] ?|\band )(?:do not|don't)\b)"
-    r"|\b(?P<yes>always|prefer|use|must|instantiate|create)\b)\s+(?P<what>[^.;:(]+(?:\.\w[^.;:(]*)*)",
-    re.IGNORECASE,
+_SENTENCE = re.compile(r"(?<=[.!?;:])\s+|\s*\u2014\s*")
+# What comes first in a sentence: a condition, or a moment. "For" and "in" name kinds of work, and
+# one task may be of several kinds.
+_LEADING = re.compile(
+    r"^(?P<word>[Ww]hen|[Ii]f|[Ww]here|[Ww]hile|[Dd]uring|[Aa]fter|[Bb]efore|[Oo]nce)\b"
+    r"(?P<text>[^,]*),\s*"
 )
-# What follows these words is a condition or a reason, not what the directive is about.
+_TRAILING = re.compile(
+    r",?\s\b(?P<word>when|if|unless|where|while|after|before|once|until)\b"
+    r"(?P<text>.*?)(?=, | and consider\b| and use\b|$)"
+)
+# Words of a moment or an exception: what follows does not say when a rule applies.
+_MOMENTS = ("after", "before", "once", "until", "unless")
+# A word of refusal with what belongs to it, or a word of approval: the last one before a phrase
+# says which it is.
+_CUE = re.compile(
+    r"(?P<no>\b(?:never|avoid\w*|(?:do|does|must|should) not|don't|not(?! (?:just|only|merely)\b)"
+    r"|instead of|rather than|without|refrain from|beware of|cautious (?:when|with|of))\b"
+    r"(?:\W+(?:just|only|to|use|using|rely|relying|on|assum\w+|simply|ever|be|the|a|any)\b)*)"
+    r"|(?P<over>\bover\b)"
+    r"|(?P<yes>\b(?:always|uses?|using|prefer|choose|select|employ|instead|must|should|with|via"
+    r"|consider)\b)",
+    re.I,
+)
+_CLAUSE = re.compile(r"(?:^|[,;]|\band|\bbut)\s*$")
+# "Libraries do not ..." is no refusal.
+_FACT = re.compile(r"\w\s+(?:do|does) not\b[^,;]*$", re.I)
+_WARNING = re.compile(
+    r"\b(?:may|might|will|do|does|can) ?not\b.{0,20}\b(?:evaluate|work|calc)", re.I
+)
+_CHECKING = re.compile(
+    r"\b(?:verif|validat|check|confirm|inspect|compar|print|report|display|show|detect|test|understand|decid"
+    r"|distinguish|whether|read)\w*\b|\blog(?:s|ged|ging)?\b",
+    re.I,
+)
+_GENERIC = frozenset(
+    content_words(
+        "cell cells row rows column columns sheet sheets workbook data value values formula"
+        " formulas file range reference references spreadsheet excel operation target output"
+    )
+)
+
+
+class Matter(NamedTuple):
+    """Two opposites.
+
+    Attributes:
+        name: as conflicts give it.
+        first: pattern of one end.
+        second: pattern of the other; "" where the matter is the first end, yes or no.
+        shared: content words that two sentences must have in common, so that the ends are of one
+            object.
+    """
+
+    name: str
+    first: str
+    second: str = ""
+    shared: int = 0
+
+
+MATTERS = (
+    Matter(
+        "a formula or its value",
+        r"native functions?|excel-native|(?:preserv(?:e|ing)|keep(?:ing)?) (?:\w+ ){0,2}formulas?",
+        r"(?:comput|calculat|evaluat)(?:e|ing) (?:\w+ ){0,4}?(?:values?|results?|formulas?)\b"
+        r"|(?:computed|calculated|static|pre-?computed|hard-?coded) (?:\w+ )?values?\b(?!-)"
+        r"|python (?:comput|logic|calculat)\w*|pre-?evaluat\w*|as constants",
+    ),
+    Matter(
+        "the range of the task or the extent of the data",
+        r"(?:task-)?specified (?:\w+ )?(?:boundar\w+|ranges?|rows)|boundaries from (?:the )?task"
+        r"|hard-?cod\w* (?:[\w/]+ )?(?:limits?|boundar\w+|ranges?)",
+        r"max_row|actual data (?:dimension|extent|length|row)\w*|data dimensions",
+    ),
+    Matter(
+        "beyond the range or within it",
+        r"(?:expand|extend|enlarg)\w* (?:\w+ ){0,3}(?:target|range|region|area|beyond)",
+        r"only (?:\w+ ){0,3}(?:within|inside|to) the (?:\w+ )?(?:specified|target|requested)",
+    ),
+    Matter(
+        "a fresh workbook or the given one",
+        r"(?:fresh|new|blank) (?:\w+ )?workbook|from scratch|(?:rebuild|recreat|re-creat)\w*"
+        r"|clear\w* and rewrit\w*|clear\w* the (?:\w+ )?sheet",
+        r"copy (?:of )?(?:the )?(?:\w+ ){0,2}(?:workbook|file)|existing (?:workbook|cells)"
+        r"|load\w* (?:the )?(?:\w+ )?workbooks?\b.*preserv",
+    ),
+    Matter(
+        "to clear formatting or to preserve it",
+        r"(?:clear|reset|remov|wip)\w* (?:\w+ ){0,3}(?:format\w*|fills?|borders?|styles?|styling)",
+        r"(?:preserv|retain|keep|maintain)\w* (?:[\w-]+ ){0,3}(?:format|styl|fill|border)\w*"
+        r"|without overwriting (?:\w+ ){0,3}(?:format|styl)\w*",
+    ),
+    Matter("array formulas", r"array(?:[- ]style)? formulas?|boolean (?:array|multiplication)"),
+    Matter("to change the file in place", r"\bin[- ]place\b"),
+    Matter(
+        "by position or by name",
+        r"by (?:\w+ )?position|(?:fixed|hard-?cod\w+) (?:[\w/]+ )?(?:positions?|letters?|indices)"
+        r"|(?:start|begin)\w* (?:from|at|with|in) row \d",
+        r"columns? (?:\w+ )?by (?:\w+ )?(?:name|header)s?\b|header (?:names?|text)",
+    ),
+    Matter(
+        "to sort or to preserve the order",
+        r"\bsort(?:ed|ing)?\b",
+        r"(?:preserv|maintain|keep|retain)\w* (?:the )?(?:original|source|input|existing)"
+        r" (?:\w+ )?order",
+    ),
+    Matter(
+        "to unmerge or to keep merged cells",
+        r"unmerg\w*",
+        r"(?:preserv|keep|retain)\w* (?:\w+ )*merg\w*",
+    ),
+    Matter("ascending or descending", r"\bascending\b", r"\bdescending\b", 2),
+    Matter("forward or reverse", r"\bforwards?\b|top-down", r"\breverse\b|backwards?|bottom-up", 2),
+    Matter("absolute or relative", r"\babsolute\b", r"\brelative\b", 2),
+    Matter("upper case or lower case", r"\bupper-?case\b|upper\(", r"\blower-?case\b|lower\(", 1),
+)  # fmt: skip
+_PATTERNS = [
+    (
+        matter,
+        re.compile(rf"\b(?:{matter.first})", re.I),
+        re.compile(rf"\b(?:{matter.second or '(?!)'})", re.I),
+    )
+    for matter in MATTERS
+]
+# A function of a sheet, a name with dots, a call, or a keyword argument.
+_FUNCTION = re.compile(
+    r"\b(?!TRUE|FALSE|NULL)[A-Z]{4,}\b|\b(?!e\.g|i\.e)[a-z]\w*(?:\.\w+)+|\b[a-z_]\w*(?=\()"
+    r"|\b[a-z_]+=\w+"
+)
+# A directive, and what ends it: a condition or a reason.
+_DIRECTIVE = re.compile(
+    r"(?:(?P<no>\b(?:never|avoid|refrain from)\b|(?:^|, ?|\band )(?:do not|don't)\b)"
+    r"|\b(?P<yes>always|prefer|use|must|instantiate|create)\b)\s+(?P<what>[^.;:(]+(?:\.\w[^.;:(]*)*)",
+    re.I,
+)
 _STOP = re.compile(
     r",|\b(?:unless|except|instead|rather|when|if|before|after|while|for|to|because|as|until|since"
-    r"|by|so|which|that|even|without|in order)\b",
-    re.IGNORECASE,
+    r"|by|so|which|that|even|without|over|in order)\b",
+    re.I,
 )
-_OPPOSITES = (
-    ("ascending", "descending"), ("forward", "reverse"), ("absolute", "relative"),
-    ("uppercase", "lowercase"), ("in-place", "new file"), ("top-down", "bottom-up"),
-)  # fmt: skip
-# Share of the words of the shorter clause that both must hold, and the words that two short clauses
-# have together.
+# Share of the words of the shorter clause that both must hold, and the words from which on two of
+# them must be shared.
 OVERLAP, SHORT = 0.8, 3
-Directives = tuple[tuple[bool, tuple[str, ...]], ...]
+
+
+class Side(NamedTuple):
+    """What a sentence wants in one matter.
+
+    Attributes:
+        matter: sides of one matter can be compared.
+        side: which one, such as "yes" or "no".
+        condition: content words of when it applies; none if it always does.
+        words: content words of the sentence, those of the matter left out.
+        shared: how many of them an opposite side must have, too.
+        share: the part of the shorter that must be shared.
+    """
+
+    matter: str
+    side: str
+    condition: frozenset[str]
+    words: frozenset[str]
+    shared: int = 0
+    share: float = 0.0
 
 
 class Contradiction(Value):
@@ -45,7 +193,7 @@ class Contradiction(Value):
     Attributes:
         one: indices of the lessons on the first side.
         two: indices of those that say the opposite.
-        about: the words that they disagree on.
+        about: the matter that they disagree on.
     """
 
     one: tuple[int, ...]
@@ -56,63 +204,119 @@ class Contradiction(Value):
 def contradictions(lessons: Sequence[Lesson]) -> list[Contradiction]:
     """Contradicting lessons of different trajectories.
 
-    Lessons of the same directives are compared once, and only with those that share the first
-    word of a clause or stand on the same scale.
+    Lessons that take the same sides are compared once, and only with those that take a side in
+    the same matter.
     """
-    lessons_of: dict[Directives, list[int]] = defaultdict(list)
+    alike: dict[frozenset[Side], list[int]] = defaultdict(list)
     for index, lesson in enumerate(lessons):
-        if clauses := directives(lesson.wording):
-            lessons_of[clauses].append(index)
-    scales = {
-        stem(end): f"scale {number}" for number, ends in enumerate(_OPPOSITES) for end in ends
-    }
-    distinct = list(lessons_of)
-    places: dict[str, set[int]] = defaultdict(set)
-    for place, clauses in enumerate(distinct):
-        for _, words in clauses:
-            for key in (words[0], *(scales[word] for word in words if word in scales)):
-                places[key].add(place)
-    pairs: list[Contradiction] = []
-    for first, second in {
-        pair for group in places.values() for pair in combinations(sorted(group), 2)
-    }:
-        about = _disagreement(distinct[first], distinct[second])
-        lessons_a, lessons_b = lessons_of[distinct[first]], lessons_of[distinct[second]]
-        if about and len({lessons[index].sources for index in (*lessons_a, *lessons_b)}) > 1:
-            pairs.append(Contradiction(one=tuple(lessons_a), two=tuple(lessons_b), about=about))
-    return sorted(pairs, key=lambda pair: (pair.one, pair.two))
+        if taken := sides(lesson.text):
+            alike[taken].append(index)
+    distinct = list(alike)
+    holders: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for place, taken in enumerate(distinct):
+        for matter, side in sorted({(each.matter, each.side) for each in taken}):
+            holders[matter][side].append(place)
+    pairs: dict[tuple[int, int], str] = {}
+    for matter in sorted(holders):
+        for places, opposite in combinations(holders[matter].values(), 2):
+            for first, second in product(places, opposite):
+                pair = (min(first, second), max(first, second))
+                if pair not in pairs and (about := disagreement(distinct[first], distinct[second])):
+                    pairs[pair] = about
+    found_in = [
+        Contradiction(one=tuple(alike[distinct[a]]), two=tuple(alike[distinct[b]]), about=about)
+        for (a, b), about in pairs.items()
+    ]
+    several = (
+        pair
+        for pair in found_in
+        if len({lessons[index].sources for index in (*pair.one, *pair.two)}) > 1
+    )
+    return sorted(several, key=lambda pair: (pair.one, pair.two))
+
+
+def disagreement(first: frozenset[Side], second: frozenset[Side]) -> str:
+    """The matter that two lessons take opposite sides on, "" if there is none.
+
+    A lesson that takes both sides itself weighs them, and is on neither.
+    """
+    for side, opposite in product(_decided(first), _decided(second)):
+        if side.matter != opposite.matter or side.side == opposite.side:
+            continue
+        apart = side.condition and opposite.condition and not side.condition & opposite.condition
+        common = len(side.words & opposite.words)
+        share = side.share * min(len(side.words), len(opposite.words))
+        if not apart and common >= max(side.shared, opposite.shared, share):
+            return side.matter
+    return ""
+
+
+def _decided(taken: frozenset[Side]) -> list[Side]:
+    stands = {(side.matter, side.side) for side in taken}
+    count = Counter(matter for matter, _ in stands)
+    return [side for side in sorted(taken, key=str) if count[side.matter] == 1]
 
 
 @cache
-def directives(text: str) -> Directives:
-    """(approves, stemmed content words of its object) of every directive in a text."""
-    clauses: list[tuple[bool, tuple[str, ...]]] = []
-    for cue in _CUE.finditer(text):
-        words = content_words(_STOP.split(cue["what"], maxsplit=1)[0])
-        if words and (cue["yes"] or "").lower() in ("instantiate", "create"):
-            words = ("create", *words)
-        if words:
-            clauses.append((cue["no"] is None, words))
-    return tuple(clauses)
+def sides(text: str) -> frozenset[Side]:
+    """All sides that the text of a lesson takes."""
+    none = frozenset[str]()
+    taken: list[Side] = []
+    for sentence in _SENTENCE.split(text):
+        for claim in behaviour_claims(sentence):
+            # Claims that differ in a number alone cannot both be true.
+            number = re.search(r"\b\d+$", claim.subject) if claim.asserted else None
+            matter = claim.subject[: number.start()] if number else claim.subject
+            stand = number[0] if number else _yes(claim.asserted)
+            taken.append(Side(f"whether {matter}", stand, none, none))
+        taken += _sides_of(sentence)
+    return frozenset(taken)
 
 
-def _disagreement(first: Directives, second: Directives) -> str:
-    """The words that two sets of directives disagree on, "" if they do not."""
-    for (approves, words), (also_approves, opposite) in product(first, second):
-        shared = [word for word in words if word in opposite]
-        if approves != also_approves:
-            # Both begin alike, and nearly all words of the shorter are in the other. One shared
-            # word is enough only where both clauses are short ("never pandas", "use pandas").
-            alike = words[0] == opposite[0] and len(shared) >= OVERLAP * min(
-                len(words), len(opposite)
-            )
-            if alike and (len(shared) > 1 or len(words) + len(opposite) <= SHORT):
-                return " ".join(shared)
-        elif approves:
-            common = set(words) & set(opposite)
-            for low, high in _OPPOSITES:
-                ends = {stem(low), stem(high)}
-                end, other_end = ends & set(words), ends & set(opposite)
-                if len(end) == len(other_end) == 1 and end != other_end and len(common) >= 2:
-                    return f"{low} or {high} {' '.join(sorted(common))}"
-    return ""
+def _sides_of(sentence: str) -> Iterator[Side]:
+    main, condition = sentence, list[str]()
+    for pattern in (_LEADING, _TRAILING):
+        if (clause := pattern.search(main)) is not None:
+            if clause["word"].lower() not in _MOMENTS:
+                condition += content_words(clause["text"])
+            main = main[: clause.start()] + main[clause.end() :]
+    when = frozenset(condition) - _GENERIC
+    words = frozenset(content_words(main)) - _GENERIC
+    for matter, first, second in _PATTERNS:
+        for end, pattern in ((True, first), (False, second)):
+            for match in pattern.finditer(main):
+                wanted = _wanted(main, match.start())
+                if wanted is not None and (wanted or matter.second or matter.shared == 0):
+                    ends = frozenset(content_words(match[0]))
+                    yield Side(matter.name, _yes(end == wanted), when, words - ends, matter.shared)
+    for match in _FUNCTION.finditer(main):
+        wanted = _wanted(main, match.start(), default=None)
+        if wanted is not None:
+            yield Side(f"{match[0]} or not", _yes(wanted), when, frozenset())
+    for cue in _DIRECTIVE.finditer(main):
+        clause = content_words(_STOP.split(cue["what"], maxsplit=1)[0])
+        if clause and (cue["yes"] or "").lower() in ("instantiate", "create"):
+            clause = ("create", *clause)
+        if clause:
+            fewest = 1 if len(clause) < SHORT else 2
+            stand = _yes(cue["no"] is None)
+            yield Side(f"to {clause[0]}", stand, when, frozenset(clause), fewest, OVERLAP)
+
+
+def _yes(wanted: bool) -> str:
+    return "yes" if wanted else "no"
+
+
+def _wanted(text: str, place: int, default: bool | None = True) -> bool | None:
+    """Whether a sentence wants what stands at a place; None where it only looks at it."""
+    before = text[:place]
+    cues = [cue for cue in _CUE.finditer(before) if not cue["over"] or "prefer" in before.lower()]
+    # A check goes on until a new clause wants or refuses what comes next.
+    clause = [cue.start() for cue in cues if cue["yes"] or _CLAUSE.search(before[: cue.start()])]
+    if _CHECKING.search(before[clause[-1] if clause else 0 :]):
+        return None
+    if _WARNING.search(text[place:]):
+        return False
+    if cues and _FACT.search(before[: cues[-1].start()] + cues[-1][0]):
+        return None
+    return bool(cues[-1]["yes"]) if cues else default

@@ -1,0 +1,326 @@
+"""Claims of lessons about what code does, each run as a small program in a sandbox.
+
+A lesson is refuted if running shows that something it takes for granted is not so: what a call
+does (`claim_shapes.yaml`), a name or a parameter (`api_names`), the code that it brings, or the
+program that its analyst wrote beside it. What no program can settle is no claim here.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+from harness.core import BadInput, Value, read_yaml, temporary_work_folder
+from harness.evolve.merge import claim_runner
+from harness.evolve.merge.api_names import (
+    OBJECTS,
+    advised_against,
+    free_names,
+    name_claims,
+    prelude,
+)
+from harness.evolve.merge.lessons import Lesson
+from harness.skills import Execute
+
+Verdict = Literal["holds", "refuted", "not judged"]
+# Programs that share one start of the sandbox.
+TOGETHER = 40
+# Characters before a match that a negation or a hedge may stand in.
+BEFORE = 25
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\s[\u2013\u2014]\s?|\u2014")
+_NEGATION = re.compile(
+    r"\b(?:not|never|cannot|without|instead of|rather than|fails? to)\b"
+    r"(?! (?:just|only|merely))|n't\b",
+    re.IGNORECASE,
+)
+_ADVICE = re.compile(
+    r"(?:\bdo not|\bdon't|\bnever) (?:rely|trust|use|depend|count)\b", re.IGNORECASE
+)
+_HEDGE = re.compile(
+    r"\b(?:assum\w*|guarantee\w*|may|might|could|whether|unless|depend\w*)\b", re.IGNORECASE
+)
+_ERROR = re.compile(r"\b[A-Z]\w*Error\b")
+_FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+# A call of the object itself is one of a method of that name: `cell(row=1)`. A method with empty
+# brackets is named, not called: `wb.save()`.
+_CALLED = re.compile(rf"(?<![.\w])(?:{'|'.join(OBJECTS)})\(|^[\w.]+\(\)")
+_INLINE = re.compile(r"`([^`\n]+)`")
+
+
+class Shape(Value):
+    """One statement about code that a sentence may make: see `claim_shapes.yaml`.
+
+    Attributes:
+        name: the statement.
+        says: patterns of a sentence that asserts it.
+        denies: patterns of one that asserts the opposite.
+        about: words of which the sentence must hold one.
+        unless: a pattern that must not stand in the sentence.
+        turns: whether a negation turns the claim round.
+        program: judges it.
+    """
+
+    name: str
+    about: tuple[str, ...]
+    says: tuple[str, ...]
+    denies: tuple[str, ...] = ()
+    unless: str = ""
+    turns: bool = True
+    program: str
+
+
+class Claim(Value):
+    """A sentence of a lesson, and the program that judges what it claims.
+
+    Attributes:
+        sentence: of the lesson.
+        subject: the statement that it is about.
+        asserted: False where the sentence says the opposite.
+        program: Python; sets `holds` for the statement.
+        kind: `behaviour` and `name` (our programs), `code` (of the lesson), `analyst`.
+    """
+
+    sentence: str
+    subject: str
+    asserted: bool
+    program: str
+    kind: Literal["behaviour", "name", "code", "analyst"]
+
+
+class ClaimResult(Value):
+    """One claim after its program has run.
+
+    Attributes:
+        lesson: number of the lesson.
+        claim: what was claimed.
+        verdict: `not judged` where the program could not run, or could not tell.
+        printed: what it printed, and the error that ended it.
+    """
+
+    lesson: int
+    claim: Claim
+    verdict: Verdict
+    printed: str
+
+    @property
+    def reason(self) -> str:
+        """Why the lesson is refuted, in one sentence."""
+        stated = self.claim.subject if self.claim.asserted else f"not so: {self.claim.subject}"
+        return f"running refutes what it takes for granted ({stated}): {self.printed}"
+
+
+class ClaimCheck(Value):
+    """The claims of a set of lessons.
+
+    Attributes:
+        results: in the order of the lessons.
+        packages: versions that the claims were judged with.
+        note: why no check was made, "" if one was.
+    """
+
+    results: tuple[ClaimResult, ...] = ()
+    packages: dict[str, str] = {}
+    note: str = ""
+
+    def refuted(self) -> dict[int, ClaimResult]:
+        """Number of a refuted lesson -> the first claim that is not so."""
+        results = [result for result in self.results if result.verdict == "refuted"]
+        return {result.lesson: result for result in reversed(results)}
+
+
+def check(
+    lessons: Sequence[Lesson], execute: Execute | None, programs: Mapping[str, str] | None = None
+) -> ClaimCheck:
+    """Find the claims of every lesson and run their programs.
+
+    Args:
+        lessons: to check.
+        execute: runs a command in a sandbox; None where there is none.
+        programs: text of a lesson -> the program that its analyst wrote.
+    """
+    claims = [
+        (number, claim)
+        for number, lesson in enumerate(lessons)
+        for claim in claims_of(lesson, (programs or {}).get(lesson.text, ""))
+    ]
+    if not claims:
+        return ClaimCheck()
+    if execute is None:
+        return ClaimCheck(note=f"{len(claims)} claims were not run: there is no sandbox")
+    try:
+        ends, packages = _run([claim for _, claim in claims], execute)
+    except BadInput as error:  # no back end of the sandbox runs on this machine
+        return ClaimCheck(note=f"{len(claims)} claims were not run: {error}")
+    results = [
+        ClaimResult(lesson=number, claim=claim, verdict=verdict, printed=printed)
+        for number, claim in claims
+        for verdict, printed in [_verdict(claim, ends[claim.program])]
+    ]
+    return ClaimCheck(results=tuple(results), packages=packages)
+
+
+def claims_of(lesson: Lesson, program: str = "") -> list[Claim]:
+    """The claims of one lesson, each once.
+
+    Args:
+        lesson: its sentences, inline code and fenced code are read.
+        program: what its analyst wrote to check it.
+    """
+    claims: dict[tuple[str, bool], Claim] = {}
+    for sentence in _SENTENCE.split(lesson.text):
+        stated = behaviour_claims(sentence)
+        named = (
+            Claim(sentence=sentence, kind="name", **claim._asdict())
+            for claim in name_claims(sentence)
+        )
+        for claim in (*stated, *named):
+            claims.setdefault((claim.subject, claim.asserted), claim)
+        for code in _inline_code(sentence):
+            claims[code, True] = _runs(sentence, "its code runs", code, "code")
+    for code in _fenced_code(lesson.code):
+        claims[code, True] = _runs(lesson.text, "its code runs", code, "code")
+    if program:
+        subject = "the program of its analyst ends without an error"
+        claims[program, True] = _runs(lesson.text, subject, program, "analyst")
+    return list(claims.values())
+
+
+def _runs(sentence: str, subject: str, program: str, kind: Literal["code", "analyst"]) -> Claim:
+    return Claim(sentence=sentence, subject=subject, asserted=True, program=program, kind=kind)
+
+
+@lru_cache(maxsize=20_000)  # lessons of many runs repeat sentences
+def behaviour_claims(sentence: str) -> tuple[Claim, ...]:
+    """What a sentence says that code does."""
+    return tuple(_behaviour_claims(sentence))
+
+
+def _behaviour_claims(sentence: str) -> Iterator[Claim]:
+    lowered = sentence.lower()
+    for shape, says, denies in _shapes():
+        if not any(word in lowered for word in shape.about):
+            continue
+        if shape.unless and re.search(shape.unless, sentence, re.IGNORECASE):
+            continue
+        matches = ((match, True) for pattern in says if (match := pattern.search(sentence)))
+        opposite = ((match, False) for pattern in denies if (match := pattern.search(sentence)))
+        for match, asserted in (*opposite, *matches):
+            context = sentence[max(0, match.start() - BEFORE) : match.end()]
+            if _HEDGE.search(context):
+                continue
+            if not asserted:  # "do not rely on it, which ..." denies once
+                context = _ADVICE.sub("", context)
+            turned = shape.turns and len(_NEGATION.findall(context)) % 2 == 1
+            fields = match.groupdict()
+            if "error" in fields:
+                fields["error"] = " or ".join(dict.fromkeys(_ERROR.findall(sentence)))
+            yield Claim(
+                sentence=sentence,
+                subject=_filled(shape.name, fields),
+                asserted=asserted != turned,
+                program=_filled(shape.program, fields),
+                kind="behaviour",
+            )
+            break
+
+
+def _fenced_code(text: str) -> Iterator[str]:
+    """Python blocks that need no more than the objects that lessons are about, made first.
+
+    A block that does not parse is yielded as it is: running it says so.
+    """
+    for tag, block in _FENCE.findall(text):
+        code = textwrap.dedent(block)
+        try:
+            names = free_names(code)
+        except SyntaxError:
+            if tag in ("py", "python"):
+                yield code
+            continue
+        if names <= OBJECTS.keys():
+            yield f"{prelude(names)}\n{code}"
+
+
+def _inline_code(sentence: str) -> Iterator[str]:
+    """Code between backticks that needs the same; a fragment or a formula does not parse."""
+    for match in _INLINE.finditer(sentence):
+        try:
+            names = free_names(match[1])
+        except SyntaxError:
+            continue
+        # A name alone says nothing that `api_names` does not look up.
+        acts = re.search(r"[=(\[]", match[1]) and not advised_against(sentence, match.start())
+        acts = acts and not _CALLED.search(match[1])
+        if acts and names and names <= OBJECTS.keys():
+            yield f"{prelude(names)}\n{match[1]}\n"
+
+
+@cache
+def _shapes() -> list[tuple[Shape, list[re.Pattern[str]], list[re.Pattern[str]]]]:
+    """Every shape with its patterns; one with cases is one shape per case."""
+    data: Any = read_yaml(Path(__file__).with_name("claim_shapes.yaml"))
+    shapes: list[tuple[Shape, list[re.Pattern[str]], list[re.Pattern[str]]]] = []
+    for row in data["shapes"]:
+        for case in row.pop("cases", [{}]):
+            fields = {name: str(text) for name, text in case.items()}
+            texts = {name: _filled(row[name], fields) for name in ("name", "program")}
+            words = data["words"] | fields
+            texts["unless"] = _pattern(row.get("unless", ""), words)
+            about = tuple(row["about"].lower().split())
+            shape = Shape.model_validate({**row, **texts, "about": about})
+            says, denies = (
+                [re.compile(_pattern(text, words), re.IGNORECASE) for text in patterns]
+                for patterns in (shape.says, shape.denies)
+            )
+            shapes.append((shape, says, denies))
+    return shapes
+
+
+def _pattern(text: str, words: Mapping[str, str]) -> str:
+    """A pattern with its words (which may name words) and gaps filled in."""
+    return _filled(_filled(text, words), words).replace("\u2026", ".{0,60}?")
+
+
+def _filled(text: str, fields: Mapping[str, str]) -> str:
+    """A text with the fields that it names in braces; other braces stay as they are."""
+    return re.sub(r"\{(\w+)\}", lambda match: fields.get(match[1], match[0]), text)
+
+
+def _run(claims: Iterable[Claim], execute: Execute) -> tuple[dict[str, Any], dict[str, str]]:
+    """Run every program once: program -> how it ended, and versions of packages.
+
+    What a model wrote never shares a start of the sandbox with programs of ours.
+    """
+    kinds = {claim.program: claim.kind for claim in claims}
+    ours = sorted(text for text, kind in kinds.items() if kind in ("behaviour", "name"))
+    ends: dict[str, Any] = {}
+    packages: dict[str, str] = {}
+    runner = Path(claim_runner.__file__).read_bytes()
+    for programs in (ours, sorted(kinds.keys() - set(ours))):
+        for start in range(0, len(programs), TOGETHER):
+            batch = programs[start : start + TOGETHER]
+            rows = [{"program": text, "code": kinds[text] == "code"} for text in batch]
+            files = {"claim_runner.py": runner, "programs.json": json.dumps(rows).encode()}
+            with temporary_work_folder("claims-") as folder:
+                finished = execute(["python3", "claim_runner.py"], workdir=folder, files=files)
+            lines = finished.stdout.splitlines()
+            if finished.exit_code == 0 and lines:
+                answer = json.loads(lines[-1])
+                packages |= answer["packages"]
+                ends |= zip(batch, answer["ends"], strict=True)
+            else:
+                reason = (finished.stderr.splitlines() or ["a limit ended it"])[-1]
+                ends |= {text: {"holds": None, "printed": "", "error": reason} for text in batch}
+    return ends, packages
+
+
+def _verdict(claim: Claim, end: Mapping[str, Any]) -> tuple[Verdict, str]:
+    printed = "\n".join(filter(None, (end["printed"], end["error"])))
+    if end["holds"] is None:
+        return "not judged", printed
+    return ("holds" if bool(end["holds"]) == claim.asserted else "refuted"), printed

@@ -1,0 +1,141 @@
+"""Claims about what code does are found in lessons and judged by running."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from harness.evolve.merge.claims import ClaimCheck, Verdict, check, claims_of
+from harness.evolve.merge.lessons import Lesson
+from harness.sandbox import Limits, Result, SandboxUnavailable, select
+
+READ_BACK = "After writing formulas, read back the .value property to confirm they evaluated."
+
+
+def execute(
+    command: Sequence[str], *, workdir: Path, files: Mapping[str, bytes] | None = None
+) -> Result:
+    return select().exec(command, workdir=workdir, files=files, limits=Limits(wall_s=60))
+
+
+def lesson(text: str, code: str = "") -> Lesson:
+    return Lesson(title="", text=text, code=code, sources=("a",))
+
+
+def judged(*texts: str) -> list[set[Verdict]]:
+    """Verdicts of the claims of each text."""
+    checked = check([lesson(text) for text in texts], execute)
+    assert checked.note == ""
+    verdicts: list[set[Verdict]] = [set() for _ in texts]
+    for result in checked.results:
+        verdicts[result.lesson].add(result.verdict)
+    return verdicts
+
+
+TRUE = [
+    "Remember that openpyxl stores formulas as strings but does not compute them.",
+    "Openpyxl's `cell()` method uses `column=` not `col=`.",
+    "Row dimensions are accessed via `ws.row_dimensions[row]`.",
+    "Delete rows in descending order, because rows below shift up.",
+    "Cells of a merged range restrict writing to the top-left cell only.",
+    "Excel rows are 1-based.",
+    "A missing sheet raises KeyError.",
+    "Run `os.makedirs(folder, exist_ok=True)` before calling `wb.save()`.",
+    "`iter_rows(min_row=2)` skips the header row.",
+    "Do not rely on `ws.max_row`, which counts empty formatted rows.",
+]
+FALSE = [
+    READ_BACK,
+    "Use load_workbook with data_only=True to evaluate formulas after writing them.",
+    "`iter_rows` skips the header row.",
+    "ws.max_row returns the last row with data.",
+    "When copying a formula, references are adjusted automatically.",
+    "Check `hasattr(cell, 'formula')` before a cell is overwritten.",
+    "Call ws.cell(row=1, col=2) to reach a cell.",
+    "Use openpyxl's array_formula attribute.",
+    "A missing sheet raises ValueError.",
+    "Writing formulas to new cells produces static text, not executable formulas.",
+    'Escaped quotes such as \\" will appear literally in Excel.',
+    "Set the width with `ws.set_column_width(1, 20)`.",
+]
+
+
+@pytest.fixture(scope="module")
+def verdicts() -> dict[str, set[Verdict]]:
+    texts = [*TRUE, *FALSE]
+    return dict(zip(texts, judged(*texts), strict=True))
+
+
+@pytest.mark.parametrize("text", TRUE)
+def test_a_true_claim_holds(text: str, verdicts: dict[str, set[Verdict]]) -> None:
+    assert verdicts[text] == {"holds"}
+
+
+@pytest.mark.parametrize("text", FALSE)
+def test_a_false_claim_is_refuted(text: str, verdicts: dict[str, set[Verdict]]) -> None:
+    assert "refuted" in verdicts[text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Avoid `ws.get_highest_row()`.",
+        "Do not assume that iter_rows skips the header.",
+        "Let Excel recalculate the formulas and check the computed values there.",
+        "Sort the rows by date before the report is written.",
+        "If the sheet does not exist, report the mismatch.",
+    ],
+)
+def test_advice_and_doubt_are_no_claims(text: str) -> None:
+    assert [claim for claim in claims_of(lesson(text)) if claim.kind != "code"] == []
+
+
+def test_a_refutation_shows_what_the_program_printed_and_with_which_versions() -> None:
+    checked = check([lesson("Look first."), lesson(READ_BACK)], execute)
+    assert list(checked.refuted()) == [1]
+    result = checked.refuted()[1]
+    assert "=1+1" in result.printed and "None" in result.printed
+    assert "load_workbook" in result.claim.program
+    assert checked.packages["openpyxl"] and checked.packages["python"]
+
+
+def test_fenced_code_of_a_rule_is_run() -> None:
+    good = lesson("Name the sheet.", "```python\nws.title = 'Data'\nprint(ws.title)\n```")
+    wrong = lesson("Name the sheet.", "```python\nws.rename('Data')\n```")
+    broken = lesson("Name the sheet.", "```python\nws.title = = 'Data'\n```")
+    needs_data = lesson("Name the sheet.", "```python\nother_sheet.title = 'Data'\n```")
+    checked = check([good, wrong, broken, needs_data], execute)
+    assert [(result.lesson, result.verdict) for result in checked.results] == [
+        (0, "holds"), (1, "refuted"), (2, "refuted"),
+    ]  # fmt: skip
+
+
+def test_the_program_of_an_analyst_judges_its_lesson() -> None:
+    texts = ["Sorting is stable.", "Sorting is random.", "Sorting needs a library."]
+    programs = {
+        texts[0]: "assert sorted([(1, 'b'), (1, 'a')], key=lambda pair: pair[0])[0] == (1, 'b')",
+        texts[1]: "first = sorted([2, 1])\nprint(first)\nassert first != sorted([2, 1])",
+        texts[2]: "import no_such_library",
+    }
+    checked = check([lesson(text) for text in texts], execute, programs)
+    assert [result.verdict for result in checked.results] == ["holds", "refuted", "not judged"]
+    assert "[1, 2]" in checked.results[1].printed
+
+
+def test_a_program_neither_ends_the_others_nor_runs_for_ever() -> None:
+    programs = {"Wait.": "while True: pass", "Leave.": "import os; os._exit(3)", "Add.": "1 + 1"}
+    checked = check([lesson(text) for text in programs], execute, programs)
+    assert [result.verdict for result in checked.results] == ["not judged", "not judged", "holds"]
+
+
+def test_without_a_sandbox_the_check_says_that_it_was_not_made() -> None:
+    def unavailable(
+        command: Sequence[str], *, workdir: Path, files: Mapping[str, bytes] | None = None
+    ) -> Result:
+        raise SandboxUnavailable("sandbox: none stops every attack.")
+
+    for checked in (check([lesson(READ_BACK)], None), check([lesson(READ_BACK)], unavailable)):
+        assert checked.results == () and "not run" in checked.note
+    assert check([lesson("Look first.")], None) == ClaimCheck()
