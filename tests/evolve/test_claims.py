@@ -44,6 +44,9 @@ TRUE = [
     "A missing sheet raises KeyError.",
     "Run `os.makedirs(folder, exist_ok=True)` before calling `wb.save()`.",
     "`iter_rows(min_row=2)` skips the header row.",
+    "openpyxl cells do not have an `.address` attribute, which does not exist.",
+    "Never assign None to the fill of a cell.",
+    "openpyxl does not auto-adjust references when a formula is written elsewhere.",
     "Do not rely on `ws.max_row`, which counts empty formatted rows.",
 ]
 FALSE = [
@@ -58,6 +61,8 @@ FALSE = [
     "A missing sheet raises ValueError.",
     "Writing formulas to new cells produces static text, not executable formulas.",
     'Escaped quotes such as \\" will appear literally in Excel.',
+    "Look whether a cell holds a formula by using the `.formula` attribute.",
+    "Look for the sheet in wb.sheetnames before accessing it to prevent AttributeError.",
     "Set the width with `ws.set_column_width(1, 20)`.",
 ]
 
@@ -82,6 +87,7 @@ def test_a_false_claim_is_refuted(text: str, verdicts: dict[str, set[Verdict]]) 
     "text",
     [
         "Avoid `ws.get_highest_row()`.",
+        "Before names such as Cell.address are used, confirm they exist.",
         "Do not assume that iter_rows skips the header.",
         "Let Excel recalculate the formulas and check the computed values there.",
         "Sort the rows by date before the report is written.",

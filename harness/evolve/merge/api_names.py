@@ -56,6 +56,15 @@ _OWNED = re.compile(
     r"(?:attribute|method|property|function)",
     re.IGNORECASE,
 )
+# A name without its object, where the sentence says whose it is.
+_LONE = re.compile(
+    rf"(?<![\w)\]}}.])\.(?P<name>{_IDENTIFIER})\b(?:\(\))?`? (?:attribute|property|method)"
+)
+_WHOSE = re.compile(r"\b(?:openpyxl|cells?|worksheets?|workbooks?)\b", re.IGNORECASE)
+# What is to be looked up first is not taken for granted.
+_LOOK_UP = re.compile(
+    r"\b(?:confirm|verify|check)\w* (?:that )?(?:they|it) exists?\b", re.IGNORECASE
+)
 _DENIED = re.compile(
     r"(?:\bnot\b|n't\b|\bnever\b|\bavoid\w*|\binstead of\b|\brather than\b|\bassum\w+|\bwithout\b)"
     r"\W+(?:[\w()]+\W+){0,4}$",
@@ -85,6 +94,8 @@ class NameClaim(NamedTuple):
 
 def name_claims(sentence: str) -> Iterator[NameClaim]:
     """Every attribute of a known object, and every parameter of a known function."""
+    if _LOOK_UP.search(sentence):
+        return
     functions: list[str] = []
     for match in _NAME.finditer(sentence):
         path = match["path"].split(".")
@@ -105,9 +116,15 @@ def name_claims(sentence: str) -> Iterator[NameClaim]:
     for owner, name in _HASATTR.findall(sentence):
         if owner in OBJECTS:
             yield _attribute(f"{owner}.{name}", asserted=True)
+    for match in _LONE.finditer(sentence):
+        near = sentence[max(0, match.start() - NEAR) : match.end() + NEAR]
+        absent = _ABSENT.search(near) is not None
+        denied = advised_against(sentence, match.start())
+        if _WHOSE.search(sentence) and (absent or not denied):
+            yield _owned("openpyxl", match["name"], asserted=not absent)
     for match in _OWNED.finditer(sentence):
         if not advised_against(sentence, match.start()):
-            yield _owned(match["library"].lower(), match["name"])
+            yield _owned(match["library"].lower(), match["name"], asserted=True)
     called = list(dict.fromkeys(functions))
     if len(called) == 1:
         names = list(_LOOSE.finditer(sentence))
@@ -196,11 +213,16 @@ def _parameter(function: str, name: str, *, asserted: bool) -> NameClaim:
     return NameClaim(f"{function} takes {name}", asserted, program)
 
 
-def _owned(library: str, name: str) -> NameClaim:
+def _owned(library: str, name: str, *, asserted: bool) -> NameClaim:
     """A name that any object of the library has."""
-    make = OWNERS if library == "openpyxl" else "owners = []\n" + FRAMES
+    cells = BOOK + (
+        '\ncell = Workbook().active["A1"]\n'
+        "sheet, color = cell.parent, cell.fill.fgColor\n"
+        "owners = [cell, sheet, sheet.parent, cell.font, cell.fill, color]\n"
+    )
+    make = cells if library == "openpyxl" else "owners = []\n" + FRAMES
     program = (
         f"{make}\nholds = any(hasattr(owner, {name!r}) for owner in owners)\n"
         f"print('{library} has {name}:', holds)\n"
     )
-    return NameClaim(f"{library} has {name}", True, program)
+    return NameClaim(f"{library} has {name}", asserted, program)

@@ -34,7 +34,7 @@ TOGETHER = 40
 BEFORE = 25
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\s[\u2013\u2014]\s?|\u2014")
 _NEGATION = re.compile(
-    r"\b(?:not|never|cannot|without|instead of|rather than|fails? to)\b"
+    r"\b(?:not|never|no|cannot|without|instead of|rather than|fails? to)\b"
     r"(?! (?:just|only|merely))|n't\b",
     re.IGNORECASE,
 )

@@ -38,8 +38,9 @@ _MOMENTS = ("after", "before", "once", "until", "unless")
 # A word of refusal with what belongs to it, or a word of approval: the last one before a phrase
 # says which it is.
 _CUE = re.compile(
-    r"(?P<no>\b(?:never|avoid\w*|(?:do|does|must|should) not|don't|not(?! (?:just|only|merely)\b)"
-    r"|instead of|rather than|without|refrain from|beware of|cautious (?:when|with|of))\b"
+    r"(?P<no>\b(?:never|avoid\w*|(?:do|does|must|should|may|might) not|don't"
+    r"|not(?! (?:just|only|merely)\b)|instead of|rather than|without|refrain from|beware of"
+    r"|cautious (?:when|with|of))\b"
     r"(?:\W+(?:just|only|to|use|using|rely|relying|on|assum\w+|simply|ever|be|the|a|any)\b)*)"
     r"|(?P<over>\bover\b)"
     r"|(?P<yes>\b(?:always|uses?|using|prefer|choose|select|employ|instead|must|should|with|via"
@@ -74,12 +75,14 @@ class Matter(NamedTuple):
         second: pattern of the other; "" where the matter is the first end, yes or no.
         shared: content words that two sentences must have in common, so that the ends are of one
             object.
+        outright: whether one of the two must refuse an end: wanting both is possible.
     """
 
     name: str
     first: str
     second: str = ""
     shared: int = 0
+    outright: bool = False
 
 
 MATTERS = (
@@ -87,32 +90,73 @@ MATTERS = (
         "a formula or its value",
         r"native functions?|excel-native|(?:preserv(?:e|ing)|keep(?:ing)?) (?:\w+ ){0,2}formulas?",
         r"(?:comput|calculat|evaluat)(?:e|ing) (?:\w+ ){0,4}?(?:values?|results?|formulas?)\b"
-        r"|(?:computed|calculated|static|pre-?computed|hard-?coded) (?:\w+ )?values?\b(?!-)"
+        r"|(?:computed|calculated|static|pre-?computed|hard-?coded) (?:\w+ )?values\b(?!-)"
+        r"|static value\b(?!-)"
         r"|python (?:comput|logic|calculat)\w*|pre-?evaluat\w*|as constants",
     ),
     Matter(
         "the range of the task or the extent of the data",
-        r"(?:task-)?specified (?:\w+ )?(?:boundar\w+|ranges?|rows)|boundaries from (?:the )?task"
-        r"|hard-?cod\w* (?:[\w/]+ )?(?:limits?|boundar\w+|ranges?)",
-        r"max_row|actual data (?:dimension|extent|length|row)\w*|data dimensions",
+        r"(?:task-)?specified (?:\w+ )?(?:boundar\w+|ranges?)|boundaries from (?:the )?task"
+        r"|(?:exact|precise) (?:[\w/]+ )?(?:bounds|boundaries)|within (?:these|those) bounds"
+        r"|hard-?cod\w* (?:[\w/]+ )?(?:limits?|boundar\w+)",
+        r"(?:us\w+|on|from|or|via) (?:ws\.)?max_row(?:/| and )|use (?:ws\.)?max_row"
+        r"|actual data (?:dimension|extent|length)s?|data dimensions|dataset length",
+        outright=True,
     ),
     Matter(
         "beyond the range or within it",
-        r"(?:expand|extend|enlarg)\w* (?:\w+ ){0,3}(?:target|range|region|area|beyond)",
-        r"only (?:\w+ ){0,3}(?:within|inside|to) the (?:\w+ )?(?:specified|target|requested)",
+        r"(?:expand|extend|enlarg)\w* (?:\w+ ){0,3}(?:target|range|region|area|beyond|columns)",
+        r"(?:only|limit|restrict) (?:[\w-]+ ){0,4}(?:within|inside|to) the (?:\w+ )?"
+        r"(?:specified|exact|target|requested)",
     ),
     Matter(
         "a fresh workbook or the given one",
-        r"(?:fresh|new|blank) (?:\w+ )?workbook|from scratch|(?:rebuild|recreat|re-creat)\w*"
+        r"(?:fresh|new|blank) (?:\w+ )?workbook|from scratch|re-?creat\w* (?:the )?workbook"
         r"|clear\w* and rewrit\w*|clear\w* the (?:\w+ )?sheet",
         r"copy (?:of )?(?:the )?(?:\w+ ){0,2}(?:workbook|file)|existing (?:workbook|cells)"
-        r"|load\w* (?:the )?(?:\w+ )?workbooks?\b.*preserv",
+        r"|load_workbook|load (?:the )?(?:original|existing|entire|source) (?:workbook|file)"
+        r"|load\w* (?:\w+ )?workbooks?\b.*preserv",
     ),
     Matter(
         "to clear formatting or to preserve it",
-        r"(?:clear|reset|remov|wip)\w* (?:\w+ ){0,3}(?:format\w*|fills?|borders?|styles?|styling)",
-        r"(?:preserv|retain|keep|maintain)\w* (?:[\w-]+ ){0,3}(?:format|styl|fill|border)\w*"
+        r"(?:clear|reset|wip)\w* (?:\w+ ){0,3}(?:formatting|fills?|borders?|styles?|styling)",
+        r"(?:preserv|retain|keep|maintain)\w* (?:\w+ )?(?:formatting|styles?|styling|fills|borders)"
         r"|without overwriting (?:\w+ ){0,3}(?:format|styl)\w*",
+    ),
+    Matter(
+        "to clear the target first or to leave what it holds",
+        r"clear (?:all |the |target )*(?:\w+ )?(?:cells|range|worksheet)\b|reset all cells",
+        r"blindly overwrit\w*|overwrit\w* (?:\w+ ){0,2}existing",
+    ),
+    Matter(
+        "to delete rows or to keep the others",
+        r"delet\w* (?:\w+ ){0,2}(?:in reverse|rows in|from highest|in descending)"
+        r"|(?:iterate|process|delete) (?:\w+ )?(?:in reverse|from highest|in descending)",
+        r"(?:rows|records) to keep",
+    ),
+    Matter(
+        "values and styles in one pass or one after the other",
+        r"same (?:\w+ )?(?:loop|pass|iteration)",
+        r"all (?:value|data) (?:\w+ )?before (?:\w+ )?(?:fill|styl|format)\w*",
+    ),
+    Matter(
+        "a placeholder or an empty cell",
+        r"placeholder (?:strings?|values?|text)",
+        r"(?:blank|empty) cells?|cells? (?:empty|blank)",
+        1,
+    ),
+    Matter(
+        "string replacement in formulas",
+        r"string (?:replac\w*|substitut\w*)|placeholder replac\w*",
+    ),
+    Matter(
+        "references to whole columns",
+        r"full[- ](?:\w+ )?(?:column|row)s?|(?:entire|whole) columns?|\$[A-Z]:\$[A-Z]\b",
+    ),
+    Matter(
+        "functions of the sheet or Python",
+        r"excel(?:'s)? (?:built-in )?functions?|nested (?:excel )?functions",
+        r"regex|regular expressions?|python-style",
     ),
     Matter("array formulas", r"array(?:[- ]style)? formulas?|boolean (?:array|multiplication)"),
     Matter("to change the file in place", r"\bin[- ]place\b"),
@@ -148,7 +192,7 @@ _PATTERNS = [
 ]
 # A function of a sheet, a name with dots, a call, or a keyword argument.
 _FUNCTION = re.compile(
-    r"\b(?!TRUE|FALSE|NULL)[A-Z]{4,}\b|\b(?!e\.g|i\.e)[a-z]\w*(?:\.\w+)+|\b[a-z_]\w*(?=\()"
+    r"(?<=[\s`'(])\.[a-z_]\w+|\b(?!TRUE|FALSE|NULL)[A-Z]{4,}\b|\b(?!e\.g|i\.e)[a-z]\w*(?:\.\w+)+|\b[a-z_]\w*(?=\()"
     r"|\b[a-z_]+=\w+"
 )
 # A directive, and what ends it: a condition or a reason.
@@ -177,6 +221,7 @@ class Side(NamedTuple):
         words: content words of the sentence, those of the matter left out.
         shared: how many of them an opposite side must have, too.
         share: the part of the shorter that must be shared.
+        refuses: whether the sentence refuses the other side; None where that does not matter.
     """
 
     matter: str
@@ -185,6 +230,7 @@ class Side(NamedTuple):
     words: frozenset[str]
     shared: int = 0
     share: float = 0.0
+    refuses: bool | None = None
 
 
 class Contradiction(Value):
@@ -246,7 +292,8 @@ def disagreement(first: frozenset[Side], second: frozenset[Side]) -> str:
         apart = side.condition and opposite.condition and not side.condition & opposite.condition
         common = len(side.words & opposite.words)
         share = side.share * min(len(side.words), len(opposite.words))
-        if not apart and common >= max(side.shared, opposite.shared, share):
+        mild = side.refuses is False and opposite.refuses is False
+        if not (apart or mild) and common >= max(side.shared, opposite.shared, share):
             return side.matter
     return ""
 
@@ -288,9 +335,13 @@ def _sides_of(sentence: str) -> Iterator[Side]:
                 wanted = _wanted(main, match.start())
                 if wanted is not None and (wanted or matter.second or matter.shared == 0):
                     ends = frozenset(content_words(match[0]))
-                    yield Side(matter.name, _yes(end == wanted), when, words - ends, matter.shared)
+                    refuses = not wanted if matter.outright else None
+                    yield Side(
+                        matter.name, _yes(end == wanted), when, words - ends, matter.shared,
+                        refuses=refuses,
+                    )  # fmt: skip
     for match in _FUNCTION.finditer(main):
-        wanted = _wanted(main, match.start(), default=None)
+        wanted = _wanted(main, match.start())
         if wanted is not None:
             yield Side(f"{match[0]} or not", _yes(wanted), when, frozenset())
     for cue in _DIRECTIVE.finditer(main):
