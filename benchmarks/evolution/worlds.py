@@ -1,14 +1,15 @@
 """Evolution in planted worlds, beside the plain list and published optimizers. SIMULATED.
 
     python -m benchmarks.evolution.worlds --seeds 0:20 [--errors 0,0.1,0.25,0.4] [--train 200]
-        [--methods ours,plain,...] [--jobs 1] [--ranges FILE] [--out FILE] [--json]
+        [--methods ours,plain,...] [--jobs 1] [--ranges FILE] [--words FILE] [--out FILE] [--json]
 
 For every seed and every rate of analyst errors each method learns from the same train attempts and
 records; its skill is judged on 200 held-out tasks of the same world (`lab.worlds`), with the same
 draws for every method. Results are kept in `FILE`, a line each: run the command again to resume, or
 with more seeds, rates and methods to add to it. Tune on seeds below 1,000; figures that are quoted
-come from seeds at or above 1,000, run once. `gepa` and `skillopt` are `pip install --no-deps
-gepa==0.1.4 skillopt==0.2.0`.
+come from seeds at or above 1,000, run once. In place of seeds, worlds can be named that were dumped
+(`python -m lab.worlds SEED > FILE.json`) and edited: `--seeds FILE.json,...`. The rivals `gepa` and
+`skillopt` are `pip install --no-deps gepa==0.1.4 skillopt==0.2.0`.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from benchmarks.evolution.recovery.arena import Case
 from benchmarks.evolution.recovery.conditions import CONDITIONS
 from benchmarks.reports import Journal, option, read_options
 from harness.stats import clustered_error, z_of
-from lab.worlds import RARE, load_ranges, make_world
+from lab.worlds import RARE, World, load_ranges, load_world, make_world
 
 HELD_OUT = 200
 METHODS = "none,ours,ours-error,plain,plain-error,plain-cut,refined,refined-error,memory"
@@ -36,28 +37,36 @@ Row = dict[str, Any]
 
 
 class Job(NamedTuple):
-    """One world at one rate of errors, and the methods that are missing there."""
+    """One world, by its seed or its file, at one rate of errors, and the methods that run there."""
 
-    seed: int
+    name: str
     error: float
     train: int
     methods: tuple[str, ...]
     ranges: Path | None
+    words: Path | None
+
+    @property
+    def world(self) -> World:
+        """The world itself."""
+        if self.name.endswith(".json"):
+            return load_world(Path(self.name))
+        return make_world(int(self.name), load_ranges(self.ranges), self.words)
 
     def key(self, method: str) -> str:
         """Of a result in the journal."""
-        return f"{self.seed} {self.error:g} {self.train} {method}"
+        return f"{self.name} {self.error:g} {self.train} {method}"
 
 
 def measured(job: Job) -> list[Row]:
     """A row for each method of a job."""
-    world = make_world(job.seed, load_ranges(job.ranges))
+    world = job.world
     case = Case(world, job.error, job.train, HELD_OUT)
     causes = [sign for sign in world.signs if sign.role == "cause"]
     facts: Row = {
-        "seed": job.seed, "error": job.error, "train": job.train, "causes": len(causes),
+        "world": job.name, "error": job.error, "train": job.train, "causes": len(causes),
         "rare": sum(world.rate(sign) <= RARE for sign in causes) / len(causes),
-        "failed": sum(not done.passed for done in case.attempts),
+        "failed": sum(not run.passed for run in case.attempts),
         "distraction": world.distraction,
     }  # fmt: skip
     rows: list[Row] = []
@@ -100,14 +109,14 @@ def paired(
     by_case: dict[str, dict[tuple[Any, ...], float]] = {first: {}, second: {}}
     for row in rows:
         if row["method"] in by_case:
-            case = (row["seed"], row["error"], row["train"])
+            case = (row["world"], row["error"], row["train"])
             by_case[row["method"]][case] = row[measure]
-    both = by_case[first].keys() & by_case[second].keys()
-    if not both:
+    shared = by_case[first].keys() & by_case[second].keys()
+    if not shared:
         return None
     # Rows of one world at several rates of errors are one cluster.
-    groups: dict[int, list[float]] = {}
-    for case in sorted(both):
+    groups: dict[str, list[float]] = {}
+    for case in sorted(shared):
         groups.setdefault(case[0], []).append(by_case[first][case] - by_case[second][case])
     values = [value for group in groups.values() for value in group]
     spread = clustered_error(list(groups.values())) or 0.0
@@ -208,18 +217,21 @@ def main() -> None:
         methods=METHODS,
         jobs=1,
         ranges=option(type=Path),
+        words=option(type=Path),
         out=option(type=Path),
         json=False,
     )
-    first, _, end = arguments.seeds.partition(":")
-    seeds = range(int(first), int(end or int(first) + 1))
-    methods = arguments.methods.split(",")
+    names: list[str] = arguments.seeds.split(",")
+    if ":" in arguments.seeds:
+        first, end = arguments.seeds.split(":")
+        names = [str(seed) for seed in range(int(first), int(end))]
+    methods = tuple(arguments.methods.split(","))
     if unknown := [name for name in methods if name not in CONDITIONS]:
         raise SystemExit(f"no such methods: {unknown}; expected some of {list(CONDITIONS)}")
     journal = Journal(arguments.out)
     jobs = [
-        Job(seed, float(error), int(train), tuple(methods), arguments.ranges)
-        for seed in seeds
+        Job(name, float(error), int(train), methods, arguments.ranges, arguments.words)
+        for name in names
         for train in arguments.train.split(",")
         for error in arguments.errors.split(",")
     ]
@@ -229,8 +241,8 @@ def main() -> None:
         if (missing := tuple(name for name in methods if job.key(name) not in journal.rows))
     ]
     with ProcessPoolExecutor(arguments.jobs) as pool:
-        done = zip(pending, pool.map(measured, pending), strict=True)
-        for number, (job, rows) in enumerate(done, start=1):
+        results = zip(pending, pool.map(measured, pending), strict=True)
+        for number, (job, rows) in enumerate(results, start=1):
             for row in rows:
                 journal.result(job.key(row["method"]), lambda row=row: row)
             print(f"\r{number} of {len(pending)}", end="", file=sys.stderr, flush=True)

@@ -14,7 +14,7 @@ What worlds are drawn from stands in `ranges.json`, with a reason for every rang
 from __future__ import annotations
 
 from lab.worlds.analyst import analyse
-from lab.worlds.judge import RARE, Judge, Measures, hear, stances, visible
+from lab.worlds.judge import RARE, Judge, Measures, hear, meaning, stances, visible
 from lab.worlds.runs import Attempt, Held, WorldTask, attempt, tasks, trajectory
 from lab.worlds.world import Range, Ranges, Sign, World, load_ranges, load_world, make_world
 
@@ -35,6 +35,7 @@ __all__ = [
     "load_ranges",
     "load_world",
     "make_world",
+    "meaning",
     "stances",
     "tasks",
     "trajectory",

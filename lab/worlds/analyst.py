@@ -8,7 +8,7 @@ from typing import NamedTuple
 from harness.evolve import AnalystRecord, MemoryItem
 from harness.evolve.types import MAX_ITEMS
 from lab.worlds.grammar import Voice, finished
-from lab.worlds.runs import Attempt, Shown, told
+from lab.worlds.runs import Attempt, Shown, sentence_of
 from lab.worlds.world import Kind, Sign, World
 
 IDLE_SHARE = 0.5
@@ -32,7 +32,7 @@ class Belief(NamedTuple):
     right: bool = True
 
 
-def analyse(world: World, done: Attempt, error: float) -> AnalystRecord:
+def analyse(world: World, run: Attempt, error: float) -> AnalystRecord:
     """What an analyst writes about an attempt.
 
     An analyst sees one run. Of a failure it knows what struck, unless it errs, but it also blames
@@ -41,19 +41,19 @@ def analyse(world: World, done: Attempt, error: float) -> AnalystRecord:
 
     Args:
         world: with the multiples of the error rate.
-        done: the attempt.
+        run: the attempt.
         error: rate of errors: causes missed, mixed up or turned into their opposite, lessons
             invented.
     """
-    name = done.task.task.id
-    chance = Random(f"analyst {world.seed} {name} {error} {[shown.sign for shown in done.shown]}")
+    name = run.task.task.id
+    chance = Random(f"analyst {world.seed} {name} {error} {[shown.sign for shown in run.shown]}")
     voice = Voice(world.words, chance, world.steepness)
     beliefs: list[Belief] = []
-    for shown in sorted(done.shown, key=lambda shown: not shown.struck):
-        sign, right = world.by_name[shown.sign], shown.right or not done.passed
+    for shown in sorted(run.shown, key=lambda shown: not shown.struck):
+        sign, right = world.by_name[shown.sign], shown.right or not run.passed
         likely = 1.0 if shown.struck else world.advised if shown.right else world.tempted
-        if done.passed:
-            likely = world.praised / len(done.shown)
+        if run.passed:
+            likely = world.praised / len(run.shown)
         if chance.random() < likely and chance.random() >= error * world.missed:
             if chance.random() < error * world.mixed:
                 sign = chance.choice(world.signs)
@@ -61,16 +61,16 @@ def analyse(world: World, done: Attempt, error: float) -> AnalystRecord:
                 right = not right
             beliefs.append(Belief(_quoted(world, voice, shown), sign, right))
     if chance.random() < error * world.invented:
-        quote = chance.choice(done.lines)
+        quote = chance.choice(run.lines)
         idle = chance.random() < IDLE_SHARE
         sign = None if idle else chance.choice(world.signs)
         beliefs.insert(0, Belief(quote, sign, chance.random() < 0.5))
     if chance.random() < world.chatter or not beliefs:
-        beliefs.append(Belief(chance.choice(done.lines), None))
-    kind = next(kind for kind in world.kinds if kind.name == done.task.kind)
+        beliefs.append(Belief(chance.choice(run.lines), None))
+    kind = next(kind for kind in world.kinds if kind.name == run.task.kind)
     items = [_item(world, voice, belief, kind) for belief in beliefs[:MAX_ITEMS]]
     return AnalystRecord(
-        kind="success" if done.passed else "error",
+        kind="success" if run.passed else "error",
         trajectory_id=f"run-{name}",
         task_id=name,
         summary=f"The run shows: {beliefs[0].quote}",
@@ -86,9 +86,9 @@ def _item(world: World, voice: Voice, belief: Belief, kind: Kind) -> MemoryItem:
         return MemoryItem(title=_words(lesson), lesson=lesson, evidence=(belief.quote,))
     good, bad = (sign.right, sign.wrong) if belief.right else (sign.wrong, sign.right)
     way = chance.random()
-    asked = voice.action(good, sign.objects) if way < 0.75 else None
-    refused = voice.action(bad, sign.objects) if way >= 0.5 else None
-    body = voice.lesson(asked, refused)
+    order = voice.action(good, sign.objects) if way < 0.75 else None
+    ban = voice.action(bad, sign.objects) if way >= 0.5 else None
+    body = voice.lesson(order, ban)
     # Who sees one run knows its kind, and not whether other kinds would have failed, too.
     condition = voice.pick(words.by_kind).format(noun=voice.pick(kind.noun))
     if sign.present < 1:
@@ -99,7 +99,7 @@ def _item(world: World, voice: Voice, belief: Belief, kind: Kind) -> MemoryItem:
     suffix = voice.pick(words.suffixes) if chance.random() < 0.2 else ""
     aside = voice.pick(words.asides) if chance.random() < 0.15 else ""
     lesson = finished(f"{prefix}{body}{suffix}{aside}")
-    action = asked or refused
+    action = order or ban
     assert action is not None, "a lesson is about some action"
     title = voice.pick(words.titles).format(object=action.object, words=_words(lesson))
     scope = condition.strip(" ,") if chance.random() < 0.5 else "every task of this kind"
@@ -114,7 +114,7 @@ def _item(world: World, voice: Voice, belief: Belief, kind: Kind) -> MemoryItem:
 def _quoted(world: World, voice: Voice, shown: Shown) -> str:
     """What the analyst quotes of a sentence: all of it, a part, or the same in other words."""
     if voice.chance.random() < world.loose:
-        return told(voice, world.by_name[shown.sign], wrong=not shown.right)
+        return sentence_of(voice, world.by_name[shown.sign], wrong=not shown.right)
     words = shown.quote.split()
     if len(words) > PART and voice.chance.random() < 0.2:
         return " ".join(words[-PART:])

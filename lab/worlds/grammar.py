@@ -65,13 +65,13 @@ class Action(NamedTuple):
     Attributes:
         base: `convert names to capitals`.
         ing: `converting names to capitals`.
-        done: `converted to capitals`.
+        passive: `converted to capitals`.
         object: `names`.
     """
 
     base: str
     ing: str
-    done: str
+    passive: str
     object: str
 
     def fields(self, prefix: str = "") -> dict[str, str]:
@@ -111,14 +111,14 @@ class Voice:
             verb, self.pick(objects), self.text(tail), self.words.irregular, determiner
         )
 
-    def lesson(self, asked: Action | None, refused: Action | None) -> str:
+    def lesson(self, order: Action | None, ban: Action | None) -> str:
         """A sentence, not capitalised and without full stop, that asks for one or refuses one."""
-        if asked is not None and refused is not None:
+        if order is not None and ban is not None:
             frame = self.pick(self.words.lessons["instead"])
-            return frame.format_map(asked.fields() | refused.fields("not_"))
-        action = asked or refused
+            return frame.format_map(order.fields() | ban.fields("not_"))
+        action = order or ban
         assert action is not None, "a lesson is about some action"
-        frame = self.pick(self.words.lessons["ask" if asked else "forbid"])
+        frame = self.pick(self.words.lessons["ask" if order else "forbid"])
         return frame.format_map(action.fields())
 
 
@@ -133,7 +133,7 @@ def conjugated(
     return Action(
         base=f"{first}{particle} {after}",
         ing=f"{ing}{particle} {after}",
-        done=" ".join(f"{participle}{particle} {tail}".split()),
+        passive=" ".join(f"{participle}{particle} {tail}".split()),
         object=object_,
     )
 
@@ -169,18 +169,18 @@ def every_action(
             yield conjugated(verb, object_, "".join(chosen), irregular)
 
 
-class Said(NamedTuple):
+class Statement(NamedTuple):
     """That a line asks for an action, or forbids it.
 
     Attributes:
         sign: name of the sign.
         right: whether it is the right action of the sign or the wrong one.
-        asked: whether it is asked for; else it is forbidden.
+        ordered: whether it is asked for; else it is forbidden.
     """
 
     sign: str
     right: bool
-    asked: bool
+    ordered: bool
 
 
 class Reader:
@@ -204,15 +204,15 @@ class Reader:
             )
             for name, (objects, right, wrong) in signs.items()
         ]
-        self._lines: dict[str, frozenset[Said]] = {}
+        self._lines: dict[str, frozenset[Statement]] = {}
 
-    def read(self, line: str) -> frozenset[Said]:
+    def read(self, line: str) -> frozenset[Statement]:
         """What a line says; asides in parentheses say nothing."""
         if line not in self._lines:
             self._lines[line] = frozenset(self._read(_PARENTHESES.sub("", line)))
         return self._lines[line]
 
-    def _read(self, line: str) -> Iterator[Said]:
+    def _read(self, line: str) -> Iterator[Statement]:
         for read in sentences(line):
             sentence = replace(read, tells=False)  # every line of a skill is meant as an order
             for name, objects, patterns in self._signs:
@@ -222,14 +222,14 @@ class Reader:
                     for match in pattern.finditer(sentence.text):
                         force = sentence.force(*match.span())
                         if force in ("asked", "forbidden"):
-                            yield Said(name, right, force == "asked")
+                            yield Statement(name, right, force == "asked")
 
 
 def pattern_of(
     patterns: Sequence[str], objects: Sequence[str], irregular: Mapping[str, str]
 ) -> re.Pattern[str]:
     """Any wording of an action: active, passive, or with its object in front."""
-    things = f"(?:{'|'.join(sorted(map(re.escape, objects), key=len, reverse=True))})"
+    nouns = f"(?:{'|'.join(sorted(map(re.escape, objects), key=len, reverse=True))})"
     ways: list[str] = []
     for text in patterns:
         head, tail = text.split("~")
@@ -242,13 +242,13 @@ def pattern_of(
             )
         )
         parts = _CHOICE.split(tail.rstrip().lower())
-        rest = "".join(
+        ending = "".join(
             f"(?:{'|'.join(map(re.escape, part.split('|')))})" if index % 2 else re.escape(part)
             for index, part in enumerate(parts)
         )
         ways += [
-            rf"(?:{active}) {_DETERMINER}{things}{rest}",
-            rf"{things}(?: (?:{_AUXILIARIES})){{0,5}} (?:{passive}){rest}",
-            rf"(?:{things}:|for {things},) (?:{active})(?: (?:them|it|these))?{rest}",
+            rf"(?:{active}) {_DETERMINER}{nouns}{ending}",
+            rf"{nouns}(?: (?:{_AUXILIARIES})){{0,5}} (?:{passive}){ending}",
+            rf"(?:{nouns}:|for {nouns},) (?:{active})(?: (?:them|it|these))?{ending}",
         ]
     return re.compile(rf"\b(?:{'|'.join(ways)})(?!\w)")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -30,7 +30,7 @@ class Measures(NamedTuple):
         recall: share of the causes seen in two failed train runs or more that it remedies; None
             where there is none.
         rare_recall: the same for causes in at most 5 % of the tasks.
-        friend: whether a bullet is about a false friend.
+        friend: whether a bullet is about a false friend; None where the world has none.
         harm: bullets that ask for what makes attempts fail.
     """
 
@@ -42,7 +42,7 @@ class Measures(NamedTuple):
     precision: float | None
     recall: float | None
     rare_recall: float | None
-    friend: bool
+    friend: bool | None
     harm: int
 
 
@@ -72,17 +72,16 @@ class Judge:
             if sign.role == "cause" and self.seen.get(sign.name, 0) >= FREQUENT
         ]
         rare = [sign for sign in causes if self.world.rate(sign) <= RARE]
-        meanings = {self.world.reader.read(line) or line for line in lines}
         return Measures(
             passed=self.pass_rate([held] * len(self.held_out)),
             passed_free=self.pass_rate([held._replace(tokens=0)] * len(self.held_out)),
             tokens=held.tokens,
             rules=len(lines),
-            distinct=len(meanings),
+            distinct=len({meaning(self.world, line) for line in lines}),
             precision=_share([value == "remedy" for value in worths]),
             recall=_share([sign.name in cured for sign in causes]),
             rare_recall=_share([sign.name in cured for sign in rare]),
-            friend="friend" in worths,
+            friend="friend" in worths if self.world.roles["friend"] else None,
             harm=worths.count("harm"),
         )
 
@@ -95,7 +94,7 @@ class Judge:
 def visible(attempts: Sequence[Attempt]) -> Counter[str]:
     """Cause -> number of failed attempts whose transcript shows it."""
     return Counter(
-        shown.sign for done in attempts if not done.passed for shown in done.shown if shown.struck
+        shown.sign for run in attempts if not run.passed for shown in run.shown if shown.struck
     )
 
 
@@ -111,10 +110,15 @@ def hear(world: World, skill: str) -> Held:
 
 def stances(world: World, line: str) -> dict[str, bool]:
     """Sign -> whether the line says its remedy, or the opposite; without signs it says both of."""
-    both: dict[str, set[bool]] = {}
-    for said in world.reader.read(line):
-        both.setdefault(said.sign, set()).add(said.right == said.asked)
-    return {name: remedy.pop() for name, remedy in both.items() if len(remedy) == 1}
+    stated: dict[str, set[bool]] = {}
+    for statement in world.reader.read(line):
+        stated.setdefault(statement.sign, set()).add(statement.right == statement.ordered)
+    return {name: remedy.pop() for name, remedy in stated.items() if len(remedy) == 1}
+
+
+def meaning(world: World, line: str) -> Hashable:
+    """The same for all lines that say the same of signs; the line itself where it is about none."""
+    return frozenset(stances(world, line).items()) or line.strip("- ")
 
 
 def worth(world: World, line: str) -> Worth:

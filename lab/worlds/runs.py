@@ -64,7 +64,7 @@ class Shown(NamedTuple):
         sign: its name.
         right: whether it is the right action.
         quote: the sentence.
-        struck: whether it made the attempt fail.
+        struck: whether it drawn the attempt fail.
     """
 
     sign: str
@@ -92,7 +92,7 @@ class Attempt:
 
 def tasks(world: World, count: int, prefix: str) -> tuple[WorldTask, ...]:
     """`count` tasks; another prefix gives others of the same world."""
-    made: list[WorldTask] = []
+    drawn: list[WorldTask] = []
     for number in range(count):
         name = f"{prefix}-{number:04d}"
         chance = Random(f"task {world.seed} {name}")
@@ -104,8 +104,8 @@ def tasks(world: World, count: int, prefix: str) -> tuple[WorldTask, ...]:
         table = f"The table holds {' and '.join(shown)}. " if shown else ""
         prompt = f"File {number + 1} of the desk. {table}{question}"
         task = Task(id=name, prompt=prompt, meta={"kind": kind.name})
-        made.append(WorldTask(task, kind.name, holds))
-    return tuple(made)
+        drawn.append(WorldTask(task, kind.name, holds))
+    return tuple(drawn)
 
 
 class Outcome(NamedTuple):
@@ -164,16 +164,16 @@ def attempt(world: World, task: WorldTask, skill: Held = NOTHING) -> Attempt:
         wrong, struck = sign.name in ended.wrong, sign.name in ended.struck
         narrated = sign.name in ended.holds and voice.chance.random() < sign.narrated
         if sign.hidden_by not in ended.struck and (wrong or narrated):
-            quote = told(voice, sign, wrong=wrong)
+            quote = sentence_of(voice, sign, wrong=wrong)
             shown.append(Shown(sign.name, not wrong, quote, struck and not ended.passed))
     plain = voice.chance.sample(world.words.routine, voice.chance.randint(3, 7))
     lines = [voice.text(text).replace("<n>", str(voice.chance.randint(2, 90))) for text in plain]
-    for sentence in shown:
-        lines.insert(voice.chance.randint(1, len(lines)), sentence.quote)
+    for show in shown:
+        lines.insert(voice.chance.randint(1, len(lines)), show.quote)
     return Attempt(task, ended.passed, tuple(shown), tuple(lines))
 
 
-def told(voice: Voice, sign: Sign, *, wrong: bool) -> str:
+def sentence_of(voice: Voice, sign: Sign, *, wrong: bool) -> str:
     """A sentence of an agent that does the wrong action of a sign, or the right one."""
     if wrong and voice.chance.random() < OMITS:
         action, frames = voice.action(sign.right, sign.objects), voice.words.log["omits"]
@@ -184,20 +184,20 @@ def told(voice: Voice, sign: Sign, *, wrong: bool) -> str:
     return f"{text[0].upper()}{text[1:]}"
 
 
-def trajectory(world: World, done: Attempt) -> Trajectory:
+def trajectory(world: World, run: Attempt) -> Trajectory:
     """The attempt as an eval run stores it."""
-    chance = Random(f"steps {world.seed} {done.task.task.id}")
-    name, answer = done.task.task.id, str(chance.randint(10, 9999))
-    steps = [Step(step_id=1, source="user", message=done.task.task.prompt)]
-    lines = list(done.lines)
+    chance = Random(f"steps {world.seed} {run.task.task.id}")
+    name, answer = run.task.task.id, str(chance.randint(10, 9999))
+    steps = [Step(step_id=1, source="user", message=run.task.task.prompt)]
+    lines = list(run.lines)
     while lines:
         size = chance.randint(2, 4)
         part, lines = lines[:size], lines[size:]
         steps.append(_step(len(steps) + 1, part, chance))
     steps.append(Step(step_id=len(steps) + 1, source="agent", message=f"The answer is {answer}."))
     facts: dict[str, JsonValue] = {
-        "task_id": name, "outcome": "pass" if done.passed else "fail", "answer": answer,
-        "simulated": True, "task": {"prompt": done.task.task.prompt},
+        "task_id": name, "outcome": "pass" if run.passed else "fail", "answer": answer,
+        "simulated": True, "task": {"prompt": run.task.task.prompt},
     }  # fmt: skip
     return Trajectory(
         trajectory_id=f"run-{name}",

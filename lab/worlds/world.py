@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -126,6 +127,11 @@ class World(Value):
     def by_name(self) -> Mapping[str, Sign]:
         """Every sign by its name."""
         return {sign.name: sign for sign in self.signs}
+
+    @cached_property
+    def roles(self) -> Counter[Role]:
+        """How many signs have each role."""
+        return Counter(sign.role for sign in self.signs)
 
     @cached_property
     def reader(self) -> Reader:

@@ -79,19 +79,19 @@ def test_reserved_words_are_for_seeds_that_are_quoted() -> None:
         {text for sign in make_world(seed).signs for text in sign.objects}
         for seed in (*range(40), *range(2_000_000, 2_000_040))
     ]
-    assert not any(found & reserved for found in objects[:40])
-    assert any(found & reserved for found in objects[40:])
+    assert not any(words & reserved for words in objects[:40])
+    assert any(words & reserved for words in objects[40:])
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_causes_strike_as_often_as_planted(seed: int) -> None:
     world = edited(make_world(seed), luck=0.0, noise=0.0)
-    done = [attempt(world, task) for task in tasks(world, 400, "train")]
+    runs = [attempt(world, task) for task in tasks(world, 400, "train")]
     for sign in world.signs:
         if sign.role == "cause" and not sign.hidden_by:
-            share = visible(done)[sign.name] / len(done)
+            share = visible(runs)[sign.name] / len(runs)
             assert share == pytest.approx(world.rate(sign), abs=0.085)
-    assert all(run.passed != any(s.struck for s in run.shown) for run in done)
+    assert all(run.passed != any(s.struck for s in run.shown) for run in runs)
 
 
 def test_a_cause_that_strikes_hides_another() -> None:
@@ -107,14 +107,14 @@ def test_a_cause_that_strikes_hides_another() -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_false_friends_and_habits_are_what_they_are_called(seed: int) -> None:
     world = make_world(seed)
-    done = [attempt(world, task) for task in tasks(world, 300, "train")]
+    runs = [attempt(world, task) for task in tasks(world, 300, "train")]
     for sign in world.signs:
         shows = [any(show.sign == sign.name and not show.right for show in run.shown)
-                 for run in done]  # fmt: skip
+                 for run in runs]  # fmt: skip
         if sign.role == "habit":
-            assert sum(any(s.sign == sign.name for s in run.shown) for run in done) > 240
+            assert sum(any(s.sign == sign.name for s in run.shown) for run in runs) > 240
         if sign.role == "friend":
-            struck = [any(s.sign == sign.beside and s.struck for s in run.shown) for run in done]
+            struck = [any(s.sign == sign.beside and s.struck for s in run.shown) for run in runs]
             with_it = [show for show, cause in zip(shows, struck, strict=True) if cause]
             without = [show for show, cause in zip(shows, struck, strict=True) if not cause]
             if len(with_it) > 10:
@@ -125,14 +125,14 @@ def test_false_friends_and_habits_are_what_they_are_called(seed: int) -> None:
 def test_analysts_without_errors_say_the_truth_about_failures(seed: int) -> None:
     world = edited(make_world(seed), chatter=0.0)
     for task in tasks(world, 150, "train"):
-        done = attempt(world, task)
-        record = analyse(world, done, 0.0)
-        said = [stances(world, item.line) for item in record.items]
-        struck = [show.sign for show in done.shown if show.struck]
+        run = attempt(world, task)
+        record = analyse(world, run, 0.0)
+        meanings = [stances(world, item.line) for item in record.items]
+        struck = [show.sign for show in run.shown if show.struck]
         assert len(record.items) <= 3
-        assert len([name for name in struck if {name: True} in said]) >= min(len(struck), 1)
+        assert len([name for name in struck if {name: True} in meanings]) >= min(len(struck), 1)
         if record.kind == "error":
-            assert all(all(remedy.values()) for remedy in said)
+            assert all(all(remedy.values()) for remedy in meanings)
 
 
 def test_analysts_err_as_often_as_they_are_told_to() -> None:
@@ -140,13 +140,13 @@ def test_analysts_err_as_often_as_they_are_told_to() -> None:
     for seed in range(20):
         world = make_world(seed)
         for task in tasks(world, 100, "train"):
-            done = attempt(world, task)
-            causes = [show.sign for show in done.shown if show.struck]
+            run = attempt(world, task)
+            causes = [show.sign for show in run.shown if show.struck]
             if len(causes) == 1:
-                said = [stances(world, item.line) for item in analyse(world, done, 0.25).items]
+                meanings = [stances(world, item.line) for item in analyse(world, run, 0.25).items]
                 struck += 1
-                right += {causes[0]: True} in said
-                opposite += {causes[0]: False} in said
+                right += {causes[0]: True} in meanings
+                opposite += {causes[0]: False} in meanings
     # Neither missed, nor mixed up, nor turned round: 0.75 * 0.75 * (1 - 0.25 / 4).
     assert right / struck == pytest.approx(0.53, abs=0.06)
     assert 0 < opposite / struck < 0.08
@@ -156,10 +156,10 @@ def test_analysts_err_as_often_as_they_are_told_to() -> None:
 def test_quotes_stand_in_the_transcript_where_none_is_loose(seed: int) -> None:
     world = edited(make_world(seed), loose=0.0)
     for task in tasks(world, 40, "train"):
-        done = attempt(world, task)
-        run = trajectory(world, done)
-        text = json.dumps(run.model_dump(mode="json"), ensure_ascii=False)
-        assert run.outcome == ("pass" if done.passed else "fail")
-        assert run.task_id == task.task.id
-        for item in analyse(world, done, 0.4).items:
+        run = attempt(world, task)
+        log = trajectory(world, run)
+        text = json.dumps(log.model_dump(mode="json"), ensure_ascii=False)
+        assert log.outcome == ("pass" if run.passed else "fail")
+        assert log.task_id == task.task.id
+        for item in analyse(world, run, 0.4).items:
             assert all(json.dumps(quote)[1:-1] in text for quote in item.evidence)

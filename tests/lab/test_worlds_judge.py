@@ -65,10 +65,10 @@ def hash_of(text: str) -> int:
 
 def test_every_wording_says_its_sign_and_stance_and_no_other(everything: World) -> None:
     wrong = [
-        (sign.name, remedy, line, said)
+        (sign.name, remedy, line, meaning)
         for sign in everything.signs
         for line, remedy in wordings(everything, sign)
-        if (said := stances(everything, f"- {finished(line)}")) != {sign.name: remedy}
+        if (meaning := stances(everything, f"- {finished(line)}")) != {sign.name: remedy}
     ]
     assert wrong == []
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -16,6 +16,7 @@ from lab.worlds import (
     analyse,
     attempt,
     hear,
+    meaning,
     tasks,
     visible,
 )
@@ -56,7 +57,7 @@ class Case:
     @cached_property
     def records(self) -> list[AnalystRecord]:
         """What the analysts wrote about them, one record each."""
-        return [analyse(self.world, done, self.error) for done in self.attempts]
+        return [analyse(self.world, run, self.error) for run in self.attempts]
 
     @cached_property
     def judge(self) -> Judge:
@@ -114,8 +115,8 @@ class Arena:
         if key not in self._seen:
             self._count()
             world = self.case.world
-            done = attempt(world, self._tasks[task.id], hear(world, skill))
-            self._seen[key] = Tried(task, done.passed, done)
+            run = attempt(world, self._tasks[task.id], hear(world, skill))
+            self._seen[key] = Tried(task, run.passed, run)
         return self._seen[key]
 
     def lessons(self, tried: Tried) -> list[str]:
@@ -123,6 +124,10 @@ class Arena:
         self._count()
         record = analyse(self.case.world, tried.attempt, self.case.error)
         return [item.lesson for item in record.items]
+
+    def meaning(self, line: str) -> Hashable:
+        """The same for lines that say the same: what a model sees that joins them. Uncounted."""
+        return meaning(self.case.world, line)
 
     def _count(self) -> None:
         if self.calls >= self.budget:

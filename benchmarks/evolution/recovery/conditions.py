@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import random
 import tempfile
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -20,8 +19,6 @@ from lab.worlds import Held, hear, stances, trajectory
 
 Learn = Callable[[Case], str | list[Held]]
 """A skill; or what each held-out task is given."""
-RECOGNISES = 0.9
-"""Chance that a model that refines a skill sees that it says a lesson already, or its opposite."""
 
 
 def evolved(case: Case, signal: Signal) -> str:
@@ -31,8 +28,8 @@ def evolved(case: Case, signal: Signal) -> str:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         with TrajectoryStore(root / "runs") as store:
-            for done in case.attempts:
-                store.append(trajectory(case.world, done))
+            for run in case.attempts:
+                store.append(trajectory(case.world, run))
         patches = root / "records.jsonl"
         patches.write_text("".join(f"{json.dumps(_row(record))}\n" for record in case.records))
         options = EvolveOptions(
@@ -72,16 +69,15 @@ def plain_cut(case: Case, signal: Signal = "combined") -> str:
 def refined(case: Case, signal: Signal = "combined") -> str:
     """One skill, refined record by record, by a model that sees the skill so far.
 
-    It drops a lesson that the skill says already, and one that contradicts a line of it, where it
-    sees that; else it adds the lesson. It counts nothing.
+    It drops a lesson that the skill says already, however it is worded, and one that contradicts a
+    line of it; else it adds the lesson. It counts nothing.
     """
-    world, chance = case.world, random.Random(f"refine {case.world.seed} {case.error}")
     lines: list[str] = []
     decided: set[str] = set()
     for record in records(case, signal):
         for item in record.items:
-            signs = stances(world, item.line).keys()
-            if not (signs and signs <= decided and chance.random() < RECOGNISES):
+            signs = stances(case.world, item.line).keys()
+            if not signs or not signs <= decided:
                 lines.append(item.line)
                 decided |= signs
     return bullets(lines)

@@ -5,10 +5,11 @@ The package's: sampling of minibatches (3 attempts), Pareto selection of the par
 Its merge is off, as it ships: it swaps whole components, and a skill is one component.
 
 Ours: the adapter. An evaluation is `arena.attempt`; the reflection is one `arena.lessons` for each
-failed attempt of the minibatch, and the new text is the old one and the new lessons as bullets, so
-that GEPA reads with the same analyst, and its errors, as every other method. The arena's budget
-stops the run; GEPA's own count of evaluations, which takes repeated ones again, only guards
-against a run that no longer makes any new call.
+failed attempt of the minibatch, and the new text is the old one and, as bullets, the lessons that
+it does not say yet in any words (`arena.meaning` makes no mistake), so that GEPA reads with the
+same analyst, and its errors, as every other method. The arena's budget stops the run; GEPA's own
+count of evaluations, which takes repeated ones again, only guards against a run that no longer
+makes any new call.
 """
 
 from __future__ import annotations
@@ -57,11 +58,12 @@ class SkillAdapter:
         components_to_update: list[str],
     ) -> dict[str, str]:
         """Old text, and the lessons of the failed attempts that it does not have yet."""
-        lines = candidate[PART].splitlines()
+        lines = {self.arena.meaning(line): line for line in candidate[PART].splitlines()}
         for record in reflective_dataset[PART]:
             failed: Tried = record["attempt"]
-            lines += [f"- {lesson}" for lesson in self.arena.lessons(failed)]
-        return {PART: "\n".join(dict.fromkeys(lines))}
+            for lesson in self.arena.lessons(failed):
+                lines.setdefault(self.arena.meaning(lesson), f"- {lesson}")
+        return {PART: "\n".join(lines.values())}
 
 
 class _Silent:

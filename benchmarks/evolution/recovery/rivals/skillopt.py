@@ -9,8 +9,9 @@ of edits and the gate (strictly better on the selection split). Sizes are its do
 Ours: the environment, and what stands for the optimizer model. A rollout is `arena.attempt`;
 reflection is one `arena.lessons` for each failed attempt of a minibatch, the most frequent lessons
 first, at most as many as the edit budget (its `failure_only`: the analyst learns nothing from a
-success). A merge joins equal edits and adds up their support; a ranking takes the best supported,
-which is what the package's prompts ask for. Neither is counted against the budget. The wheel of
+success). A merge joins edits that mean the same, however they are worded (`arena.meaning` makes no
+mistake), and adds up their support; a ranking takes the best supported, which is what the package's
+prompts ask for. Neither is counted against the budget. The wheel of
 0.2.0 lacks its prompt files, without which its merge raises; only names stand for them here, as
 nothing reads them. The slow update and the meta skill are off: they need a model that compares
 epochs.
@@ -25,8 +26,9 @@ import random
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Hashable, Iterable, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -38,7 +40,7 @@ from harness.core import Task
 BATCH, MINIBATCH, EDITS, EPOCHS = 40, 8, 4, 4
 
 
-class OrderDesk:
+class PlantedDesk:
     """SkillOpt's environment protocol (`skillopt.envs.base.EnvAdapter`) for an arena."""
 
     def __init__(self, arena: Arena, loader: Any) -> None:
@@ -91,35 +93,46 @@ class OrderDesk:
         return [self._patch(group, skill) for group in groups]
 
     def _patch(self, group: Sequence[Tried], skill: str) -> dict[str, Any]:
-        counts_by_lesson = Counter(
-            rule
+        present = {self.arena.meaning(line) for line in skill.splitlines()}
+        rules = [
+            (f"- {lesson}", 1)
             for attempt in group
             for lesson in dict.fromkeys(self.arena.lessons(attempt))
-            if (rule := f"- {lesson}") not in skill.splitlines()
-        )
-        edits = [
-            {"op": "append", "content": rule, "support_count": support}
-            for rule, support in counts_by_lesson.most_common(EDITS)
+            if self.arena.meaning(lesson) not in present
         ]
         return {
-            "patch": {"reasoning": "", "edits": edits},
+            "patch": {"reasoning": "", "edits": joined(self.arena, rules)[:EDITS]},
             "source_type": "failure",
             "batch_size": len(group),
         }
 
 
-def optimizer(system: str, user: str, *, stage: str, **_: object) -> tuple[str, dict[str, int]]:
-    """What stands for SkillOpt's optimizer model: joins equal edits, ranks by support."""
+def joined(arena: Arena, rules: Iterable[tuple[str, int]]) -> list[dict[str, Any]]:
+    """Edits of rules with their support: those that mean the same are one, the best first."""
+    support: Counter[Hashable] = Counter()
+    wordings: dict[Hashable, str] = {}
+    for rule, count in rules:
+        meaning = arena.meaning(rule)
+        support[meaning] += count
+        wordings.setdefault(meaning, rule)
+    return [
+        {"op": "append", "content": wordings[meaning], "support_count": count}
+        for meaning, count in support.most_common()
+    ]
+
+
+def optimizer(
+    arena: Arena, system: str, user: str, *, stage: str, **_: object
+) -> tuple[str, dict[str, int]]:
+    """What stands for SkillOpt's optimizer model: joins edits of one meaning, ranks by support."""
     if stage == "merge":
         patches = json.loads(user[user.index("\n[") :])
-        support: Counter[str] = Counter()
-        for edit in (edit for proposal in patches for edit in proposal["edits"]):
-            support[edit["content"]] += edit["support_count"]
-        edits = [
-            {"op": "append", "content": rule, "support_count": count}
-            for rule, count in support.most_common()
+        rules = [
+            (edit["content"], edit["support_count"])
+            for proposal in patches
+            for edit in proposal["edits"]
         ]
-        return json.dumps({"reasoning": "", "edits": edits}), {}
+        return json.dumps({"reasoning": "", "edits": joined(arena, rules)}), {}
     assert stage == "ranking", f"no optimizer for the stage {stage!r}"
     counts = re.findall(r"^\[(\d+)\] .*support=(\d+)$", user, re.M)
     ranked = sorted(counts, key=lambda count: -int(count[1]))
@@ -138,10 +151,10 @@ def learn(arena: Arena) -> str:
     except ImportError as error:
         need = "pip install skillopt==0.2.0"
         raise ImportError(f"SkillOpt is not installed ({error}): {need}") from error
-    with tempfile.TemporaryDirectory() as folder, _offline():
+    with tempfile.TemporaryDirectory() as folder, _offline(arena):
         root = Path(folder)
         splits = _write_splits(arena, root / "splits")
-        desk = OrderDesk(arena, loader(split_dir=str(splits), split_mode="split_dir"))
+        desk = PlantedDesk(arena, loader(split_dir=str(splits), split_mode="split_dir"))
         with suppress(BudgetSpent):
             trainer(_config(arena.seed, root), desk).train()
         # The trainer writes each skill that its gate takes as the best so far.
@@ -150,14 +163,14 @@ def learn(arena: Arena) -> str:
 
 
 @contextmanager
-def _offline() -> Generator[None]:
+def _offline(arena: Arena) -> Generator[None]:
     """SkillOpt without a model, without its prompts, quiet, and with the environment restored."""
     with ExitStack() as stack:
         stack.enter_context(redirect_stdout(io.StringIO()))
         stack.enter_context(patch.dict(os.environ))
         for name in ("skillopt.gradient.aggregate", "skillopt.optimizer.clip"):
             module = import_module(name)
-            stack.enter_context(patch.object(module, "chat_optimizer", optimizer))
+            stack.enter_context(patch.object(module, "chat_optimizer", partial(optimizer, arena)))
             stack.enter_context(patch.object(module, "load_prompt", str))
         yield
 
