@@ -97,8 +97,7 @@ MATTERS = (
     Matter(
         "the range of the task or the extent of the data",
         r"(?:task-)?specified (?:\w+ )?(?:boundar\w+|ranges?)|boundaries from (?:the )?task"
-        r"|(?:exact|precise) (?:[\w/]+ )?(?:bounds|boundaries)|within (?:these|those) bounds"
-        r"|hard-?cod\w* (?:[\w/]+ )?(?:limits?|boundar\w+)",
+        r"|(?:exact|precise) (?:[\w/]+ )?(?:bounds|boundaries)|within (?:these|those) bounds",
         r"(?:us\w+|on|from|or|via) (?:ws\.)?max_row(?:/| and )|use (?:ws\.)?max_row"
         r"|actual data (?:dimension|extent|length)s?|data dimensions|dataset length",
         outright=True,
@@ -122,6 +121,7 @@ MATTERS = (
         r"(?:clear|reset|wip)\w* (?:\w+ ){0,3}(?:formatting|fills?|borders?|styles?|styling)",
         r"(?:preserv|retain|keep|maintain)\w* (?:\w+ )?(?:formatting|styles?|styling|fills|borders)"
         r"|without overwriting (?:\w+ ){0,3}(?:format|styl)\w*",
+        outright=True,
     ),
     Matter(
         "to clear the target first or to leave what it holds",
@@ -140,12 +140,6 @@ MATTERS = (
         r"all (?:value|data) (?:\w+ )?before (?:\w+ )?(?:fill|styl|format)\w*",
     ),
     Matter(
-        "a placeholder or an empty cell",
-        r"placeholder (?:strings?|values?|text)",
-        r"(?:blank|empty) cells?|cells? (?:empty|blank)",
-        1,
-    ),
-    Matter(
         "string replacement in formulas",
         r"string (?:replac\w*|substitut\w*)|placeholder replac\w*",
     ),
@@ -157,9 +151,9 @@ MATTERS = (
         "functions of the sheet or Python",
         r"excel(?:'s)? (?:built-in )?functions?|nested (?:excel )?functions",
         r"regex|regular expressions?|python-style",
+        outright=True,
     ),
     Matter("array formulas", r"array(?:[- ]style)? formulas?|boolean (?:array|multiplication)"),
-    Matter("to change the file in place", r"\bin[- ]place\b"),
     Matter(
         "by position or by name",
         r"by (?:\w+ )?position|(?:fixed|hard-?cod\w+) (?:[\w/]+ )?(?:positions?|letters?|indices)"
@@ -179,7 +173,7 @@ MATTERS = (
     ),
     Matter("ascending or descending", r"\bascending\b", r"\bdescending\b", 2),
     Matter("forward or reverse", r"\bforwards?\b|top-down", r"\breverse\b|backwards?|bottom-up", 2),
-    Matter("absolute or relative", r"\babsolute\b", r"\brelative\b", 2),
+    Matter("absolute or relative", r"absolute (?:\w+ )?refer", r"relative (?:\w+ )?refer", 2, True),
     Matter("upper case or lower case", r"\bupper-?case\b|upper\(", r"\blower-?case\b|lower\(", 1),
 )  # fmt: skip
 _PATTERNS = [
@@ -332,16 +326,18 @@ def _sides_of(sentence: str) -> Iterator[Side]:
     for matter, first, second in _PATTERNS:
         for end, pattern in ((True, first), (False, second)):
             for match in pattern.finditer(main):
-                wanted = _wanted(main, match.start())
-                if wanted is not None and (wanted or matter.second or matter.shared == 0):
+                wanted = _wanted(main, match.start(), default=True if matter.second else None)
+                if wanted is not None:
                     ends = frozenset(content_words(match[0]))
-                    refuses = not wanted if matter.outright else None
+                    # An end may be worded as a refusal itself: "without overwriting".
+                    refusal = not wanted or any(cue["no"] for cue in _CUE.finditer(match[0]))
+                    refuses = refusal if matter.outright else None
                     yield Side(
                         matter.name, _yes(end == wanted), when, words - ends, matter.shared,
                         refuses=refuses,
                     )  # fmt: skip
     for match in _FUNCTION.finditer(main):
-        wanted = _wanted(main, match.start())
+        wanted = _wanted(main, match.start(), default=None)
         if wanted is not None:
             yield Side(f"{match[0]} or not", _yes(wanted), when, frozenset())
     for cue in _DIRECTIVE.finditer(main):
