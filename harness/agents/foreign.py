@@ -39,17 +39,26 @@ class CommandAgent:
     """A command line with `{prompt}`, `{workdir}`, `{skill}` and `{suite}` filled in.
 
     A prompt that begins with a dash gets a space before it, so that no program takes it for an
-    option. It runs in the sample's work folder. The skill is installed where clients look for
+    option. It runs in the sample's work folder. An argument that is the path of a file is looked up
+    there, then (of a trusted command) in the folder that the harness was started in, then in the
+    suite's. The skill is installed where clients look for
     skills, and `{skill}` is its path there ("" without a skill). Its answer is what it prints, or
     the content of `answer.txt` if it writes that file. A trusted command runs as the user's own
     program; one that came with a suite runs in the sandbox, which has no network.
+
+    Raises:
+        BadInput: if it is no command line.
     """
 
     def __init__(self, spec: str, base: Path, trusted: bool) -> None:
         self.spec = spec
-        self._command = spec.removeprefix("cmd:")
+        try:
+            self._command = shlex.split(spec.removeprefix("cmd:"))
+        except ValueError as error:
+            raise BadInput(f"{spec!r} is no command line: {error}") from error
         self._base = base
         self._trusted = trusted
+        self._folders = (Path.cwd(), base) if trusted else (base,)
 
     async def run(self, sample: Sample, context: AgentContext) -> AgentRun:
         """Attempt one sample."""
@@ -61,7 +70,11 @@ class CommandAgent:
             "skill": install_skill(context.skill, sample.workdir),
             "suite": str(self._base),
         }
-        arguments = [_fill(part, values) for part in shlex.split(self._command)]
+        program, *parts = self._command
+        if "/" in program:  # a bare name is looked up in PATH
+            program = self._located(program, sample.workdir)
+        parts = [self._located(part, sample.workdir) for part in parts]
+        arguments = [_fill(part, values) for part in [program, *parts]]
         try:
             text = await self._execute(arguments, sample.workdir, context)
         except AttemptEnded as error:
@@ -75,6 +88,14 @@ class CommandAgent:
             return recorder.run(None, f"its answer cannot be read: {error}")
         recorder.agent_text(text.strip())
         return recorder.run(text.strip())
+
+    def _located(self, part: str, workdir: Path) -> str:
+        """The file of that path, if it is in none but the folders behind the work folder."""
+        with contextlib.suppress(OSError):  # too long for a name
+            if not (workdir / part).is_file():
+                files = (folder / part for folder in self._folders)
+                return next((str(file) for file in files if file.is_file()), part)
+        return part
 
     async def _execute(self, arguments: list[str], workdir: Path, context: AgentContext) -> str:
         if self._trusted:

@@ -42,6 +42,7 @@ def attempt(
     spec: str = "graph:react",
     prompt: str = "Do it.",
     answer_schema: dict[str, Any] | None = None,
+    base: Path | None = None,
     **settings: Any,
 ) -> tuple[AgentRun, Served]:
     """One attempt of an agent; settings are fields of AgentContext."""
@@ -50,7 +51,7 @@ def attempt(
         async def run() -> AgentRun:
             model = open_model("openai/scripted", base_url=served.url)
             context = AgentContext(model=model, sandbox=select("auto"), **settings)
-            agent = open_agent(spec, trusted=True)
+            agent = open_agent(spec, base=base, trusted=True)
             sample = Sample(
                 id="s", task_id="s", prompt=prompt, workdir=workdir, answer_schema=answer_schema
             )

@@ -38,6 +38,29 @@ def test_a_prompt_is_one_argument_whatever_it_holds(work: Path) -> None:
     assert run.answer == "Do it."
 
 
+def test_a_file_is_looked_up_where_the_command_was_given(
+    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the work folder first, then where the harness was started, then in the suite."""
+    started, suite = tmp_path / "started", tmp_path / "suite"
+    for folder in (started, suite):
+        folder.mkdir()
+        (folder / "agent.sh").write_text(f"#!/bin/sh\necho {folder.name} $1\n")
+    monkeypatch.chdir(started)
+
+    def answer(spec: str = "cmd:sh agent.sh suite.txt") -> str | None:
+        return attempt(NONE, work, spec=spec, base=suite)[0].answer
+
+    assert answer() == "started suite.txt", "what is no file stays as it is"
+    (suite / "suite.txt").touch()
+    (started / "agent.sh").unlink()
+    assert answer() == f"suite {suite}/suite.txt"
+    (suite / "agent.sh").chmod(0o700)
+    assert answer("cmd:./agent.sh x") == "suite x"
+    (work / "agent.sh").write_text("echo work")
+    assert answer() == "work"
+
+
 def test_an_answer_file_wins_over_stdout(work: Path) -> None:
     run, _ = attempt(NONE, work, spec="cmd:sh -c 'echo noise; echo 7 > answer.txt'")
     assert run.answer == "7"
@@ -100,7 +123,7 @@ def test_the_name_of_one_of_our_graphs_leads_to_no_other_file(tmp_path: Path) ->
     assert not mark.exists()
 
 
-@pytest.mark.parametrize("spec", ["", "gpt", "cmd:", "py:x", "graph:x.py:", "http://x"])
+@pytest.mark.parametrize("spec", ["", "gpt", "cmd:", "cmd:echo 'x", "py:x", "graph:x.py:", "http://x"])
 def test_a_malformed_spec_is_bad_input(spec: str) -> None:
     with pytest.raises(BadInput):
         open_agent(spec, trusted=True)
