@@ -268,8 +268,20 @@ def dollars(cost_usd: float | None) -> str:
     return "unknown" if cost_usd is None else f"${cost_usd:.4f}"
 
 
+KNOWN = 3
+"""Items that say how long the next ones take."""
+
+
+def span(seconds: float) -> str:
+    """A time as people say it: `40 s`, `12 min`, `2 h 5 min`."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
+
+
 class Progress:
-    """One line on stderr: done / failed / invalid, tokens, cost and time left.
+    """One line on stderr: done / failed / invalid, tokens, cost; time left, at the end time used.
 
     On a terminal the line is rewritten; elsewhere it is printed at most every `every` seconds.
     """
@@ -290,12 +302,15 @@ class Progress:
             return
         self._last = now
         cost = "cost unknown" if cost_usd is None else dollars(cost_usd)
-        seconds = (now - self._started) / done * (self._total - done) if done else None
-        remaining = "" if seconds is None else f"{seconds:.0f} s left"
         line = (
             f"{self._label} {done}/{self._total}  failed {failed}  invalid {invalid}  "
-            f"{tokens:,} tokens  {cost}  {remaining}"
+            f"{tokens:,} tokens  {cost}"
         )
+        seconds = now - self._started
+        if KNOWN <= done < self._total:
+            line += f"  {span(seconds / done * (self._total - done))} left"
+        elif done == self._total:
+            line += f"  {span(seconds)}"
         end = "\r" if sys.stderr.isatty() and done < self._total else "\n"
         echo(line.ljust(100), end=end, err=True)
 

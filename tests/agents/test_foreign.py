@@ -123,7 +123,9 @@ def test_the_name_of_one_of_our_graphs_leads_to_no_other_file(tmp_path: Path) ->
     assert not mark.exists()
 
 
-@pytest.mark.parametrize("spec", ["", "gpt", "cmd:", "cmd:echo 'x", "py:x", "graph:x.py:", "http://x"])
+@pytest.mark.parametrize(
+    "spec", ["", "gpt", "cmd:", "cmd:echo 'x", "py:x", "graph:x.py:", "http://x"]
+)
 def test_a_malformed_spec_is_bad_input(spec: str) -> None:
     with pytest.raises(BadInput):
         open_agent(spec, trusted=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-import json
 import re
 import zipfile
 from collections.abc import Sequence
@@ -14,7 +13,7 @@ from importlib import import_module
 from pathlib import Path, PurePath
 from typing import Any, Literal, cast
 
-from harness.core import BadInput, require
+from harness.core import BadInput, parse_json, require
 from harness.rag.retrieve.document import Document, Heading
 
 # A file above this size is refused unless the limit is raised.
@@ -342,7 +341,7 @@ def _parse_jsonl(source: str, text: str) -> list[Document]:
         if not line.strip():
             continue
         try:
-            value: Any = json.loads(line)
+            value: Any = parse_json(line)
         except (ValueError, RecursionError) as error:
             raise BadInput(f"{source}:{number}: expected a JSON object a line ({error})") from error
         row = cast("dict[str, Any]", value) if isinstance(value, dict) else {}

@@ -86,6 +86,7 @@ def test_rows_of_json_lines_are_documents() -> None:
     ]
     assert found[0].metadata == {"year": 1999}
     assert one("log.jsonl", '{"message": "no text here"}').text == '{"message": "no text here"}'
+    assert one("half.jsonl", '{"text": "a\\ud800"}').text == "a\ufffd", "what no index can store"
     with pytest.raises(BadInput, match=r"set.jsonl:2: a second row named 'set.jsonl#a'"):
         parse_bytes("set.jsonl", b'{"id":"a","text":"x"}\n{"id":"a","text":"y"}')
     with pytest.raises(BadInput, match=r"set.jsonl:1: expected a JSON object"):
