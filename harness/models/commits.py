@@ -33,7 +33,7 @@ def explained(name: str) -> Generator[None]:
     """Turn a fault of the disk or the file into an error that says what to do."""
     try:
         yield
-    except (sqlite3.Error, OSError) as error:
+    except (sqlite3.Error, OSError, UnicodeDecodeError) as error:  # it quotes damaged names
         raise BadInput(
             f"cannot use the call store {name!r}: {error}; check that it is a calls.sqlite and "
             "that the disk has space, then resume"

@@ -118,7 +118,7 @@ class Recording:
     def __init__(self, path: Path) -> None:
         self._calls = open_recording(path)
         self._answers = {call.call_id: call.response for call in self._calls}
-        self._models = sorted({(call.kind, str(call.body["model"])) for call in self._calls})
+        self._models = sorted({(call.kind, str(call.body.get("model"))) for call in self._calls})
         self.simulated = any(call.kind in ("simulated", "scripted") for call in self._calls)
         self.constrained = constrained(self._calls)
         self._path = path

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from harness.core import MAX_BYTES, BadInput, first_fault
 from harness.core.plugins import load, plugins
-from harness.models.types import Backend, Body, Refused
+from harness.models.types import Backend, Body, Limit, Refused
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -142,6 +142,8 @@ class _Chat(BaseModel):
     tools: list[dict[str, Any]] | None = None
     response_format: dict[str, Any] | None = None
     stream_options: dict[str, Any] | None = None
+    max_tokens: Limit = None
+    max_completion_tokens: Limit = None
 
 
 async def body_of(request: Request) -> bytes:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from typing import Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from harness.core import Usage, Value
 
@@ -43,6 +43,10 @@ class Refused(Exception):
         self.status, self.param, self.headers = status, param, dict(headers or {})
 
 
+Limit = Annotated[int, Field(lt=2**31)] | None
+"""Of tokens of one reply; the call store has no room for larger numbers."""
+
+
 class Sampling(Value):
     """Sampling parameters; every one that is set goes on the wire.
 
@@ -51,7 +55,7 @@ class Sampling(Value):
 
     temperature: float | None = None
     top_p: float | None = None
-    max_tokens: int | None = None
+    max_tokens: Limit = None
     presence_penalty: float | None = None
     frequency_penalty: float | None = None
     stop: tuple[str, ...] | None = None

@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from concurrent.futures import Future
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,7 @@ from harness.models import (
     export_calls,
     import_calls,
     open_model,
+    pack,
 )
 from harness.models.commits import Committer
 from tests.models.http_server import completion, serve
@@ -207,6 +209,31 @@ def test_a_file_that_is_no_store_is_bad_input(tmp_path: Path) -> None:
     path.write_bytes(b"this is not a database, but long enough to look like one" * 20)
     with pytest.raises(BadInput, match="cannot use the call store"):
         CallStore(path)
+
+
+def test_a_store_with_a_damaged_name_is_bad_input(tmp_path: Path) -> None:
+    """SQLite quotes the name, which Python cannot read, in its message."""
+    path = tmp_path / "calls.sqlite"
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("CREATE TABLE x (y)")
+    content = path.read_bytes()
+    damaged = content.replace(b"tablexx", b"table\xf9x").replace(
+        b"CREATE TABLE x", b"CREATE TABLE +"
+    )
+    assert len(damaged) == len(content) and damaged != content
+    path.write_bytes(damaged)
+    with pytest.raises(BadInput, match="cannot use the call store"):
+        CallStore(path)
+
+
+def test_a_recorded_request_without_a_model_is_looked_up(tmp_path: Path) -> None:
+    path = tmp_path / "calls.sqlite"
+    with serve(lambda _: completion()) as server, CallStore(path) as calls:
+        ask("vllm/m", "hello", server.url, calls)
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("UPDATE calls SET request = ?", (pack({"messages": []}),))
+    with pytest.raises(BadInput, match="not in the recording"):
+        ask(f"replay/{path}", "twenty")
 
 
 def test_on_a_full_disk_what_was_returned_is_stored(tmp_path: Path, repository: Path) -> None:

@@ -43,6 +43,8 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     "stream_options: a number": (_with(stream=True, stream_options=5), "stream_options"),
     "deep lists": (b'{"messages":' + b"[" * 100_000 + b"]" * 100_000 + b"}", "levels"),
     "deep objects": (b'{"a":' * 600 + b"1" + b"}" * 600, "levels"),
+    "max_tokens: 31 digits": (_with(max_tokens=10**30), "max_tokens"),
+    "max_completion_tokens: 31 digits": (_with(max_completion_tokens=10**30), "max_completion"),
     "not JSON": (b"\xff\xfe{", "not JSON"),
     "a list": (b"[1]", "expected an object"),
     "no number": (_with(temperature=float("nan")), "NaN"),

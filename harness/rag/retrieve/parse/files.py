@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path, PurePath
 from typing import Any, Literal, cast
 
-from harness.core import BadInput, parse_json, require
+from harness.core import BadInput, require
 from harness.rag.retrieve.document import Document, Heading
 
 # A file above this size is refused unless the limit is raised.
@@ -336,6 +336,8 @@ def _parse_jsonl(source: str, text: str) -> list[Document]:
     Raises:
         BadInput: if a line is no JSON, or an id occurs twice.
     """
+    from harness.core import parse_json  # not needed for other files, and not loaded for them
+
     documents: dict[str, Document] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
