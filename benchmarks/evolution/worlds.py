@@ -170,6 +170,7 @@ def summary(rows: Sequence[Row]) -> Row:
             if name != "ours" and (difference := paired(part, "ours", name)):
                 value, half, worlds = difference
                 row = {"region": label, "method": name, "worlds": worlds}
+                row |= columns([row for row in part if row["method"] == name], ("passed",))
                 where.append({**row, "ours_minus": value, "ours_minus_ci": half})
     return {"simulated": True, "methods": lines, "regions": where}
 
@@ -189,9 +190,10 @@ def table(result: Row) -> str:
     for line in result["methods"]:
         cells = "".join(f"{_cell(line, name):>14}" for name in heads)
         out.append(f"{line['error']:<6g}{line['method']:13}{line['worlds']:7} {cells}")
-    out += ["", f"{'where':34}{'method':13}{'worlds':>7}   ours minus it"]
+    out += ["", f"{'where':34}{'method':13}{'worlds':>7}{'its passed':>14}{'ours minus it':>16}"]
     out += [
-        f"{line['region']:34}{line['method']:13}{line['worlds']:7}   {_cell(line, 'ours_minus')}"
+        f"{line['region']:34}{line['method']:13}{line['worlds']:7}{_cell(line, 'passed'):>14}"
+        f"{_cell(line, 'ours_minus'):>16}"
         for line in result["regions"]
     ]
     return "\n".join(out)

@@ -249,6 +249,7 @@ def pattern_of(
         ways += [
             rf"(?:{active}) {_DETERMINER}{nouns}{ending}",
             rf"{nouns}(?: (?:{_AUXILIARIES})){{0,5}} (?:{passive}){ending}",
-            rf"(?:{nouns}:|for {nouns},) (?:{active})(?: (?:them|it|these))?{ending}",
+            rf"(?:{nouns}:|for {nouns},)(?: (?:do not|never|always))? (?:{active})"
+            rf"(?: (?:them|it|these))?{ending}",
         ]
     return re.compile(rf"\b(?:{'|'.join(ways)})(?!\w)")

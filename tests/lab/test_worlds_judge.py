@@ -94,6 +94,28 @@ def test_conditions_asides_and_reasons_change_nothing(everything: World) -> None
     assert wrong == []
 
 
+def test_a_line_may_be_set_in_other_ways(everything: World) -> None:
+    """What a merge may do to a lesson: cut asides, put the condition first, use capitals."""
+    for sign in everything.signs:
+        good = actions(everything, sign.right, sign)[0]
+        bad = actions(everything, sign.wrong, sign)[0]
+        tail = good.base.partition(good.object)[2]
+        verb = good.base.partition(f" {good.object}")[0]
+        lines = [
+            (f"- AVOID: {bad.ing}.", True),
+            (f"- AVOID {good.ing}.", False),
+            (f"* **When totals are asked for**: {good.base} (support 5)", True),
+            (f"1. When totals are asked for: never {good.base}", False),
+            (f"- {good.base.upper()}", True),
+            (f"- Do **not** {bad.base}!", True),
+            (f"- {finished(bad.base)} [3 tasks]", False),
+            (f"- {good.object.capitalize()}: {verb}{tail}.", True),
+            (f"- {good.object.capitalize()}: don't {verb} them{tail}.", False),
+        ]
+        wrong = [line for line, stance in lines if stances(everything, line) != {sign.name: stance}]
+        assert wrong == []
+
+
 def test_advice_about_nothing_says_nothing(everything: World) -> None:
     voice = Voice(everything.words, Random(1), 0.0)
     lines = [finished(voice.text(text)) for text in everything.words.idle for _ in range(5)]
