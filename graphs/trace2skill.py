@@ -2,13 +2,14 @@
 
     rollouts ─► fleet ═► analyst (n) ─┐    one Send per trajectory, in waves
                   ▲───────────────────┘
-                  └─► collect ─► deal ═► merge (n) ─┐    one Send per batch, level by level
-                                   ▲────────────────┘
-                                   └─► translate ─► select ─► apply ─► verify ─► gate_skill
+                  └─► collect ─► claims ─► deal ═► merge (n) ─┐    one Send per batch, level
+                                           ▲──────────────────┘    by level
+                                           └─► translate ─► select ─► apply ─► verify ─► gate_skill
 
 Stage 1 makes trajectories (`rollouts`), stage 2 has every one of them read by an analyst of its own
 (`fleet`, `analyst`, `collect`), stage 3 merges their patches into one (`deal`, `merge`), which is
-then made exact, chosen from, applied and checked. The gate is ours: the paper adopts every skill.
+then made exact, chosen from, applied and checked. `claims` (what lessons say of code is run) and
+the gate are ours: the paper believes every analyst and adopts every skill.
 
 State carries digests and JSON only, so every step can be resumed and forked; what the stages make
 lies in the artifact store of the runtime context, an :class:`harness.evolve.Evolution`.
@@ -33,6 +34,7 @@ from harness.evolve.evolution import check_skill, detached
 from harness.evolve.formats.records import read_collected
 from harness.evolve.gate import sequential_gate
 from harness.evolve.merge.by_model import merge_batch, prompt_batches, translate_anchors
+from harness.evolve.merge.claims import sift
 from harness.evolve.merge.skill_layout import assemble
 from harness.evolve.selection import CANDIDATES, Members, try_sets
 from harness.evolve.types import (
@@ -43,6 +45,7 @@ from harness.evolve.types import (
     MergeStep,
     Patches,
     Reading,
+    Sifted,
 )
 from harness.skills import apply_patch, lint_text, write_skill
 from harness.trajectories import open_trajectories
@@ -60,6 +63,7 @@ class State(TypedDict):
         sent: analysts started so far.
         readings: [number of the trajectory, digest of its reading].
         collected: digest of all records.
+        claims: digest of what lessons claim of code, and of the lessons that running refuted.
         levels: digest of the patches of each merge level.
         stuck: whether the last level merged nothing, because no two patches fit one prompt.
         merged: [level, number of the batch, digest of its merge].
@@ -77,6 +81,7 @@ class State(TypedDict):
     sent: int
     readings: Annotated[list[list[Any]], add]
     collected: str
+    claims: str
     levels: list[str]
     stuck: bool
     merged: Annotated[list[list[Any]], add]
@@ -188,6 +193,30 @@ def collect(state: State, runtime: Context) -> Update:
     return {"collected": evolution.store.put(collected), "levels": [level]}
 
 
+async def claims(state: State, runtime: Context) -> Update:
+    """What lessons take for granted about code is run; one that running refutes teaches nothing.
+
+    Ours: an analyst says what an interface does from memory, and many say the same wrong thing.
+    """
+    evolution, level = runtime.context, state["levels"][-1]
+    if evolution.options.exemplar:
+        return {"claims": evolution.store.put(Sifted())}
+    records = evolution.store.hold(state["collected"], Collected).records
+    programs = {item.line: item.program for record in records for item in record.items}
+    patches = evolution.store.get(level, Patches).patches
+    patches, discarded, checked = await asyncio.to_thread(
+        sift, patches, evolution.execute, programs
+    )
+    if checked.results or checked.note:
+        message = f"{len(checked.results)} claims run, {len(discarded)} lessons refuted"
+        evolution.tell("claims", checked.note or message)
+    sifted = Sifted(discarded=discarded, checked=checked)
+    return {
+        "claims": evolution.store.put(sifted),
+        "levels": [evolution.store.put(Patches(patches=patches))],
+    }
+
+
 def deal(state: State, runtime: Context) -> Update:
     """Stage 3 (REDUCE): a level whose batches are merged is closed, the next dealt from it."""
     evolution, levels = runtime.context, list(state["levels"])
@@ -255,13 +284,17 @@ async def translate(state: State, runtime: Context) -> Update:
     instructions or hidden text."""
     evolution = runtime.context
     patch, used = evolution.merged(state).patch, Usage()
+    refuted: tuple[Discarded, ...] = ()
+    if evolution.merger is not None and not evolution.options.exemplar:
+        # A model words rules anew, and may claim what no lesson did.
+        (patch,), refuted, _ = await asyncio.to_thread(sift, [patch], evolution.execute)
     findings = [(edit, list(lint_text(edit.content))) for edit in patch.edits]
     unsafe = tuple(Discarded.of(edit, lint[0][1]) for edit, lint in findings if lint)
     edits = tuple(edit for edit, lint in findings if not lint)
     if evolution.merger is not None and not evolution.options.exemplar:
         edits, used = await translate_anchors(evolution.seed, edits, evolution.merger)
     patch = patch.model_copy(update={"edits": edits, "batch_index": -1})
-    draft = Draft(patch=patch, discarded=unsafe)
+    draft = Draft(patch=patch, discarded=(*refuted, *unsafe))
     return {"edits": evolution.store.put(draft), "spent": [used.model_dump(mode="json")]}
 
 
@@ -326,9 +359,10 @@ def verify(state: State, runtime: Context) -> Update:
     """
     evolution = runtime.context
     skill = apply_patch(evolution.seed, evolution.store.hold(state["final"], Draft).patch).skill
-    problems = check_skill(skill, evolution.execute)
+    problems = [str(problem) for problem in check_skill(skill, evolution.execute)]
+    note = evolution.store.get(state["claims"], Sifted).checked.note
     write_skill(skill, evolution.skill_dir)
-    return {"problems": [str(problem) for problem in problems]}
+    return {"problems": [*problems, note] if note else problems}
 
 
 async def gate_skill(state: State, runtime: Context) -> Update:
@@ -373,7 +407,9 @@ def build() -> Any:
         .add_edge("rollouts", "fleet")
         .add_conditional_edges("fleet", to_analysts, ["analyst", "collect"])
         .add_edge("analyst", "fleet")
-        .add_edge("collect", "deal")
+        .add_node("claims", claims)
+        .add_edge("collect", "claims")
+        .add_edge("claims", "deal")
         .add_node("deal", deal)
         .add_node("merge", merge)
         .add_conditional_edges("deal", to_mergers, ["merge", "translate"])

@@ -21,6 +21,7 @@ from harness.evolve.evolution import Evolution, State
 from harness.evolve.formats.patches import OfficialPatches
 from harness.evolve.selection import Selection
 from harness.evolve.types import (
+    ClaimCheck,
     Collected,
     Discarded,
     Draft,
@@ -29,6 +30,7 @@ from harness.evolve.types import (
     Loss,
     Merge,
     Patches,
+    Sifted,
 )
 from harness.skills import (
     ApplyResult,
@@ -67,6 +69,7 @@ class Finished:
         applied: the skill, and what happened to each edit.
         discarded: everything that is not in the skill, with reasons.
         losses: records and merges that gave nothing, with reasons.
+        claims: what lessons claimed of code, with the programs that judged it.
         problems: warnings of the validator.
         gate: the verdict.
         usage: of everything.
@@ -82,6 +85,7 @@ class Finished:
     applied: ApplyResult
     discarded: tuple[Discarded, ...]
     losses: tuple[Loss, ...]
+    claims: ClaimCheck
     problems: tuple[str, ...]
     gate: GateResult
     usage: Usage
@@ -93,6 +97,7 @@ def finished(evolution: Evolution, state: State) -> Finished:
     collected, final = store.get(state["collected"], Collected), store.get(state["final"], Draft)
     steps, merge = evolution.steps(state), evolution.merged(state)
     applied = apply_patch(evolution.seed, final.patch)
+    sifted = store.get(state["claims"], Sifted)
     withheld = (Discarded.of(edit, reason) for edit, reason in applied.withheld)
     usages = [Usage.model_validate(usage) for usage in state["spent"]]
     return Finished(
@@ -104,8 +109,9 @@ def finished(evolution: Evolution, state: State) -> Finished:
         final=final.patch,
         selection=store.get(state["selection"], Selection) if state.get("selection") else None,
         applied=applied,
-        discarded=(*merge.discarded, *final.discarded, *withheld),
+        discarded=(*sifted.discarded, *merge.discarded, *final.discarded, *withheld),
         losses=(*collected.losses, *(loss for step in steps for loss in step.losses)),
+        claims=sifted.checked,
         problems=tuple(state["problems"]),
         gate=GateResult.model_validate(state["gate"]),
         usage=sum((step.usage for step in steps), sum(usages, collected.usage)),
@@ -238,6 +244,7 @@ def write_all(evolved: Finished, result: EvolveResult) -> None:
         "records.json": rows,
         "provenance.json": provenance.model_dump(mode="json"),
         "discarded.json": [row.model_dump(mode="json") for row in evolved.discarded],
+        "claims.json": evolved.claims.model_dump(mode="json"),
         "conflicts.json": [row.model_dump(mode="json") for row in evolved.merge.conflicts],
         "report.json": details,
         RESULT: result.model_dump(mode="json"),

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
-from harness.evolve.merge.claims import ClaimCheck, Verdict, check, claims_of
+from harness.core import Edit, Patch
+from harness.evolve import EvolveOptions, evolve
+from harness.evolve.merge.claims import check, claims_of, sift
 from harness.evolve.merge.lessons import Lesson
+from harness.evolve.types import ClaimCheck
 from harness.sandbox import Limits, Result, SandboxUnavailable, select
+from tests.evolve.conftest import record_row, trajectory, write_rows, write_trajectories
 
 READ_BACK = "After writing formulas, read back the .value property to confirm they evaluated."
 
@@ -24,11 +30,11 @@ def lesson(text: str, code: str = "") -> Lesson:
     return Lesson(title="", text=text, code=code, sources=("a",))
 
 
-def judged(*texts: str) -> list[set[Verdict]]:
-    """Verdicts of the claims of each text."""
+def judged(*texts: str) -> list[set[str]]:
+    """strs of the claims of each text."""
     checked = check([lesson(text) for text in texts], execute)
     assert checked.note == ""
-    verdicts: list[set[Verdict]] = [set() for _ in texts]
+    verdicts: list[set[str]] = [set() for _ in texts]
     for result in checked.results:
         verdicts[result.lesson].add(result.verdict)
     return verdicts
@@ -68,18 +74,18 @@ FALSE = [
 
 
 @pytest.fixture(scope="module")
-def verdicts() -> dict[str, set[Verdict]]:
+def verdicts() -> dict[str, set[str]]:
     texts = [*TRUE, *FALSE]
     return dict(zip(texts, judged(*texts), strict=True))
 
 
 @pytest.mark.parametrize("text", TRUE)
-def test_a_true_claim_holds(text: str, verdicts: dict[str, set[Verdict]]) -> None:
+def test_a_true_claim_holds(text: str, verdicts: dict[str, set[str]]) -> None:
     assert verdicts[text] == {"holds"}
 
 
 @pytest.mark.parametrize("text", FALSE)
-def test_a_false_claim_is_refuted(text: str, verdicts: dict[str, set[Verdict]]) -> None:
+def test_a_false_claim_is_refuted(text: str, verdicts: dict[str, set[str]]) -> None:
     assert "refuted" in verdicts[text]
 
 
@@ -145,3 +151,49 @@ def test_without_a_sandbox_the_check_says_that_it_was_not_made() -> None:
     for checked in (check([lesson(READ_BACK)], None), check([lesson(READ_BACK)], unavailable)):
         assert checked.results == () and "not run" in checked.note
     assert check([lesson("Look first.")], None) == ClaimCheck()
+
+
+def test_a_refuted_lesson_teaches_nothing_and_is_listed_with_its_program(tmp_path: Path) -> None:
+    """It neither words a rule nor supports one that says what is true."""
+    true = "Remember that openpyxl stores formulas as strings but does not compute them."
+    runs = write_trajectories(tmp_path / "runs", [trajectory(name, "fail", "x") for name in "abc"])
+    rows = [
+        record_row("a", [("Read back", READ_BACK)]),
+        record_row("b", [("Read back", READ_BACK)]),
+    ]
+    rows.append(record_row("c", [("Formulas", true)]))
+    patches = write_rows(tmp_path / "records.jsonl", rows)
+    options = EvolveOptions(
+        out=tmp_path / "out", create="sheets", trajectories=runs, patches=patches, min_support=1
+    )
+    result = asyncio.run(evolve(options, execute=execute))
+    skill = Path(result.skill, "SKILL.md").read_text("utf-8")
+    assert "does not compute them" in skill and "to confirm they evaluated" not in skill
+    discarded = json.loads((options.out / "discarded.json").read_text("utf-8"))
+    assert [row["sources"] for row in discarded] == [["a"], ["b"]]
+    assert "load_workbook" in discarded[0]["claim"]["claim"]["program"]
+    assert (
+        "=1+1" in discarded[0]["claim"]["printed"] and "running refutes" in discarded[0]["reason"]
+    )
+    claims = json.loads((options.out / "claims.json").read_text("utf-8"))
+    assert {row["verdict"] for row in claims["results"]} == {"refuted", "holds"}
+    assert claims["packages"]["openpyxl"]
+
+
+def test_an_evolution_without_a_sandbox_says_that_no_claim_was_run(tmp_path: Path) -> None:
+    runs = write_trajectories(tmp_path / "runs", [trajectory("a", "fail", "x")])
+    patches = write_rows(tmp_path / "records.jsonl", [record_row("a", [("Read", READ_BACK)])])
+    options = EvolveOptions(
+        out=tmp_path / "out", create="sheets", trajectories=runs, patches=patches, min_support=1
+    )
+    result = asyncio.run(evolve(options))
+    assert any("claims were not run" in problem for problem in result.problems)
+    assert "to confirm they evaluated" in Path(result.skill, "SKILL.md").read_text("utf-8")
+
+
+def test_an_edit_keeps_the_lessons_that_hold() -> None:
+    content = f"- {READ_BACK}\n- Name every sheet before it is filled."
+    edit = Edit(file="SKILL.md", op="append_to_section", content=content, sources=("a",))
+    (patch,), discarded, _ = sift([Patch(reasoning="", edits=(edit,))], execute)
+    assert [each.content for each in patch.edits] == ["- Name every sheet before it is filled."]
+    assert [row.content for row in discarded] == [READ_BACK]

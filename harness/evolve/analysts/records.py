@@ -66,7 +66,9 @@ def record_of(data: Mapping[str, Any], trajectory_id: str, task: str) -> Analyst
         if not isinstance(raw, dict):
             raise ValueError(f"expected a memory item, got {raw!r}")
         row = cast("dict[str, Any]", raw)
-        fields = {key: row.get(key) or "" for key in ("title", "lesson", "generalization")}
+        fields = {
+            key: row.get(key) or "" for key in ("title", "lesson", "generalization", "program")
+        }
         items.append(MemoryItem.model_validate({**fields, "evidence": quotes(row.get("evidence"))}))
     edits: list[Edit] = []
     for raw in cast("list[Any]", data.get("edits") or []):

@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-from harness.core import BadInput, Value, read_yaml, temporary_work_folder
+from harness.core import BadInput, Edit, Patch, Value, read_yaml, temporary_work_folder
 from harness.evolve.merge import claim_runner
 from harness.evolve.merge.api_names import (
     OBJECTS,
@@ -24,10 +24,10 @@ from harness.evolve.merge.api_names import (
     name_claims,
     prelude,
 )
-from harness.evolve.merge.lessons import Lesson
+from harness.evolve.merge.lessons import Lesson, of_edit
+from harness.evolve.types import Claim, ClaimCheck, ClaimResult, Discarded
 from harness.skills import Execute
 
-Verdict = Literal["holds", "refuted", "not judged"]
 # Programs that share one start of the sandbox.
 TOGETHER = 40
 # Characters before a match that a negation or a hedge may stand in.
@@ -74,65 +74,6 @@ class Shape(Value):
     program: str
 
 
-class Claim(Value):
-    """A sentence of a lesson, and the program that judges what it claims.
-
-    Attributes:
-        sentence: of the lesson.
-        subject: the statement that it is about.
-        asserted: False where the sentence says the opposite.
-        program: Python; sets `holds` for the statement.
-        kind: `behaviour` and `name` (our programs), `code` (of the lesson), `analyst`.
-    """
-
-    sentence: str
-    subject: str
-    asserted: bool
-    program: str
-    kind: Literal["behaviour", "name", "code", "analyst"]
-
-
-class ClaimResult(Value):
-    """One claim after its program has run.
-
-    Attributes:
-        lesson: number of the lesson.
-        claim: what was claimed.
-        verdict: `not judged` where the program could not run, or could not tell.
-        printed: what it printed, and the error that ended it.
-    """
-
-    lesson: int
-    claim: Claim
-    verdict: Verdict
-    printed: str
-
-    @property
-    def reason(self) -> str:
-        """Why the lesson is refuted, in one sentence."""
-        stated = self.claim.subject if self.claim.asserted else f"not so: {self.claim.subject}"
-        return f"running refutes what it takes for granted ({stated}): {self.printed}"
-
-
-class ClaimCheck(Value):
-    """The claims of a set of lessons.
-
-    Attributes:
-        results: in the order of the lessons.
-        packages: versions that the claims were judged with.
-        note: why no check was made, "" if one was.
-    """
-
-    results: tuple[ClaimResult, ...] = ()
-    packages: dict[str, str] = {}
-    note: str = ""
-
-    def refuted(self) -> dict[int, ClaimResult]:
-        """Number of a refuted lesson -> the first claim that is not so."""
-        results = [result for result in self.results if result.verdict == "refuted"]
-        return {result.lesson: result for result in reversed(results)}
-
-
 def check(
     lessons: Sequence[Lesson], execute: Execute | None, programs: Mapping[str, str] | None = None
 ) -> ClaimCheck:
@@ -157,11 +98,49 @@ def check(
     except BadInput as error:  # no back end of the sandbox runs on this machine
         return ClaimCheck(note=f"{len(claims)} claims were not run: {error}")
     results = [
-        ClaimResult(lesson=number, claim=claim, verdict=verdict, printed=printed)
-        for number, claim in claims
-        for verdict, printed in [_verdict(claim, ends[claim.program])]
+        _judged(number, lessons[number], claim, ends[claim.program]) for number, claim in claims
     ]
     return ClaimCheck(results=tuple(results), packages=packages)
+
+
+def sift(
+    patches: Sequence[Patch], execute: Execute | None, programs: Mapping[str, str] | None = None
+) -> tuple[tuple[Patch, ...], tuple[Discarded, ...], ClaimCheck]:
+    """Patches without the lessons that running refutes; those lessons; and all claims.
+
+    An edit stays as it is where none of its lessons is refuted.
+
+    Args:
+        patches: whose lessons are checked.
+        execute: as for :func:`check`.
+        programs: as for :func:`check`.
+    """
+    edits = [edit for patch in patches for edit in patch.edits]
+    lessons = [lesson for edit in edits for lesson in of_edit(edit)]
+    checked = check(lessons, execute, programs)
+    refuted = checked.refuted()
+    discarded = tuple(
+        Discarded(
+            content=result.content, reason=result.reason, sources=result.sources, support=1,
+            claim=result,
+        )
+        for _, result in sorted(refuted.items())
+    )  # fmt: skip
+    number = 0
+    sifted: list[Patch] = []
+    for patch in patches:
+        remaining: list[Edit] = []
+        for edit in patch.edits:
+            own = of_edit(edit)
+            true = [own[i] for i in range(len(own)) if number + i not in refuted]
+            number += len(own)
+            if len(true) == len(own):
+                remaining.append(edit)
+            elif true:
+                content = "\n".join(lesson.markdown() for lesson in true)
+                remaining.append(edit.model_copy(update={"content": content}))
+        sifted.append(patch.model_copy(update={"edits": tuple(remaining)}))
+    return tuple(sifted), discarded, checked
 
 
 def claims_of(lesson: Lesson, program: str = "") -> list[Claim]:
@@ -319,8 +298,13 @@ def _run(claims: Iterable[Claim], execute: Execute) -> tuple[dict[str, Any], dic
     return ends, packages
 
 
-def _verdict(claim: Claim, end: Mapping[str, Any]) -> tuple[Verdict, str]:
-    printed = "\n".join(filter(None, (end["printed"], end["error"])))
-    if end["holds"] is None:
-        return "not judged", printed
-    return ("holds" if bool(end["holds"]) == claim.asserted else "refuted"), printed
+def _judged(number: int, lesson: Lesson, claim: Claim, end: Mapping[str, Any]) -> ClaimResult:
+    holds = None if end["holds"] is None else bool(end["holds"]) == claim.asserted
+    return ClaimResult(
+        lesson=number,
+        content=lesson.wording,
+        sources=lesson.sources,
+        claim=claim,
+        verdict="not judged" if holds is None else "holds" if holds else "refuted",
+        printed="\n".join(filter(None, (end["printed"], end["error"]))),
+    )
