@@ -19,9 +19,9 @@ from harness.evolve.analysts.transcript import step_of
 from harness.evolve.artifacts import Runs
 from harness.evolve.evolution import Evolution, State
 from harness.evolve.formats.patches import OfficialPatches
+from harness.evolve.merge.claim_types import ClaimCheck
 from harness.evolve.selection import Selection
 from harness.evolve.types import (
-    ClaimCheck,
     Collected,
     Discarded,
     Draft,

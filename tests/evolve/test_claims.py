@@ -11,9 +11,9 @@ import pytest
 
 from harness.core import Edit, Patch
 from harness.evolve import EvolveOptions, evolve
+from harness.evolve.merge.claim_types import ClaimCheck
 from harness.evolve.merge.claims import check, claims_of, sift
 from harness.evolve.merge.lessons import Lesson
-from harness.evolve.types import ClaimCheck
 from harness.sandbox import Limits, Result, SandboxUnavailable, select
 from tests.evolve.conftest import record_row, trajectory, write_rows, write_trajectories
 

@@ -24,8 +24,9 @@ from harness.evolve.merge.api_names import (
     name_claims,
     prelude,
 )
+from harness.evolve.merge.claim_types import Claim, ClaimCheck, ClaimResult
 from harness.evolve.merge.lessons import Lesson, of_edit
-from harness.evolve.types import Claim, ClaimCheck, ClaimResult, Discarded
+from harness.evolve.types import Discarded
 from harness.skills import Execute
 
 # Programs that share one start of the sandbox.
