@@ -6,10 +6,12 @@
 For every seed and every rate of analyst errors each method learns from the same train attempts and
 records; its skill is judged on 200 held-out tasks of the same world (`lab.worlds`), with the same
 draws for every method. Results are kept in `FILE`, a line each: run the command again to resume, or
-with more seeds, rates and methods to add to it. Tune on seeds below 1,000; figures that are quoted
-come from seeds at or above 1,000, run once. In place of seeds, worlds can be named that were dumped
-(`python -m lab.worlds SEED > FILE.json`) and edited: `--seeds FILE.json,...`. The rivals `gepa` and
-`skillopt` are `pip install --no-deps gepa==0.1.4 skillopt==0.2.0`.
+with more seeds, rates and methods to add to it; delete the file once the code has changed.
+
+Tune on seeds below 1,000; figures that are quoted come from seeds at or above 1,000, run once. In
+place of seeds, worlds can be named that were dumped (`python -m lab.worlds SEED > FILE.json`) and
+edited: `--seeds FILE.json,...`. The rivals `gepa` and `skillopt` are `pip install --no-deps
+gepa==0.1.4 skillopt==0.2.0`.
 """
 
 from __future__ import annotations
@@ -55,7 +57,8 @@ class Job(NamedTuple):
 
     def key(self, method: str) -> str:
         """Of a result in the journal."""
-        return f"{self.name} {self.error:g} {self.train} {method}"
+        files = f" {self.ranges} {self.words}" if self.ranges or self.words else ""
+        return f"{self.name} {self.error:g} {self.train} {method}{files}"
 
 
 def measured(job: Job) -> list[Row]:
@@ -147,14 +150,14 @@ def regions(rows: Sequence[Row]) -> dict[str, list[Row]]:
 
 def summary(rows: Sequence[Row]) -> Row:
     """Methods by rate of errors, and ours against every other method by region."""
-    errors = sorted({row["error"] for row in rows})
+    settings = sorted({(row["train"], row["error"]) for row in rows})
     methods = list(dict.fromkeys(row["method"] for row in rows))
     lines: list[Row] = []
-    for error in errors:
-        part = [row for row in rows if row["error"] == error]
+    for train, error in settings:
+        part = [row for row in rows if (row["train"], row["error"]) == (train, error)]
         by_method = {name: [row for row in part if row["method"] == name] for name in methods}
         for name, own in by_method.items():
-            line: Row = {"error": error, "method": name, "worlds": len(own)}
+            line: Row = {"train": train, "error": error, "method": name, "worlds": len(own)}
             line |= columns(own, (*SHARES, *COUNTS))
             against = "plain-error" if name.endswith("-error") else "plain"
             if difference := paired(part, name, against):
@@ -189,7 +192,9 @@ def table(result: Row) -> str:
     ]
     for line in result["methods"]:
         cells = "".join(f"{_cell(line, name):>14}" for name in heads)
-        out.append(f"{line['error']:<6g}{line['method']:13}{line['worlds']:7} {cells}")
+        out.append(
+            f"{line['train']:5} {line['error']:<6g}{line['method']:13}{line['worlds']:7} {cells}"
+        )
     out += ["", f"{'where':34}{'method':13}{'worlds':>7}{'its passed':>14}{'ours minus it':>16}"]
     out += [
         f"{line['region']:34}{line['method']:13}{line['worlds']:7}{_cell(line, 'passed'):>14}"

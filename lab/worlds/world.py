@@ -21,7 +21,7 @@ Role = Literal["cause", "trap", "friend", "habit"]
 ROLES: tuple[Role, ...] = ("cause", "trap", "friend", "habit")
 FOLDER = Path(__file__).parent
 RESERVED_FROM = 1000
-"""Seeds below are for tuning; the reserved signs of `words.json` occur from here on."""
+"""Seeds below are for tuning; what is reserved in `words.json` occurs from here on."""
 STRIKES = 0.95
 """Most often that a wrong action is taken where its condition holds."""
 _CHOICE = re.compile(r"\[([^][]*)\]")
@@ -218,8 +218,11 @@ def make_world(seed: int, ranges: Ranges | None = None, words: Path | None = Non
     rows = chance.sample(data.pop("kinds"), ranges["kinds"].count(chance))
     kinds = [Kind(name=row["name"], noun=row["noun"].split("|"), ask=row["ask"]) for row in rows]
     roles: list[Role] = [role for role in ROLES for _ in range(ranges[f"{role}s"].count(chance))]
+    reserved = data.pop("reserved", {})
     if seed < RESERVED_FROM:
         entries = [entry for entry in entries if not entry.get("reserved")]
+    else:
+        data |= {name: [*data[name], *texts] for name, texts in reserved.items()}
     chosen = draw_entries(entries, len(roles), ranges["kinship"].low, chance)
     chance.shuffle(chosen)
     signs: list[Sign] = []
