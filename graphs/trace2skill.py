@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import asyncio
 from operator import add
-from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMissingTypeStubs]  # langgraph.graph carries no marker
@@ -27,21 +26,19 @@ from langgraph.runtime import Runtime
 from langgraph.types import Send
 
 from harness.core import BadInput, Edit, Patch, Usage
-from harness.evals import ItemRecord
 from harness.evolve import Evolution, exemplar_patch, merge_deterministic, to_patch
 from harness.evolve.analysts.single import write_patch
 from harness.evolve.evolution import check_skill, detached
 from harness.evolve.formats.records import read_collected
-from harness.evolve.gate import sequential_gate
+from harness.evolve.gate import gate
 from harness.evolve.merge.by_model import merge_batch, prompt_batches, translate_anchors
 from harness.evolve.merge.claims import sift
 from harness.evolve.merge.skill_layout import assemble
-from harness.evolve.selection import CANDIDATES, Members, try_sets
+from harness.evolve.selection import try_edits
 from harness.evolve.types import (
     Collected,
     Discarded,
     Draft,
-    GateResult,
     MergeStep,
     Patches,
     Reading,
@@ -198,23 +195,15 @@ async def claims(state: State, runtime: Context) -> Update:
 
     Ours: an analyst says what an interface does from memory, and many say the same wrong thing.
     """
-    evolution, level = runtime.context, state["levels"][-1]
-    if evolution.options.exemplar:
-        return {"claims": evolution.store.put(Sifted())}
-    records = evolution.store.hold(state["collected"], Collected).records
-    programs = {item.line: item.program for record in records for item in record.items}
-    patches = evolution.store.get(level, Patches).patches
-    patches, discarded, checked = await asyncio.to_thread(
-        sift, patches, evolution.execute, programs
-    )
-    if checked.results or checked.note:
-        message = f"{len(checked.results)} claims run, {len(discarded)} lessons refuted"
-        evolution.tell("claims", checked.note or message)
-    sifted = Sifted(discarded=discarded, checked=checked)
-    return {
-        "claims": evolution.store.put(sifted),
-        "levels": [evolution.store.put(Patches(patches=patches))],
-    }
+    evolution, sifted = runtime.context, Sifted()
+    patches = evolution.store.get(state["levels"][-1], Patches).patches
+    if not evolution.options.exemplar:
+        records = evolution.store.hold(state["collected"], Collected).records
+        programs = {item.line: item.program for record in records for item in record.items}
+        patches, sifted = await asyncio.to_thread(sift, patches, evolution.execute, programs)
+        evolution.tell("claims", str(sifted))
+    level = evolution.store.put(Patches(patches=patches))
+    return {"claims": evolution.store.put(sifted), "levels": [level]}
 
 
 def deal(state: State, runtime: Context) -> Update:
@@ -287,7 +276,8 @@ async def translate(state: State, runtime: Context) -> Update:
     refuted: tuple[Discarded, ...] = ()
     if evolution.merger is not None and not evolution.options.exemplar:
         # A model words rules anew, and may claim what no lesson did.
-        (patch,), refuted, _ = await asyncio.to_thread(sift, [patch], evolution.execute)
+        (patch,), again = await asyncio.to_thread(sift, [patch], evolution.execute)
+        refuted = again.discarded
     findings = [(edit, list(lint_text(edit.content))) for edit in patch.edits]
     unsafe = tuple(Discarded.of(edit, lint[0][1]) for edit, lint in findings if lint)
     edits = tuple(edit for edit, lint in findings if not lint)
@@ -319,23 +309,8 @@ async def select(state: State, runtime: Context) -> Update:
 
     if options.exemplar or options.select == "all":
         return {"final": evolution.store.put(draft(edits)), "spent": []}
-    weak = tuple(edit for edit in edits if edit.support < options.min_support)
-    strong = [edit for edit in edits if edit.support >= options.min_support]
-    strong.sort(key=lambda edit: -edit.support)
-    cut = CANDIDATES[options.select]
-    candidates, untried = strong[:cut], strong[cut:]
-
-    def chosen(members: Members) -> tuple[Edit, ...]:
-        return (*(candidates[number] for number in sorted(members)), *weak)
-
-    selection, used = await try_sets(evolution, candidates, lambda members: draft(chosen(members)))
-    beaten = [edit for number, edit in enumerate(candidates) if number not in selection.kept]
-    rejected = [
-        Discarded.of(edit, "not in the set that did best on the trial tasks") for edit in beaten
-    ]
-    reason = f"not among the {cut} best supported lessons, which were tried"
-    rejected += [Discarded.of(edit, reason) for edit in untried]
-    final = draft(chosen(frozenset(selection.kept)), tuple(rejected))
+    selection, chosen, rejected, used = await try_edits(evolution, edits, draft)
+    final = draft(chosen, rejected)
     return {
         "final": evolution.store.put(final),
         "selection": evolution.store.put(selection),
@@ -367,30 +342,7 @@ def verify(state: State, runtime: Context) -> Update:
 
 async def gate_skill(state: State, runtime: Context) -> Update:
     """The skill against its seed, on tasks that no analyst saw; without them it is not gated."""
-    evolution = runtime.context
-    evaluate, plan, used = evolution.evaluate, evolution.plan, Usage()
-
-    async def run(skill: Path | None, tasks: tuple[str, ...]) -> list[ItemRecord]:
-        nonlocal used
-        assert evaluate is not None, "a plan needs something to run tasks with"
-        items = await detached(evaluate(skill, tasks))
-        used = sum((item.usage for item in items), used)
-        return items
-
-    if not state["learned"] or plan is None:
-        reason = "no gate was asked for: whether the skill helps is unknown"
-        if not state["learned"]:
-            reason = "nothing was learned: no edit came out of these runs"
-        verdict = GateResult(verdict="not gated", reason=reason)
-    else:
-        verdict = await sequential_gate(
-            lambda tasks: run(evolution.options.skill, tasks),
-            lambda tasks: run(evolution.skill_dir, tasks),
-            evolution.gate_tasks,
-            plan,
-            margin=evolution.options.margin,
-            tell=lambda count, total, look: evolution.tell("gate", look.verdict, count, total),
-        )
+    verdict, used = await gate(runtime.context, state["learned"])
     spent = [used.model_dump(mode="json")]
     return {"gate": verdict.model_dump(mode="json"), "spent": spent}
 

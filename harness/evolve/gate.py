@@ -8,9 +8,11 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from pathlib import Path
 
-from harness.core import BadInput
+from harness.core import BadInput, Usage
 from harness.evals import ItemRecord, compare_paired
+from harness.evolve.evolution import Evolution, detached
 from harness.evolve.types import GateResult
 from harness.stats import Decision, SequentialPlan, decide
 
@@ -22,6 +24,33 @@ def task_order(tasks: Iterable[str], seed: int) -> tuple[str, ...]:
     """Task ids in a random order that depends on the ids and the seed alone, not on a file."""
     keyed = sorted((hashlib.sha256(f"{seed}\n{task}".encode()).digest(), task) for task in tasks)
     return tuple(task for _, task in keyed)
+
+
+async def gate(evolution: Evolution, learned: bool) -> tuple[GateResult, Usage]:
+    """The evolved skill against its seed; without tasks, or an edit, it is not gated."""
+    evaluate, plan, used = evolution.evaluate, evolution.plan, Usage()
+
+    async def run(skill: Path | None, tasks: tuple[str, ...]) -> list[ItemRecord]:
+        nonlocal used
+        assert evaluate is not None, "a plan needs something to run tasks with"
+        items = await detached(evaluate(skill, tasks))
+        used = sum((item.usage for item in items), used)
+        return items
+
+    if not learned or plan is None:
+        reason = "no gate was asked for: whether the skill helps is unknown"
+        if not learned:
+            reason = "nothing was learned: no edit came out of these runs"
+        return GateResult(verdict="not gated", reason=reason), used
+    verdict = await sequential_gate(
+        lambda tasks: run(evolution.options.skill, tasks),
+        lambda tasks: run(evolution.skill_dir, tasks),
+        evolution.gate_tasks,
+        plan,
+        margin=evolution.options.margin,
+        tell=lambda count, total, look: evolution.tell("gate", look.verdict, count, total),
+    )
+    return verdict, used
 
 
 async def sequential_gate(

@@ -14,7 +14,7 @@ from typing import Any
 from harness.core import BadInput, Edit, Usage, Value
 from harness.evolve.evolution import Evolution, detached
 from harness.evolve.settings import Select
-from harness.evolve.types import Draft
+from harness.evolve.types import Discarded, Draft
 from harness.skills import apply_patch, validate, write_skill
 
 Members = frozenset[int]
@@ -55,6 +55,41 @@ def most_trials(how: Select, candidates: int) -> int:
     if how == "greedy":
         return 1 + count * (count + 1) // 2
     return min(2**count, 2 + count + RANDOM_STARTS + PER_ROUND * ROUNDS) if how == "tpe" else 0
+
+
+async def try_edits(
+    evolution: Evolution,
+    edits: Sequence[Edit],
+    draft: Callable[[tuple[Edit, ...]], Draft],
+) -> tuple[Selection, tuple[Edit, ...], tuple[Discarded, ...], Usage]:
+    """The best set of the best supported edits, with all that have too little support; the others.
+
+    Args:
+        evolution: with a `trial` to run tasks by.
+        edits: merged edits.
+        draft: what enters the skill with some of them.
+
+    Raises:
+        BadInput: as :func:`try_sets`.
+    """
+    options = evolution.options
+    weak = tuple(edit for edit in edits if edit.support < options.min_support)
+    strong = [edit for edit in edits if edit.support >= options.min_support]
+    strong.sort(key=lambda edit: -edit.support)
+    cut = CANDIDATES[options.select]
+    candidates, untried = strong[:cut], strong[cut:]
+
+    def chosen(members: Members) -> tuple[Edit, ...]:
+        return (*(candidates[number] for number in sorted(members)), *weak)
+
+    selection, used = await try_sets(evolution, candidates, lambda members: draft(chosen(members)))
+    beaten = [edit for number, edit in enumerate(candidates) if number not in selection.kept]
+    rejected = [
+        Discarded.of(edit, "not in the set that did best on the trial tasks") for edit in beaten
+    ]
+    reason = f"not among the {cut} best supported lessons, which were tried"
+    rejected += [Discarded.of(edit, reason) for edit in untried]
+    return selection, chosen(frozenset(selection.kept)), tuple(rejected), used
 
 
 async def try_sets(

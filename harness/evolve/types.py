@@ -246,6 +246,10 @@ class Sifted(Value):
     discarded: tuple[Discarded, ...] = ()
     checked: ClaimCheck = ClaimCheck()
 
+    def __str__(self) -> str:
+        claims, lessons = len(self.checked.results), len(self.discarded)
+        return self.checked.note or f"{claims} claims run, {lessons} lessons refuted"
+
 
 class Draft(Value):
     """A patch on its way into the skill, and what may not or could not enter it."""

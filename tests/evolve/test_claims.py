@@ -194,6 +194,6 @@ def test_an_evolution_without_a_sandbox_says_that_no_claim_was_run(tmp_path: Pat
 def test_an_edit_keeps_the_lessons_that_hold() -> None:
     content = f"- {READ_BACK}\n- Name every sheet before it is filled."
     edit = Edit(file="SKILL.md", op="append_to_section", content=content, sources=("a",))
-    (patch,), discarded, _ = sift([Patch(reasoning="", edits=(edit,))], execute)
+    (patch,), sifted = sift([Patch(reasoning="", edits=(edit,))], execute)
     assert [each.content for each in patch.edits] == ["- Name every sheet before it is filled."]
-    assert [row.content for row in discarded] == [READ_BACK]
+    assert [row.content for row in sifted.discarded] == [READ_BACK]

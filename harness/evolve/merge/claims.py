@@ -26,7 +26,7 @@ from harness.evolve.merge.api_names import (
 )
 from harness.evolve.merge.claim_types import Claim, ClaimCheck, ClaimResult
 from harness.evolve.merge.lessons import Lesson, of_edit
-from harness.evolve.types import Discarded
+from harness.evolve.types import Discarded, Sifted
 from harness.skills import Execute
 
 # Programs that share one start of the sandbox.
@@ -106,8 +106,8 @@ def check(
 
 def sift(
     patches: Sequence[Patch], execute: Execute | None, programs: Mapping[str, str] | None = None
-) -> tuple[tuple[Patch, ...], tuple[Discarded, ...], ClaimCheck]:
-    """Patches without the lessons that running refutes; those lessons; and all claims.
+) -> tuple[tuple[Patch, ...], Sifted]:
+    """Patches without the lessons that running refutes, and what was run.
 
     An edit stays as it is where none of its lessons is refuted.
 
@@ -141,7 +141,7 @@ def sift(
                 content = "\n".join(lesson.markdown() for lesson in true)
                 remaining.append(edit.model_copy(update={"content": content}))
         sifted.append(patch.model_copy(update={"edits": tuple(remaining)}))
-    return tuple(sifted), discarded, checked
+    return tuple(sifted), Sifted(discarded=discarded, checked=checked)
 
 
 def claims_of(lesson: Lesson, program: str = "") -> list[Claim]:
