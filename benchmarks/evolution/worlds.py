@@ -32,7 +32,7 @@ from harness.stats import clustered_error, z_of
 from lab.worlds import RARE, World, load_ranges, load_world, make_world
 
 HELD_OUT = 200
-METHODS = "none,ours,ours-error,plain,plain-error,plain-cut,refined,refined-error,memory"
+METHODS = "none,truth,ours,ours-error,plain,plain-error,plain-cut,refined,refined-error,memory"
 SHARES = ("passed", "passed_free", "recall", "rare_recall", "precision", "friend")
 COUNTS = ("tokens", "rules", "distinct", "harm", "seconds")
 Row = dict[str, Any]
@@ -139,6 +139,10 @@ def regions(rows: Sequence[Row]) -> dict[str, list[Row]]:
         return parts
 
     every = {
+        **{
+            f"error {error:g}": [row for row in rows if row["error"] == error]
+            for error in sorted({row["error"] for row in rows})
+        },
         **bands("causes", lambda row: row["causes"], 8, 12),
         **bands("share of rare causes", lambda row: row["rare"], 0.3, 0.6),
         **bands("failed runs", lambda row: row["failed"], 60, 120),
@@ -187,7 +191,7 @@ def table(result: Row) -> str:
         "distinct": "distinct", "harm": "harm", "seconds": "seconds",
     }  # fmt: skip
     out = [
-        f"{'error':6}{'method':13}{'worlds':>7} "
+        f"{'train':5} {'error':6}{'method':13}{'worlds':>7} "
         + "".join(f"{head:>14}" for head in heads.values())
     ]
     for line in result["methods"]:

@@ -14,11 +14,12 @@ What worlds are drawn from stands in `ranges.json`, with a reason for every rang
 from __future__ import annotations
 
 from lab.worlds.analyst import analyse
-from lab.worlds.judge import RARE, Judge, Measures, hear, meaning, stances, visible
+from lab.worlds.judge import FREQUENT, RARE, Judge, Measures, hear, meaning, stances, visible
 from lab.worlds.runs import Attempt, Held, WorldTask, attempt, tasks, trajectory
 from lab.worlds.world import Range, Ranges, Sign, World, load_ranges, load_world, make_world
 
 __all__ = [
+    "FREQUENT",
     "RARE",
     "Attempt",
     "Held",

@@ -92,7 +92,7 @@ class Judge:
 
 
 def visible(attempts: Sequence[Attempt]) -> Counter[str]:
-    """Cause -> number of failed attempts whose transcript shows it."""
+    """Cause or trap -> number of failed attempts whose transcript shows it."""
     return Counter(
         shown.sign for run in attempts if not run.passed for shown in run.shown if shown.struck
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import tempfile
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -15,7 +16,8 @@ from harness.core import plugins
 from harness.evolve import AnalystRecord, EvolveOptions, Signal, evolve
 from harness.skills import count_tokens, load_skill
 from harness.trajectories import TrajectoryStore
-from lab.worlds import Held, hear, stances, trajectory
+from lab.worlds import FREQUENT, Held, hear, stances, trajectory
+from lab.worlds.grammar import Voice, finished
 
 Learn = Callable[[Case], str | list[Held]]
 """A skill; or what each held-out task is given."""
@@ -105,6 +107,14 @@ def searched(case: Case, learn: Callable[[Arena], str]) -> str:
     return learn(Arena(case, budget=2 * case.train))
 
 
+def truth(case: Case) -> str:
+    """What could be found at best: a remedy for every cause that two failed runs show."""
+    world = case.world
+    voice = Voice(world.words, random.Random(world.seed), world.steepness)
+    causes = [sign for sign in world.signs if case.judge.seen.get(sign.name, 0) >= FREQUENT]
+    return bullets(finished(voice.action(sign.right, sign.objects).base) for sign in causes)
+
+
 def bullets(lessons: Iterable[str]) -> str:
     """Lessons as a list, equal ones once."""
     return "\n".join(f"- {lesson}" for lesson in dict.fromkeys(lessons))
@@ -117,6 +127,7 @@ def nothing(case: Case) -> str:
 
 CONDITIONS: dict[str, Learn] = {
     "none": nothing,
+    "truth": truth,
     "ours": partial(evolved, signal="combined"),
     "ours-error": partial(evolved, signal="error"),
     "plain": plain,
