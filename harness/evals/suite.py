@@ -31,6 +31,7 @@ from harness.core import (
     Task,
     Value,
     assets,
+    canonical_json,
     digest,
     digest_file,
     first_fault,
@@ -187,7 +188,11 @@ def load_suite(reference: str, split: Split | None = None, *, trusted: bool = Fa
                 f"suite {suite.name!r}: expected its task file below {str(root)!r}, found "
                 f"{str(file)!r}: move it there, or --trust the suite"
             )
-    if published or _is_spreadsheetbench(file):
+    try:
+        spreadsheets = published or _is_spreadsheetbench(file)
+    except OSError as error:  # a name that is too long
+        raise BadInput(f"suite {suite.name!r}: no task file: {error.strerror}") from error
+    if spreadsheets:
         from harness.tasks import load_spreadsheetbench
 
         tasks = tuple(load_spreadsheetbench(file))
@@ -276,9 +281,13 @@ def _read(path: Path) -> Suite:
     if path.suffix == ".jsonl":
         return Suite(name=path.stem, tasks=path.name)
     try:
-        return Suite.model_validate(read_yaml(path))
+        suite = Suite.model_validate(read_yaml(path))
+        canonical_json(suite.model_dump(mode="json"))
     except ValidationError as error:
         raise BadInput(f"{path}: {first_fault(error, 'suite')}") from error
+    except ValueError as error:
+        raise BadInput(f"{path}: expected numbers that JSON has: {error}") from error
+    return suite
 
 
 def _tasks_file(suite: Suite, root: Path, split: Split | None) -> tuple[Path, Split | None]:

@@ -34,7 +34,9 @@ from harness.skills.skill import Problem, Skill, error, load_skill, warning
 
 MAX_LENGTHS = {"name": 64, "description": 1024, "compatibility": 500}
 """Key of the frontmatter -> its characters at most."""
-_LINK = re.compile(r"\]\(\s*<?([^)\s>]+)>?[^)]*\)")
+_LONGEST = 2000
+"""Characters of a link's target: without a bound, links that never end take quadratic time."""
+_LINK = re.compile(rf"\]\(\s*+<?([^)\s>]{{1,{_LONGEST}}}+)>?[^)]{{0,{_LONGEST}}}+\)")
 _MENTION = re.compile(r"(?<![\w./-])((?:references|scripts|assets)/[\w./-]*\.\w+)")
 _ABSOLUTE = re.compile(
     r"(?<![\w.:/])(?:/(?:home|Users|root|mnt|tmp|var|opt|private|workspace)/[\w.-]+"

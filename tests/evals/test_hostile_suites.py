@@ -143,12 +143,29 @@ def test_a_corpus_is_no_path(folder: Path, monkeypatch: pytest.MonkeyPatch) -> N
         b"name: s\n" + b"# long\n" * 40_000,
         b"\x00",
         b"- a\n",
+        b"name: s\nsampling: {temperature: 1e999}\n",
+        b"name: s\nsampling: {extra: {a: .inf}}\n",
     ],
 )
 def test_a_suite_that_is_no_plain_yaml_is_named(folder: Path, text: bytes) -> None:
     (folder / "suite.yaml").write_bytes(text)
     with pytest.raises(BadInput, match=r"suite\.yaml"):
         load_suite(str(folder))
+
+
+def test_a_task_file_of_no_possible_name_is_named(folder: Path) -> None:
+    (folder / "suite.yaml").write_text(f"name: s\ntasks: {'a' * 5000}\n")
+    with pytest.raises(BadInput, match="File name too long"):
+        load_suite(str(folder))
+
+
+def test_a_number_of_a_task_that_json_lacks_is_null(folder: Path) -> None:
+    """As programs write it that make JSON lines of tables."""
+    (folder / "t.jsonl").write_text('{"id": "a", "prompt": "p", "meta": {"x": NaN, "y": 1e999}}\n')
+    (folder / "suite.yaml").write_text("name: s\ntasks: t.jsonl\n")
+    suite = load_suite(str(folder))
+    assert suite.tasks[0].meta == {"x": None, "y": None}
+    assert suite.digest
 
 
 def test_aliases_cost_no_memory(folder: Path) -> None:

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import numpy as np
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from harness.core import BadInput, Value, digest, digest_file, inside, on_loopback, write_atomic
 from harness.models import ADDRESSES, public_url
@@ -41,7 +41,7 @@ class EncoderInfo(Value):
     base_url: str | None = None
     dimension: int
     normalised: bool = True
-    probe: tuple[float, ...] = ()
+    probe: tuple[float, ...] = Field(min_length=_PROBED, max_length=_PROBED)
 
     @classmethod
     def of(cls, encoder: Encoder, base_url: str | None = None) -> EncoderInfo:
@@ -135,6 +135,7 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         row = json.loads(path.read_text("utf-8"))
         checksum = row.pop("checksum", None)
+        computed = digest(row)
     except OSError as error:
         raise BadInput(
             f"no index at {str(folder)!r} (expected a folder with {MANIFEST}): "
@@ -147,7 +148,7 @@ def read_manifest(folder: Path) -> Manifest:
             f"{str(folder)!r} is an index of format {row.get('format')!r}, this version reads "
             f"{FORMAT}: build it again"
         )
-    if checksum != digest(row):
+    if checksum != computed:
         raise BadInput(f"{str(path)!r} was changed by hand or is damaged: its checksum is wrong")
     try:
         manifest = Manifest.model_validate(row)

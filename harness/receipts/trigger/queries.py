@@ -123,7 +123,9 @@ def read_queries(path: Path, tested: Sequence[str], library: Sequence[str]) -> t
             should = values.pop("should_trigger")
             values["expect" if should is True else "wrong"] = tested[0]
         elif "expect" not in values:
-            raise BadInput(f"{where}: expected expect: NAME or expect: null, got {sorted(values)}")
+            raise BadInput(
+                f"{where}: expected expect: NAME or expect: null, got {sorted(map(str, values))}"
+            )
         try:
             query = Query.model_validate(values)
         except ValidationError as error:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
-from harness.core import BadInput
+from harness.core import BadInput, digest
 from harness.core.segments import only_writer
 from harness.rag.retrieve import (
     Arm,
@@ -184,6 +184,14 @@ def test_other_chunking_or_a_folder_of_other_files_is_refused(
         open_index(tmp_path / "full")
 
 
+def signed(manifest: str, **encoder: Any) -> str:
+    """The manifest with other facts about its encoder, and the checksum that fits."""
+    row = json.loads(manifest)
+    row["encoder"] |= encoder
+    row["checksum"] = digest({key: row[key] for key in row if key != "checksum"})
+    return json.dumps(row)
+
+
 def test_damage_is_found(index: LocalIndex) -> None:
     segment = index.segments[0].folder
     index.verify()
@@ -202,6 +210,9 @@ def test_damage_is_found(index: LocalIndex) -> None:
         (text.replace('"format": 1', '"format": 9'), "format 9, this version reads 1"),
         (text[:40], "is damaged"),
         ("[]", "is damaged"),
+        (text.replace('"format"', '"x": 1e999, "format"'), "is damaged"),
+        (text.replace('"format"', '"x": "\\ud800", "format"'), "is damaged"),
+        (signed(text, probe=[0.5]), "is damaged"),
     ):
         manifest.write_text(changed)
         with pytest.raises(BadInput, match=message):

@@ -346,3 +346,11 @@ def test_bad_queries_cost_no_call(library: Path, row: dict[str, Any], message: s
     result = trigger(library / "tie-knots", "--library", library, "--queries", path)
     assert isinstance(result.exception, BadInput)
     assert message in str(result.exception)
+
+
+def test_keys_of_yaml_that_are_no_text_are_named(library: Path) -> None:
+    path = library.parent / "bad.yaml"
+    path.write_text("- {query: x, null: y, 1: z}\n")
+    result = trigger(library / "tie-knots", "--library", library, "--queries", path)
+    assert isinstance(result.exception, BadInput)
+    assert "got ['1', 'None', 'query']" in str(result.exception)
