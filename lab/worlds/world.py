@@ -42,7 +42,7 @@ class Sign(Value):
         name: its object and what is done with it.
         role: a `cause` of failure; a `trap` (a short cut that is praised where it does no harm and
             hurts elsewhere); a `friend` (a false one: its wrong action comes along with a cause and
-            does no harm); a `habit` (its right action is in nearly all runs, and does nothing).
+            does no harm); a `habit` (one of its actions is in nearly all runs, and does nothing).
         objects: its object in several words.
         right: patterns of the right action (see `lab.worlds.grammar`).
         wrong: patterns of the wrong action.
@@ -268,7 +268,8 @@ def draw_numbers(
 ) -> dict[str, Any]:
     """Condition and chances of a sign."""
     if role == "habit":
-        return {"narrated": ranges["habit_rate"].number(chance)}
+        shown = "strike" if chance.random() < ranges["blamed_habits"].low else "narrated"
+        return {shown: ranges["habit_rate"].number(chance)}
     narrated = ranges["narrated"].number(chance)
     if role == "friend":
         return {
