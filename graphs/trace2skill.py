@@ -4,7 +4,8 @@
                   ▲───────────────────┘
                   └─► collect ─► claims ─► deal ═► merge (n) ─┐    one Send per batch, level
                                            ▲──────────────────┘    by level
-                                           └─► translate ─► select ─► apply ─► verify ─► gate_skill
+                                           └─► translate ─► select ─► describe ─► apply
+                                           ─► verify ─► gate_skill
 
 Stage 1 makes trajectories (`rollouts`), stage 2 has every one of them read by an analyst of its own
 (`fleet`, `analyst`, `collect`), stage 3 merges their patches into one (`deal`, `merge`), which is
@@ -67,6 +68,7 @@ class State(TypedDict):
         edits: digest of the merged patch with anchors that exist.
         selection: digest of what a selection tried, if one was asked for.
         final: digest of the patch as it is applied.
+        described: digest of the description of a new skill.
         skill: digest of the skill; learned: whether it differs from the seed.
         problems: warnings of the validator.
         gate: the verdict.
@@ -85,6 +87,7 @@ class State(TypedDict):
     edits: str
     selection: str
     final: str
+    described: str
     skill: str
     learned: bool
     problems: list[str]
@@ -151,8 +154,7 @@ async def analyst(unit: Unit, runtime: Context) -> Update:
     reading = await detached(evolution.read(trajectory, kind))
     record, losses, patch, usage = reading.record, reading.losses, reading.patch, reading.usage
     if record is not None:
-        # Ours: a lesson goes whose evidence runs that passed show more often. In threads, since
-        # other replies must not wait.
+        # Ours: a lesson goes whose evidence passed runs show more often. In threads: others wait.
         contrast = await asyncio.to_thread(evolution.contrast, unit)
         if contrast.passed:
             record, idle = await asyncio.to_thread(contrast.sift, record)
@@ -318,10 +320,17 @@ async def select(state: State, runtime: Context) -> Update:
     }
 
 
+async def describe(state: State, runtime: Context) -> Update:
+    """Ours: a new skill's description, by which clients load it, from the tasks that taught it."""
+    text = await detached(runtime.context.describe(state))
+    spent = [text.usage.model_dump(mode="json")]
+    return {"described": runtime.context.store.put(text), "spent": spent}
+
+
 def apply(state: State, runtime: Context) -> Update:
     """APPLY: the final patch on the seed, whole or not at all, and always the same."""
     evolution = runtime.context
-    result = apply_patch(evolution.seed, evolution.store.hold(state["final"], Draft).patch)
+    result = apply_patch(evolution.start(state), evolution.final(state))
     evolution.tell("apply", f"{len(result.applied)} edits")
     return {"skill": result.skill.digest, "learned": any(edit.changed for edit in result.applied)}
 
@@ -333,7 +342,7 @@ def verify(state: State, runtime: Context) -> Update:
         BadInput: if it has an error, or a script cannot be run; then nothing is written.
     """
     evolution = runtime.context
-    skill = apply_patch(evolution.seed, evolution.store.hold(state["final"], Draft).patch).skill
+    skill = apply_patch(evolution.start(state), evolution.final(state)).skill
     problems = [str(problem) for problem in check_skill(skill, evolution.execute)]
     note = evolution.store.get(state["claims"], Sifted).checked.note
     write_skill(skill, evolution.skill_dir)
@@ -366,7 +375,7 @@ def build() -> Any:
         .add_node("merge", merge)
         .add_conditional_edges("deal", to_mergers, ["merge", "translate"])
         .add_edge("merge", "deal")
-        .add_sequence([translate, select, apply, verify, gate_skill])
+        .add_sequence([translate, select, describe, apply, verify, gate_skill])
         .add_edge("gate_skill", END)
     )
 

@@ -99,20 +99,29 @@ def diff_skills(old: Path, new: Path | None, version: str | None, as_json: bool)
 @click.argument("place", metavar="FILE:LINE")
 @json_option
 def explain_line(place: str, as_json: bool) -> None:
-    """Say which edit, which trajectories and which of their steps a line of a skill comes from.
+    """Say what a line of a skill comes from, and what speaks against it.
+
+    The edit, what each of its sources said in its own words, the steps of the runs that they point
+    to, runs and lessons that say the opposite, and how often what the evidence shows stands in
+    failed and in passed runs.
 
     Example: harness skill explain evolved/spreadsheet-basics/SKILL.md:42
     """
     from harness.skills import explain_place
 
     origin = explain_place(place)
-    edit = origin.edit
+    edit, evidence = origin.edit, origin.evidence
     source = (
         "no patch wrote this line"
         if edit is None
         else f"{edit.op}, support {edit.support}, from {', '.join(edit.sources) or 'no source'}"
     )
     lines = [f"{origin.file}:{origin.line}: {origin.text}", f"  {source}"]
+    if evidence is not None:
+        if evidence.contrast is not None:
+            lines.append(f"  its signs stand {evidence.contrast}")
+        lines += [f"  checked: {trial.claim}: {trial.verdict}" for trial in evidence.claims]
+        lines += [f"  speaks against it: {objection}" for objection in evidence.against]
     shown = [record for record in origin.records if record.summary or record.quotes]
     lines += [f"  {line}" for record in shown for line in str(record).splitlines()]
     if origin.records and not shown:

@@ -21,6 +21,7 @@ A package registers what it adds in its own metadata, one group per kind of addi
 | `harness.verifiers` | `rules` | `(conclusion, text) -> why the text contradicts it, or ""` |
 | `harness.encoders` | `lexical`, `sentences` | `() -> encoder` with `name` and `encode(texts)` |
 | `harness.compressors` | `lexical` | `(texts, query, instruction, ratio) -> spans by name` |
+| `harness.triggers` | `choose` | see `harness.evolve.description.Measure` |
 
 The wings of this package register in the same way, so that a wing whose folder is deleted is
 simply not there.

@@ -10,6 +10,7 @@ from .demo import DemoReport as DemoReport
 from .demo import DemoSizes as DemoSizes
 from .demo import recording as recording
 from .demo import run_demo as run_demo
+from .description import Candidate as Candidate
 from .evolution import Evaluate as Evaluate
 from .evolution import Event as Event
 from .evolution import Evolution as Evolution

@@ -17,11 +17,12 @@ from harness.core.segments import only_writer
 from harness.evals import ItemRecord
 from harness.evolve.analysts.single import Read, checked, single_reader
 from harness.evolve.artifacts import NAME, ArtifactStore, Runs
+from harness.evolve.description import Described, describe_tasks
 from harness.evolve.merge.evidence import Contrast
 from harness.evolve.merge.similarity import warm
 from harness.evolve.merge.skill_layout import GUIDE
 from harness.evolve.settings import EvolveOptions
-from harness.evolve.types import Collected, EvolveResult, Merge, MergeStep, Patches
+from harness.evolve.types import Collected, Draft, EvolveResult, Merge, MergeStep, Patches
 from harness.models import Model
 from harness.skills import (
     Execute,
@@ -45,6 +46,8 @@ ResultT = TypeVar("ResultT")
 State = Mapping[str, Any]
 """The state of `graphs/trace2skill.py`, JSON only."""
 CHECKPOINTS = "checkpoints.sqlite"
+# Tasks whose prompts the description of a new skill is made from.
+DESCRIBED_TASKS = 400
 # Supersteps: more than any evolution takes; the library's own limit is for agents that loop.
 SUPERSTEPS = 10_000
 HOW_TO = (
@@ -92,6 +95,7 @@ class Evolution:
         read: the analyst; None where none is needed.
         mapper: writes patches from records; None for the records' own lessons.
         merger: merges patches; None for the deterministic merge.
+        describer: writes and chooses the description of a new skill; None for words alone.
         trial: runs the tasks that sets of lessons are selected on.
         evaluate: runs tasks of the gate.
         execute: runs a command in a sandbox, to try the scripts of a skill.
@@ -108,6 +112,7 @@ class Evolution:
     read: Read | None = None
     mapper: Model | None = None
     merger: Model | None = None
+    describer: Model | None = None
     trial: Trials | None = None
     evaluate: Evaluate | None = None
     execute: Execute | None = None
@@ -169,6 +174,28 @@ class Evolution:
             method=method,
         )
 
+    async def describe(self, state: State) -> Described:
+        """The description of a new skill, from one run of every task that teaches.
+
+        A skill that was given, and a description that was given, stay as they are.
+        """
+        if self.options.skill is not None or self.options.description:
+            return Described()
+        runs = self.runs(state)
+        tasks = {run.task_id: run for run in runs.runs if self.options.teaches(run.outcome)}
+        taught = list(tasks.values())[:: -(-len(tasks) // DESCRIBED_TASKS) or 1]
+        loaded = self.store.load(taught)
+        return await describe_tasks(self.seed.name, loaded, frozenset(runs.terms), self.describer)
+
+    def start(self, state: State) -> Skill:
+        """The seed, with the description that a new skill got."""
+        text = self.store.hold(state["described"], Described).text
+        return new_skill(self.seed.name, text, self.seed.body) if text else self.seed
+
+    def final(self, state: State) -> Patch:
+        """The patch as it is applied."""
+        return self.store.hold(state["final"], Draft).patch
+
     @property
     def plan(self) -> SequentialPlan | None:
         """How the gate will decide; None where nothing is gated."""
@@ -201,9 +228,8 @@ def seed_skill(options: EvolveOptions) -> Skill:
     if not re.fullmatch(r"[a-z0-9]+(?:-[a-z0-9]+)*", name) or len(name) > 64:
         raise BadInput(f"expected a name of lower-case words and hyphens, got {name!r}")
     words = name.replace("-", " ")
-    description = options.description or (
-        f"Rules for {words}, distilled from many agent runs. Use for tasks of {words}."
-    )
+    # Until the tasks are known that teach it.
+    description = options.description or f"{words.capitalize()}. Use when a task is about {words}."
     support = f"at least {options.min_support} different tasks"
     body = (HOW_TO_EXAMPLES if options.exemplar else HOW_TO).format(
         title=words.capitalize(), support=support
@@ -293,6 +319,7 @@ async def evolve(
             read=read if asks else None,
             mapper=model if merges and asks else None,
             merger=merging,
+            describer=None if model is None or model.simulated else model,
             trial=trial,
             evaluate=evaluate,
             execute=execute,

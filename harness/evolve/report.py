@@ -15,11 +15,13 @@ from typing import Any
 from pydantic import BaseModel
 
 from harness.core import BadInput, Patch, Usage, render_page, write_atomic
-from harness.evolve.analysts.transcript import step_of
+from harness.evolve.analysts.location import Location, Locator
 from harness.evolve.artifacts import Runs
+from harness.evolve.description import Described
 from harness.evolve.evolution import Evolution, State
 from harness.evolve.formats.patches import OfficialPatches
 from harness.evolve.merge.claim_types import ClaimCheck
+from harness.evolve.objections import Ground, rule_evidence, sample
 from harness.evolve.selection import Selection
 from harness.evolve.types import (
     Collected,
@@ -30,10 +32,13 @@ from harness.evolve.types import (
     Loss,
     Merge,
     Patches,
+    Rule,
     Sifted,
 )
 from harness.skills import (
+    RULES,
     ApplyResult,
+    Skill,
     apply_patch,
     count_tokens,
     explain_file,
@@ -60,11 +65,14 @@ class Finished:
 
     Attributes:
         evolution: what was asked for.
+        seed: the skill that the patch was applied to.
+        described: how its description was chosen.
         runs: the trajectories.
         collected: the analysts' records.
         levels: patches of every merge level; level 0 is one a record.
         merge: the merged patch, with contradictions.
         final: the patch as it was applied.
+        rules: what its rules rest on.
         selection: the sets of lessons that were tried; None where all were taken.
         applied: the skill, and what happened to each edit.
         discarded: everything that is not in the skill, with reasons.
@@ -76,11 +84,14 @@ class Finished:
     """
 
     evolution: Evolution
+    seed: Skill
+    described: Described
     runs: Runs
     collected: Collected
     levels: tuple[tuple[Patch, ...], ...]
     merge: Merge
     final: Patch
+    rules: tuple[Rule, ...]
     selection: Selection | None
     applied: ApplyResult
     discarded: tuple[Discarded, ...]
@@ -96,17 +107,21 @@ def finished(evolution: Evolution, state: State) -> Finished:
     store = evolution.store
     collected, final = store.get(state["collected"], Collected), store.get(state["final"], Draft)
     steps, merge = evolution.steps(state), evolution.merged(state)
-    applied = apply_patch(evolution.seed, final.patch)
+    seed = evolution.start(state)
+    applied = apply_patch(seed, final.patch)
     sifted = store.get(state["claims"], Sifted)
     withheld = (Discarded.of(edit, reason) for edit, reason in applied.withheld)
     usages = [Usage.model_validate(usage) for usage in state["spent"]]
     return Finished(
         evolution=evolution,
+        seed=seed,
+        described=store.get(state["described"], Described),
         runs=evolution.runs(state),
         collected=collected,
         levels=tuple(store.get(key, Patches).patches for key in state["levels"]),
         merge=merge,
         final=final.patch,
+        rules=final.rules,
         selection=store.get(state["selection"], Selection) if state.get("selection") else None,
         applied=applied,
         discarded=(*sifted.discarded, *merge.discarded, *final.discarded, *withheld),
@@ -181,7 +196,7 @@ def write_all(evolved: Finished, result: EvolveResult) -> None:
     if evolution.options.skill is not None:
         with suppress(BadInput):
             earlier = read_provenance(evolution.options.skill)
-    provenance = provenance_of(evolved.applied, evolution.seed, earlier).model_copy(
+    provenance = provenance_of(evolved.applied, evolved.seed, earlier).model_copy(
         update={"gate": "none" if evolved.gate.verdict == "not gated" else evolved.gate.verdict}
     )
     write_provenance(provenance, evolution.skill_dir)
@@ -189,23 +204,24 @@ def write_all(evolved: Finished, result: EvolveResult) -> None:
         evolution.skill_dir,
         f"evolved from {len(records)} records",
         provenance,
-        parent=evolution.seed,
+        parent=evolved.seed,
         parent_provenance=earlier,
     )
     # The analysts' records, each quote with the step of the trajectory that holds it.
-    runs = {run.id: run for run in evolved.runs.runs}
+    places = locate(evolved)
     rows: list[dict[str, Any]] = []
-    for record in records:
+    for record, located in zip(records, places, strict=True):
         row = record.model_dump(mode="json")
-        run = runs.get(record.trajectory_id)
-        if run is not None and record.evidence:
-            (trajectory,) = evolution.store.load([run])
-            row["evidence_steps"] = [step_of(quote, trajectory) for quote in record.evidence]
+        if located:
+            row["evidence_steps"] = [place.step for place in located]
+            row["evidence_places"] = [place.model_dump(mode="json") for place in located]
         rows.append(row)
+    ground = Ground(records, places, evolved.runs.runs, evolution.store, evolved.rules)
     recorded = evolved.collected.recorded
     details = {
         "options": evolution.options.fingerprint(),
-        "seed": evolution.seed.digest,
+        "seed": evolved.seed.digest,
+        "description": evolved.described.model_dump(mode="json", exclude={"usage"}),
         "skill": skill.digest,
         "result": result.model_dump(mode="json", exclude={"seconds", "skill"}),
         "records": {
@@ -242,6 +258,7 @@ def write_all(evolved: Finished, result: EvolveResult) -> None:
     )
     documents: dict[str, Any] = {
         "records.json": rows,
+        RULES: [rule.model_dump(mode="json") for rule in rule_evidence(edits, ground)],
         "provenance.json": provenance.model_dump(mode="json"),
         "discarded.json": [row.model_dump(mode="json") for row in evolved.discarded],
         "claims.json": evolved.claims.model_dump(mode="json"),
@@ -252,6 +269,21 @@ def write_all(evolved: Finished, result: EvolveResult) -> None:
     write_atomic(out / "report.html", page)
     for name, document in documents.items():
         write_atomic(out / name, json.dumps(document, ensure_ascii=False, indent=1) + "\n")
+
+
+def locate(evolved: Finished) -> list[list[Location]]:
+    """Where each quote of each record stands; [] for a record whose trajectory is not at hand."""
+    store, runs = evolved.evolution.store, {run.id: run for run in evolved.runs.runs}
+    locator = Locator.of(store.load(sample(evolved.runs.runs)))
+    places: list[list[Location]] = []
+    for record in evolved.collected.records:
+        run = runs.get(record.trajectory_id)
+        if run is None or not record.evidence:
+            places.append([])
+            continue
+        (trajectory,) = store.load([run])
+        places.append(locator.locate(record.evidence, trajectory))
+    return places
 
 
 def write_official_patches(patches: OfficialPatches, folder: Path) -> None:

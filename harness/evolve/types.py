@@ -117,9 +117,10 @@ class Loss(Value):
 
 
 class Discarded(Value):
-    """A lesson or edit that is not in the skill, with the reason.
+    """A lesson or edit that is not in the skill in these words, with the reason.
 
     Attributes:
+        rule: the rule that says it or that its evidence speaks for; "" if there is none.
         claim: what running refuted, where that is the reason.
     """
 
@@ -128,12 +129,68 @@ class Discarded(Value):
     sources: tuple[str, ...]
     support: int
     claim: ClaimResult | None = None
+    rule: str = ""
 
     @classmethod
     def of(cls, edit: Edit, reason: str) -> Discarded:
         """An edit that found no place."""
         content = edit.content or f"{edit.op} {edit.file} {edit.target_section}".strip()
         return cls(content=content, reason=reason, sources=edit.sources, support=edit.support)
+
+
+class Member(Value):
+    """A lesson that a rule was made from: its wording, the runs that taught it, and its quotes."""
+
+    wording: str
+    sources: tuple[str, ...]
+    quotes: tuple[str, ...] = ()
+
+
+class Outcome(Value):
+    """How what a rule rests on stands in failed and in passed runs to which the rule applies.
+
+    Attributes:
+        standing: `cause` (it explains failures that the rules taken before it leave open),
+            `redundant` (it explains none, and no passed run shows it), `false friend` (it
+            explains none, though failed runs show it more often), `habit` (passed runs show it
+            as often), or `not measured` (nothing is quoted, or no runs to compare).
+        failed: failed tasks that show it, of `of_failed` to which the rule applies.
+        passed: passed tasks that show it, of `of_passed`.
+    """
+
+    standing: Literal["cause", "redundant", "false friend", "habit", "not measured"] = (
+        "not measured"
+    )
+    failed: int = 0
+    passed: int = 0
+    of_failed: int = 0
+    of_passed: int = 0
+
+    def __str__(self) -> str:
+        if self.standing == "not measured":
+            return self.standing
+        return (
+            f"{self.standing}: in {self.failed} of {self.of_failed} failed and {self.passed} of "
+            f"{self.of_passed} passed tasks to which it applies"
+        )
+
+
+class Rule(Value):
+    """What a merged rule rests on.
+
+    Attributes:
+        content: of its edit, by which it is found again.
+        signs: what its lessons quote, without what belongs to one task.
+        condition: what its lessons say of when it applies.
+        members: its lessons, the most central first.
+        outcome: how its signs stand in failed and passed runs.
+    """
+
+    content: str
+    signs: tuple[str, ...] = ()
+    condition: str = ""
+    members: tuple[Member, ...] = ()
+    outcome: Outcome = Outcome()
 
 
 class Conflict(Value):
@@ -159,12 +216,14 @@ class Merge(Value):
         patch: one patch; `support` of its edits is counted in distinct tasks.
         discarded: what was left out, with reasons.
         conflicts: contradictions.
+        rules: what the rules of the patch rest on; none of a merge by a model.
         method: how lessons were grouped, as the report names it.
     """
 
     patch: Patch
     discarded: tuple[Discarded, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
+    rules: tuple[Rule, ...] = ()
     method: str = ""
 
 
@@ -252,10 +311,12 @@ class Sifted(Value):
 
 
 class Draft(Value):
-    """A patch on its way into the skill, and what may not or could not enter it."""
+    """A patch on its way into the skill, what may not or could not enter it, and what the rules
+    of both rest on."""
 
     patch: Patch
     discarded: tuple[Discarded, ...] = ()
+    rules: tuple[Rule, ...] = ()
 
 
 class GateResult(Value):

@@ -5,6 +5,11 @@ from .creator import Attempt as Attempt
 from .creator import benchmark_of as benchmark_of
 from .creator import evals_of as evals_of
 from .creator import history_of as history_of
+from .evidence import RULES as RULES
+from .evidence import Contrast as Contrast
+from .evidence import Objection as Objection
+from .evidence import RuleEvidence as RuleEvidence
+from .evidence import Trial as Trial
 from .export import CARD as CARD
 from .export import CODEX_FILE as CODEX_FILE
 from .export import RECEIPT as RECEIPT
@@ -34,6 +39,7 @@ from .markdown import scan as scan
 from .markdown import sections as sections
 from .provenance import Explanation as Explanation
 from .provenance import Provenance as Provenance
+from .provenance import Quote as Quote
 from .provenance import Source as Source
 from .provenance import explain as explain
 from .provenance import explain_file as explain_file

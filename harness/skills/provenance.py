@@ -20,6 +20,7 @@ from pydantic import ValidationError
 
 from harness.core import BadInput, Edit, Value, read_json, write_atomic
 from harness.skills.apply import ApplyResult
+from harness.skills.evidence import RULES, RuleEvidence, of_content, read_rules
 from harness.skills.skill import SKILL_FILE, Skill, load_skill
 
 ANALYST_RECORDS = "records.json"
@@ -57,10 +58,19 @@ class Provenance(Value):
 
 
 class Quote(Value):
-    """A passage of a trajectory that an analyst points to; `step` is its id, None if unknown."""
+    """What an analyst points to in a trajectory.
+
+    Attributes:
+        step: id of the step that it stands in, None where it was not found.
+        how: `verbatim`, or `fragment`: the quote is a paraphrase, and `passage` is what it speaks
+            of; "" where it was not found.
+        passage: of the run, where the quote is a paraphrase.
+    """
 
     text: str
     step: int | None = None
+    how: Literal["verbatim", "fragment", ""] = ""
+    passage: str = ""
 
 
 class Source(Value):
@@ -70,6 +80,7 @@ class Source(Value):
         kind: `error` or `success`; "" if no record of this trajectory was kept.
         summary: root cause of the failure, or what made the run succeed.
         lessons: the analyst's lessons, in its words.
+        wordings: those of them that the rule at hand was made from.
         quotes: the evidence.
         proven: whether the harness ran the fix and it held; None where no proof was required.
     """
@@ -79,17 +90,24 @@ class Source(Value):
     kind: str = ""
     summary: str = ""
     lessons: tuple[str, ...] = ()
+    wordings: tuple[str, ...] = ()
     quotes: tuple[Quote, ...] = ()
     proven: bool | None = None
 
     def __str__(self) -> str:
         head = f"{self.trajectory_id}: {self.summary or 'no analyst record was kept'}"
-        return "\n".join([head, *(f'  "{quote.text}"  {self.at(quote)}' for quote in self.quotes)])
+        lines = [f"  says: {wording}" for wording in self.wordings]
+        for quote in self.quotes:
+            lines.append(f'  "{quote.text}"  {self.at(quote)}')
+            lines += [f"    | {line}" for line in quote.passage.splitlines()]
+        return "\n".join([head, *lines])
 
     def at(self, quote: Quote) -> str:
-        """Where a quote stands: `trajectory_id step N`."""
-        step = "step unknown" if quote.step is None else f"step {quote.step}"
-        return f"{self.trajectory_id} {step}"
+        """Where a quote stands: `trajectory_id step N`, and how it was found."""
+        if quote.step is None:
+            return f"{self.trajectory_id} not located"
+        how = f" ({quote.how})" if quote.how else ""
+        return f"{self.trajectory_id} step {quote.step}{how}"
 
 
 class Explanation(Value):
@@ -99,6 +117,7 @@ class Explanation(Value):
         line: in `file`, from 1.
         edit: None for text of the skill before any patch.
         records: of the analysts, for each source of the edit.
+        evidence: what speaks for the rule and against it; None for text before any patch.
     """
 
     file: str
@@ -106,6 +125,7 @@ class Explanation(Value):
     text: str
     edit: Edit | None = None
     records: tuple[Source, ...] = ()
+    evidence: RuleEvidence | None = None
 
 
 def provenance_of(
@@ -185,8 +205,13 @@ def explain_place(place: str) -> Explanation:
     line = explain(read_provenance(root), load_skill(root), file, int(number))
     if line.edit is None:
         return line
-    records = matching(read_sources(root), line.edit.sources)
-    return line.model_copy(update={"records": records})
+    rules = evolution_file(root, RULES)
+    evidence = of_content(read_rules(rules) if rules else (), line.edit.content)
+    records = tuple(
+        record.model_copy(update={"wordings": evidence.wordings.get(record.trajectory_id, ())})
+        for record in matching(read_sources(root), line.edit.sources)
+    )
+    return line.model_copy(update={"records": records, "evidence": evidence})
 
 
 def _line_keys(text: str) -> list[tuple[str, int]]:
@@ -252,22 +277,28 @@ def read_provenance(skill: Path) -> Provenance:
 def read_sources(skill: Path) -> tuple[Source, ...]:
     """The records of the evolution that wrote the skill directory; () if there are none.
 
-    Looked for as `<skill>.records.json`, then `records.json` beside the skill and one folder
-    above (`OUT/skill/NAME` and `OUT/records.json`).
-
     Raises:
         BadInput: if the file is no list of JSON objects.
     """
-    skill = skill.resolve()
-    own = skill.parent / f"{skill.name}.{ANALYST_RECORDS}"
-    candidates = (own, skill.parent / ANALYST_RECORDS, skill.parent.parent / ANALYST_RECORDS)
-    path = next((path for path in candidates if path.is_file()), None)
+    path = evolution_file(skill, ANALYST_RECORDS)
     if path is None:
         return ()
     rows: Any = read_json(path)
     if not isinstance(rows, list) or len(_objects(rows)) != len(cast("list[Any]", rows)):
         raise BadInput(f"{str(path)!r}: expected a list of analyst records")
     return sources_of(_objects(rows))
+
+
+def evolution_file(skill: Path, name: str) -> Path | None:
+    """A file that an evolution left beside the skill directory; None if there is none.
+
+    Looked for as `<skill>.NAME`, then `NAME` beside the skill and one folder above
+    (`OUT/skill/NAME` and `OUT/NAME`).
+    """
+    skill = skill.resolve()
+    own = skill.parent / f"{skill.name}.{name}"
+    candidates = (own, skill.parent / name, skill.parent.parent / name)
+    return next((path for path in candidates if path.is_file()), None)
 
 
 def matching(sources: Iterable[Source], trajectory_ids: Iterable[str]) -> tuple[Source, ...]:
@@ -288,6 +319,7 @@ def sources_of(rows: Iterable[Mapping[str, Any]]) -> tuple[Source, ...]:
             continue
         texts, proof = _list(row.get("evidence")), row.get("proof")
         steps = _list(row.get("evidence_steps"))[: len(texts)]
+        places = _list(row.get("evidence_places"))[: len(texts)]
         proven = None
         if isinstance(proof, dict):
             # As the harness judges a proof: the clean input and two perturbed ones, all passed.
@@ -305,13 +337,25 @@ def sources_of(rows: Iterable[Mapping[str, Any]]) -> tuple[Source, ...]:
                 for lesson in _objects(row.get("items"))
             ),
             quotes=tuple(
-                Quote(text=str(text), step=step if type(step) is int else None)
-                for text, step in zip_longest(texts, steps)
+                _quote(str(text), step, place)
+                for text, step, place in zip_longest(texts, steps, places)
             ),
             proven=proven,
         )
         sources.append(source)
     return tuple(sources)
+
+
+def _quote(text: str, step: Any, place: Any) -> Quote:
+    """A quote of a record, which older evolutions wrote with the number of its step alone."""
+    fields = cast("dict[str, Any]", place) if isinstance(place, dict) else {}
+    how, passage = fields.get("how"), fields.get("passage")
+    return Quote(
+        text=text,
+        step=step if type(step) is int else None,
+        how=how if how in ("verbatim", "fragment") else "",
+        passage=str(passage or ""),
+    )
 
 
 def _list(value: Any) -> list[Any]:

@@ -98,7 +98,7 @@ def test_deepening_with_the_evolved_skill_adds_nothing(
 def test_every_line_that_was_added_names_its_runs(inputs: dict[str, Path], tmp_path: Path) -> None:
     skill = Path(run(inputs, tmp_path / "out").skill)
     number = 1 + (skill / "SKILL.md").read_text().split("\n").index(
-        "- **Check the file**: Reload the saved workbook and verify that the changes persisted."
+        "- Reload the saved workbook and verify that the changes persisted."
     )
     edit = explain_place(f"{skill / 'SKILL.md'}:{number}").edit
     assert edit is not None
@@ -133,7 +133,7 @@ def test_the_page_escapes_what_runs_said(tmp_path: Path) -> None:
     run({"trajectories": runs, "patches": rows}, tmp_path / "out")
     page = (tmp_path / "out" / "report.html").read_text()
     assert "<script>alert" not in page and "<img" not in page
-    assert "&lt;script&gt;" in page
+    assert "&lt;img" in page
 
 
 def test_the_gate_decides_and_is_announced_before_it_runs(

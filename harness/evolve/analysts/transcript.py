@@ -7,7 +7,7 @@ compressed by the plugin `lexical` of `harness.compressors`; without one, head a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from harness.core import Step, Trajectory, plugins
 from harness.trajectories import content_text
@@ -32,13 +32,16 @@ _GOLD = re.compile(
 
 def transcript(trajectory: Trajectory) -> str:
     """The steps as numbered text."""
-    return "\n\n".join(_steps(trajectory))
+    return "\n\n".join(step_texts(trajectory))
 
 
-def _steps(trajectory: Trajectory) -> Iterator[str]:
-    for step in trajectory.steps:
-        parts = [_agent_text(step), *(f"OBSERVATION {text}" for text in _observations(step))]
-        yield "\n".join(part for part in parts if part)
+def step_texts(trajectory: Trajectory) -> list[str]:
+    """The text of every step: what it says, calls and is shown."""
+    parts = (
+        [_agent_text(step), *(f"OBSERVATION {text}" for text in _observations(step))]
+        for step in trajectory.steps
+    )
+    return ["\n".join(part for part in texts if part) for texts in parts]
 
 
 def _agent_text(step: Step) -> str:
@@ -60,18 +63,11 @@ def _observations(step: Step) -> list[str]:
 def unsupported(quotes: Iterable[str], transcript_text: str) -> list[str]:
     """Quotes that do not stand in the transcript (white space and outer quotes aside)."""
     text = flat(transcript_text)
-    return [quote for quote in quotes if not _stands_in(quote, text)]
+    return [quote for quote in quotes if not stands_in(quote, text)]
 
 
-def step_of(quote: str, trajectory: Trajectory) -> int | None:
-    """Id of the first step that holds the quote; None if it spans steps or stands in none."""
-    for step, text in zip(trajectory.steps, _steps(trajectory), strict=True):
-        if _stands_in(quote, flat(text)):
-            return step.step_id
-    return None
-
-
-def _stands_in(quote: str, text: str) -> bool:
+def stands_in(quote: str, text: str) -> bool:
+    """Whether a text holds a quote; outer quotation marks and a text of even case aside."""
     bare = flat(quote).strip(" \"'`")
     return len(bare) >= MIN_QUOTE and bare in text
 

@@ -102,7 +102,7 @@ class Ground:
     @property
     def start(self) -> Skill:
         """The seed skill."""
-        return self.done.evolution.seed
+        return self.done.seed
 
     @property
     def records(self) -> tuple[AnalystRecord, ...]:

@@ -131,7 +131,7 @@ async def merged_skill(
     try:
         config: Any = {"recursion_limit": SUPERSTEPS}
         state = await graph.compile().ainvoke(start, config, context=again)
-        result = apply_patch(again.seed, store.get(state["final"], Draft).patch)
+        result = apply_patch(ground.start, store.get(state["final"], Draft).patch)
         steps = again.steps(state)
     finally:
         store.close()

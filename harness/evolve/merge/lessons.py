@@ -9,6 +9,8 @@ from itertools import takewhile
 from harness.core import Edit, Value
 
 LESSON_OPS = ("append_to_section", "add_section")
+REFUSAL = re.compile(r"(?:^|, )(?:never|avoid|do not|don't)\b", re.IGNORECASE)
+"""The cue of a clause that forbids something."""
 _HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*$")
 _BULLET = re.compile(r"^(\s*)(?:[-*+]|\d+[.)])\s+(.*)$")
 _BOLD = re.compile(r"^\*\*(.+?)\*\*\s*:?\s*(.*)$", re.DOTALL)
@@ -51,9 +53,11 @@ class Lesson(Value):
         return f"{head}\n\n{self.code}" if self.code else head
 
     def for_readers(self) -> str:
-        """The bullet without a title that the text only repeats."""
-        repeats = self.text.casefold().startswith(self.title.casefold().rstrip(".: "))
-        return self.model_copy(update={"title": ""}).markdown() if repeats else self.markdown()
+        """The bullet without its title; what it refuses stands in capitals: `AVOID`, `NEVER`."""
+        first, mark, later = self.text.partition(". ")
+        first = REFUSAL.sub(lambda match: match[0].upper(), first, count=1)
+        update = {"title": "", "text": f"{first}{mark}{later}"}
+        return self.model_copy(update=update).markdown()
 
 
 def of_edit(edit: Edit) -> list[Lesson]:

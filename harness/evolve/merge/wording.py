@@ -1,14 +1,57 @@
-"""The wording that a group of lessons is kept in: central, short, and free of the benchmark."""
+"""The wording that a rule gets: a source's own words, short, the condition first.
+
+A rule is read in the middle of work. So it is one sentence where it can be, of at most 30 words,
+with the condition before the action. What is done to a source's words keeps their meaning: asides
+and trailing reasons go, a closing condition moves to the front, a capital and a full stop come. No
+word is ever joined to the next, and code stays as it is. A wording that a model wrote must pass
+:func:`fault` or the sources' own words take its place.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from harness.evolve.merge.lessons import Lesson
+from harness.evolve.merge.lessons import REFUSAL, Lesson
 
-MIN_WORDS, MAX_WORDS, TITLE_WORDS = 3, 36, 6
-_ASIDE = re.compile(r"\s*\((?:e\.g\.|i\.e\.|like|such as|for example)[^()]*(?:\([^()]*\)[^()]*)*\)")
+MIN_WORDS, MAX_WORDS = 3, 30
+# Share of the content words of a rewrite that its sources must hold.
+SHARED = 0.7
+_ASIDE = re.compile(
+    r"\s*\((?:e\.g\.|i\.e\.|like|such as|for example)[\s,][^()]*(?:\([^()]*\)[^()]*)*\)(?!\w)"
+)
+# A closing clause that gives the reason: a rule that is too long stands without it.
+_REASON = re.compile(
+    r"(?:,|;|\s[\u2013\u2014-])\s+(?:because|since|so that|as (?:this|it|they|these)|otherwise"
+    r"|ensuring|preventing|avoiding|making|allowing|which|to (?:avoid|prevent|ensure|enable)"
+    r"|this (?:ensures|prevents|avoids))\b[^.]*\.?$",
+    re.IGNORECASE,
+)
+# An action that ends with its condition. Left alone is what may bind the condition to a part of the
+# action only (a conjunction, a subordinate clause, a purpose), no condition ("check if"), and
+# what speaks of something that only the action names.
+_CUES = "when|if|while|once|unless"
+_BINDING = (
+    "and|or|then|that|which|who|whether|how|what|where|so|because|to|only|than|as|check|checks|verify"
+    f"|determine|confirm|test|see|know|decide|until|before|after|{_CUES}"
+)
+_POINTING = "it|they|them|its|their|this|these|and|or|but|until|before|after"
+_CLOSING = re.compile(
+    rf"^(?P<action>(?!Excel|Pandas|Openpyxl|Python)[A-Z][a-z]+ (?:(?!\b(?:{_BINDING})\b)"
+    r"[^,;:.()\u2014])+?) "
+    rf"(?P<condition>(?:(?:{_CUES})\s+(?!(?:not|needed|necessary|possible|{_POINTING})\b)\w+"
+    rf"|(?:before|after)\s+\w+ing)\b(?:(?!\b(?:{_POINTING}|{_CUES})\b)[^,;:()\u2014])*?)\.$"
+)
+_CONDITION = re.compile(
+    r"^(?:when|if|before|after|while|once|unless|for|where|in|on|during|as soon as)\b",
+    re.IGNORECASE,
+)
+# Statements: they say how something is, and leave the reader to find out what to do.
+_STATEMENT = re.compile(
+    r"^(?:the|a|an|this|these|those|some|most|many|it|they|there)\b"
+    r"|^(?:[^\s,;:]+\s+){1,9}?(?:is|are|was|were|may|might|can|could|will|does|often|should)\b",
+    re.IGNORECASE,
+)
 # Traces of one particular task or benchmark: paths, judging, numbers, cells.
 _RESIDUES = (
     re.compile(r"(?:^|[\s`'\"(])(?:/[\w.-]+){2,}|[A-Za-z]:\\|\b\w+_path\b"
@@ -30,6 +73,8 @@ _VAGUE = re.compile(
 )
 _LABEL = re.compile(r"^(?:Issue|Rule|Lesson|Note|Example|Generalization)$", re.IGNORECASE)
 _WORD = re.compile(r"[A-Za-z_](?:[\w.]*\w)")
+# What must be copied to the letter: code, names with a mark inside, numbers.
+_LITERAL = re.compile(r"`[^`]+`|\b\w+(?:[._]\w+)+\b|\b[a-z]+[A-Z]\w*|\b\d[\d.,]*\b")
 _FILLER_WORDS = (
     "a an the and or of in on at with from is are be it its their this any all each only ever just"
     " have has do does not use using used prefer rely choose employ always never must should"
@@ -68,24 +113,72 @@ def residue(text: str, terms: frozenset[str] = frozenset()) -> str:
 
 
 def compact(lesson: Lesson) -> Lesson:
-    """The lesson without asides, padding in its title, and with a full stop."""
-    text = re.sub(r"\s+", " ", _ASIDE.sub("", lesson.text)).strip(" -")
-    text = re.sub(r"\s+([.,;:])", r"\1", text)
+    """The lesson in whole sentences of at most 30 words, without asides, the condition first.
+
+    Its words are the source's, in the source's order but for a condition that moves to the front.
+    """
+    text = " ".join(outside_code(lesson.text, lambda part: _ASIDE.sub("", part)).split())
+    # Only where the mark ends a clause: " .value" is a word of its own.
+    text = re.sub(r"\s+([.,;:])(?=\s|$)", r"\1", text).strip(" -")
     if text and text[0].islower() and not text.startswith(("pd.", "wb.", "ws.", "openpyxl")):
         text = text[0].upper() + text[1:]
-    if text and text[-1] not in ".!?`:":
-        text += "."
     # Whole sentences up to the limit; the first one always.
     first, *later = re.split(r"(?<=[.!?])\s+(?=[A-Z`])", text)
+    if len(first.split()) > MAX_WORDS:
+        first = _REASON.sub("", first)
     text = first
     for sentence in later:
         if len(f"{text} {sentence}".split()) > MAX_WORDS:
             break
         text = f"{text} {sentence}"
+    if text and text[-1] not in ".!?`:":
+        text += "."
     title = lesson.title
     while _PADDING.search(title) and len(title.split()) > 2:
         title = _PADDING.sub("", title)
-    return lesson.model_copy(update={"title": "" if _LABEL.match(title) else title, "text": text})
+    title = "" if _LABEL.match(title) else title
+    return lesson.model_copy(update={"title": title, "text": condition_first(text)})
+
+
+def outside_code(text: str, change: Callable[[str], str]) -> str:
+    """A text whose parts outside of code spans are changed."""
+    parts = re.split(r"(`+[^`]+`+)", text)
+    return "".join(part if number % 2 else change(part) for number, part in enumerate(parts))
+
+
+def condition_first(text: str) -> str:
+    """A text whose first sentence has its closing condition in front, if its meaning stays."""
+    sentence, mark, later = text.partition(". ")
+    match = _CLOSING.match(sentence.rstrip(".") + ".")
+    if match is None or _STATEMENT.match(sentence) or match["action"].count("`") % 2:
+        return text
+    action, condition = match["action"], match["condition"]
+    if len(action.split()) < 2 or len(condition.split()) < 2:
+        return text
+    first = f"{condition[0].upper()}{condition[1:]}, {action[0].lower()}{action[1:]}"
+    return f"{first}{mark or '.'}{later}"
+
+
+def refuses(text: str) -> bool:
+    """Whether the main clause of a rule forbids something."""
+    return REFUSAL.search(text.partition(". ")[0]) is not None
+
+
+def says_something(text: str) -> bool:
+    """Whether a text is a rule: not a heading, nor a sentence that stops in the middle."""
+    words = re.findall(r"[^\W\d_]{4,}", outside_code(text, lambda part: part))
+    heading = len(text.split()) <= 6 and all(word[0].isupper() for word in words)
+    return (
+        MIN_WORDS <= len(text.split()) <= MAX_WORDS
+        and (not heading or len(words) < 2)
+        and not _DANGLING.search(text.rstrip())
+        and text.count("`") % 2 == 0
+    )
+
+
+def specific(text: str) -> bool:
+    """Whether a rule says when it applies, or names what it is about to the letter."""
+    return _CONDITION.match(text) is not None or _LITERAL.search(text) is not None
 
 
 def best_wording(
@@ -93,7 +186,7 @@ def best_wording(
 ) -> Lesson | None:
     """The most central lesson that can stand in a skill once compacted, or None if none can.
 
-    Among the central third, one with a short title that says what to do is preferred.
+    Among the central third, one is preferred that says what to do, when, and no more than that.
 
     Args:
         lessons: all lessons.
@@ -103,12 +196,44 @@ def best_wording(
     usable = [
         lesson
         for lesson in (compact(lessons[index]) for index in central)
-        if MIN_WORDS <= len(lesson.text.split()) <= MAX_WORDS + 8
-        and not _DANGLING.search(lesson.text.rstrip())
-        and lesson.text.count("`") % 2 == 0
-        and not residue(f"{lesson.title} {lesson.text}", terms)
+        if says_something(lesson.text) and not residue(f"{lesson.title} {lesson.text}", terms)
     ]
-    near = usable[: max(3, len(usable) // 3)]
-    clear = [lesson for lesson in near if lesson.title and not _VAGUE.search(lesson.text)]
-    short = [lesson for lesson in clear if len(lesson.title.split()) <= TITLE_WORDS]
-    return (short or clear or near or [None])[0]
+
+    def unfit(lesson: Lesson) -> int:
+        """How far a wording is from what its reader needs."""
+        text = lesson.text
+        idle = bool(_VAGUE.search(text)) or bool(_STATEMENT.match(text))
+        several = text.count(";") + len(re.findall(r"[.!?]\s+[A-Z`]", text))
+        return 4 * idle + 2 * (_CONDITION.match(text) is None) + min(several, 2)
+
+    return min(usable[: max(3, len(usable) // 3)], key=unfit, default=None)
+
+
+def fault(text: str, wordings: Iterable[str], vocabulary: frozenset[str]) -> str:
+    """Why a wording that a model wrote may not stand for its sources, or "".
+
+    Checked are the meaning (no code, name or number that no source has; the same polarity as the
+    source that is most alike; most of its words from the sources) and the spelling (no word that
+    nobody used).
+
+    Args:
+        text: the rewrite.
+        wordings: of its sources.
+        vocabulary: stems of the words of all lessons at hand.
+    """
+    sources = list(wordings)
+    bare, joined = set(_WORD.findall(text)), " ".join(sources)
+    foreign = [name for name in _LITERAL.findall(text) if name.strip("`") not in joined]
+    if foreign:
+        return f"no source has {foreign[0]!r}"
+    unknown = sorted(word for word in bare if stem(word.lower()) not in vocabulary | _FILLER)
+    if unknown:
+        return f"a word that no source or lesson has: {unknown[0]!r}"
+    words = set(content_words(text))
+    shares = [len(words & set(content_words(source))) for source in sources]
+    shared = words & set(content_words(joined))
+    if not sources or len(shared) < SHARED * len(words):
+        return "it says something that its sources do not"
+    if refuses(text) != refuses(sources[shares.index(max(shares))]):
+        return "it forbids what its source demands, or the reverse"
+    return ""

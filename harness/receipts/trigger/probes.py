@@ -28,23 +28,13 @@ from harness.agents import (
 )
 from harness.core import BadInput, Trajectory, Unreachable, assets, render
 from harness.models import SampleLimitReached
+from harness.receipts.trigger.choosing import CHOOSE, Chooser
 from harness.skills import Skill
 from harness.tools import READ_SKILL_FILE, Arguments, Bench
 from harness.trajectories import content_text
 
-REACT, CHOOSE, NONE = "graph:react", "choose", "none"
+REACT = "graph:react"
 STEPS = 40
-_LOAVES = {"bake-bread": "Bake bread at home", "tax-forms": "Fill in tax forms"}
-_ROPES = {"tie-knots": "Tie knots in ropes", "bicycle-repair": "Repair a bicycle"}
-_EXAMPLES = (
-    (_LOAVES, "Use the skill tax-forms now.", "tax-forms"),
-    (_LOAVES, "My loaf does not rise.", "bake-bread"),
-    (_LOAVES, "Sing me a song.", NONE),
-    (_ROPES, "Load tie-knots, please.", "tie-knots"),
-    (_ROPES, "I want bicycle-repair: read it first.", "bicycle-repair"),
-    (_ROPES, "How old is the moon?", NONE),
-    (_ROPES, "My chain slips.", "bicycle-repair"),
-)
 
 
 class _Opened(Exception):  # the end that was asked for, not an error
@@ -70,7 +60,7 @@ def open_probe(
     if spec == REACT:
         return _Reader(library, folder)
     if spec == CHOOSE:
-        return _Chooser(library)
+        return Chooser(library)
     if spec.startswith("cmd:"):
         return _Client(open_agent(spec, trusted=True), library, folder, pattern)
     raise BadInput(f"expected {REACT}, {CHOOSE} or cmd:COMMAND as the agent, got {spec!r}")
@@ -190,61 +180,6 @@ class _Client:
         if not (names or output.calls or output.said):
             return replace(run, invalid="the client called no tool and said nothing")
         return _result(run, names)
-
-
-class _Chooser:
-    """One call whose reply must be the name of a skill, or none: for models too small for tools.
-
-    The reply is held to the names by a JSON schema. Worked examples over two small libraries of
-    ours, which no user has, show that a name in the request is to be copied: without them the
-    embedded model of 135 M parameters answers with whatever stands last.
-    """
-
-    def __init__(self, library: Sequence[Skill]) -> None:
-        self.spec = CHOOSE
-        self._skills = {skill.name: skill.description for skill in library}
-        schema = {
-            "type": "object",
-            "properties": {"skill": {"type": "string", "enum": [*self._skills, NONE]}},
-            "required": ["skill"],
-            "additionalProperties": False,
-        }
-        self._format: dict[str, Any] = {
-            "type": "json_schema",
-            "json_schema": {"name": "choice", "schema": schema, "strict": True},
-        }
-
-    async def run(self, sample: Sample, context: AgentContext) -> AgentRun:
-        """One query."""
-        recorder = Recorder(self.spec, sample, context)
-        messages: list[dict[str, str]] = []
-        for skills, query, name in _EXAMPLES:
-            example = {"role": "assistant", "content": json.dumps({"skill": name})}
-            messages += [_question(skills, query), example]
-        messages.append(_question(self._skills, sample.prompt))
-        recorder.message("user", messages[-1]["content"])
-        try:
-            reply = await context.model.complete(
-                messages, sampling=context.sampling, response_format=self._format
-            )
-        except SampleLimitReached as error:
-            return recorder.run(None, str(error))
-        except (Unreachable, BadInput) as error:
-            return recorder.run(None, f"{type(error).__name__}: {error}")
-        recorder.reply(reply)
-        try:
-            chosen = json.loads(reply.text)["skill"]
-        except (ValueError, KeyError, TypeError):
-            return recorder.run(None, f"expected a choice as JSON, found {reply.text!r:.100}")
-        if chosen not in (*self._skills, NONE):
-            return recorder.run(None, f"chose {chosen!r:.60}, which is not among the skills")
-        answer = json.dumps([chosen] if chosen in self._skills else [])
-        return replace(recorder.run(None), answer=answer)
-
-
-def _question(skills: dict[str, str], query: str) -> dict[str, str]:
-    rows = [{"name": name, "description": text} for name, text in skills.items()]
-    return {"role": "user", "content": render("skill_choose", skills=rows, query=query).strip()}
 
 
 _CALL_TYPES = frozenset(

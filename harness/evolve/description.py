@@ -1,0 +1,397 @@
+"""The description of a new skill: when a client should open it, in the words of those who ask.
+
+A client shows its model names and descriptions and nothing else, so a skill that describes itself
+in its own words is never opened. The words come from the prompts of the tasks that taught the
+skill: what is asked for (verbs), of what (nouns), in which files. A word that one task alone
+uses, a name, a number or a term of the benchmark is not taken. Several candidates are made of
+half of the prompts; the one that opens best for the other half, and least for requests that
+belong to other skills, is chosen: by `harness skill trigger` with a model where there is one,
+else by shared words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+from harness.core import (
+    LimitReached,
+    Trajectory,
+    Unreachable,
+    Usage,
+    Value,
+    plugins,
+    read_yaml,
+    render,
+)
+from harness.evolve.analysts.json_reply import ask_json
+from harness.evolve.merge.wording import content_words, residue, stem
+from harness.models import Model
+
+LONGEST = 500  # characters of a description; clients refuse more than 1,024
+PROMPT, QUERY = 1500, 400  # characters of a prompt that are read, and that are asked
+QUERIES = 12  # prompts that a model is asked for each candidate
+# A word is what users say where so many tasks hold it, at least this share and this number of them.
+SHARE, FEWEST = 0.04, 2
+FILE_SHARE = 0.15
+NEARLY = 0.05  # merits that differ less are the same: one prompt in twenty
+SHARED = 2  # words that a description and a request share before a client opens the skill
+
+_ENDING = re.compile(r"[\w)\]]\.([a-z]{2,5})\b", re.IGNORECASE)
+_TOKEN = re.compile(r"[^\W\d_]+(?:['\u2019][a-z]+)?|[.!?:;\n]|\S")
+
+
+class FileKind(Value):
+    """Files of some endings: what they are, and what a skill about them is not for."""
+
+    endings: tuple[str, ...]
+    kind: str
+    not_for: str
+
+
+class Rival(Value):
+    """What another skill of a library says of itself, and what is asked of it."""
+
+    description: str
+    requests: tuple[str, ...]
+
+
+class Requests(Value):
+    """What `requests.yaml` holds: kinds of files, requests of others, and words by their use."""
+
+    files: tuple[FileKind, ...]
+    not_for: str
+    rivals: tuple[Rival, ...]
+    strangers: tuple[str, ...]
+    articles: str
+    before_verbs: str
+    no_verbs: str
+    no_nouns: str
+    stop_words: str
+
+    @cached_property
+    def by_ending(self) -> dict[str, FileKind]:
+        """Ending -> the kind of file."""
+        return {ending: kind for kind in self.files for ending in kind.endings}
+
+    @cached_property
+    def words(self) -> dict[str, frozenset[str]]:
+        """Name of a list of words -> the words."""
+        names = ("articles", "before_verbs", "no_verbs", "no_nouns", "stop_words")
+        lists = {name: frozenset(getattr(self, name).split()) for name in names}
+        return lists | {"stop_words": lists["stop_words"] | lists["articles"]}
+
+
+@cache
+def requests() -> Requests:
+    """What `requests.yaml` holds."""
+    return Requests.model_validate(read_yaml(Path(__file__).with_name("requests.yaml")))
+
+
+class Words(Value):
+    """What the prompts of tasks say, most frequent first: verbs, nouns, names in capitals.
+
+    Attributes:
+        verbs: what is asked for: calculate, delete.
+        nouns: of what: column, row.
+        terms: abbreviations: VBA.
+        questions: whether most prompts are questions.
+    """
+
+    verbs: tuple[str, ...] = ()
+    nouns: tuple[str, ...] = ()
+    terms: tuple[str, ...] = ()
+    questions: bool = False
+
+
+class Candidate(Value):
+    """A description, and how it did.
+
+    Attributes:
+        text: the description.
+        recall: share of prompts of the tasks that open the skill.
+        wrong: share of requests for others, or for none, that open it.
+    """
+
+    text: str
+    recall: float = 0.0
+    wrong: float = 0.0
+
+    @property
+    def merit(self) -> float:
+        """Recall minus false openings (Youden's J)."""
+        return self.recall - self.wrong
+
+
+class Described(Value):
+    """The description that a skill gets, and among what it was chosen.
+
+    Attributes:
+        text: the description, "" if the tasks say too little.
+        by: `words`, or the model that was asked.
+        candidates: all of them, the best first.
+        usage: of the model's calls.
+    """
+
+    text: str = ""
+    by: str = "words"
+    candidates: tuple[Candidate, ...] = ()
+    usage: Usage = Usage()
+
+
+Measure = Callable[..., Coroutine[Any, Any, tuple[list[Candidate], Usage]]]
+"""`(name, descriptions, prompts, rivals, strangers, model)`: how each description does."""
+
+
+async def describe_tasks(
+    name: str,
+    trajectories: Iterable[Trajectory],
+    terms: frozenset[str] = frozenset(),
+    model: Model | None = None,
+) -> Described:
+    """As :func:`describe`, from one trajectory of every task; by words where no model answers."""
+    prompts: list[str] = []
+    files: list[str] = []
+    for trajectory in trajectories:
+        prompts.append(trajectory.prompt)
+        files += file_endings(f"{trajectory.prompt} {trajectory.harness.get('task')}")
+    try:
+        return await describe(name, prompts, files, terms, model)
+    except (LimitReached, Unreachable):
+        # A skill that is ready must not be lost for its description.
+        return await describe(name, prompts, files, terms)
+
+
+async def describe(
+    name: str,
+    prompts: Sequence[str],
+    files: Iterable[str],
+    terms: frozenset[str] = frozenset(),
+    model: Model | None = None,
+) -> Described:
+    """The description of the skill `name` from the tasks that taught it.
+
+    Args:
+        name: of the skill.
+        prompts: one a task, what its user asked.
+        files: endings of the files of each task, such as `xlsx`, one a task and kind.
+        terms: words of the benchmark that may not be in it.
+        model: writes candidates of its own and chooses; None for shared words alone.
+
+    Raises:
+        Unreachable, LimitReached: from the model.
+    """
+    taught, unseen = list(prompts[::2]), list(prompts[1::2] or prompts)
+    common = [
+        ending
+        for ending, count in Counter(files).most_common()
+        if count >= max(FEWEST, FILE_SHARE * len(prompts))
+    ]
+    texts, usage = drafts(name, words_of(taught, terms), common), Usage()
+    if model is not None and prompts:
+        written, usage = await _written(name, taught, common, terms, model)
+        texts += written
+    texts = [text for text in dict.fromkeys(texts) if not residue(text, terms)]
+    if not texts:
+        return Described(usage=usage)
+    # A rival of the same kind would get what is meant for this skill.
+    about = {*content_words(name.replace("-", " ")), *common}
+    library = [
+        rival
+        for rival in requests().rivals
+        if not about & {stem(word) for word in re.findall(r"\w+", rival.description.lower())}
+    ]
+    rivals = [rival.description for rival in library]
+    foreign = [query for rival in library for query in rival.requests]
+    foreign += requests().strangers
+    by, rows = "words", [by_words(text, unseen, rivals, foreign) for text in texts]
+    if model is not None and "choose" in plugins.plugins("triggers"):
+        measure: Measure = plugins.load("triggers", "choose")
+        queries = [" ".join(prompt.split())[:QUERY] for prompt in unseen[:QUERIES]]
+        measured, spent = await measure(name, texts, queries, rivals, foreign[::2], model)
+        usage += spent
+        if measured:
+            by, rows = model.spec, measured
+    # Of (nearly) equals one that says what it is not for; then the shorter, which costs less.
+    best = max(row.merit for row in rows)
+    rows = sorted(
+        rows,
+        key=lambda row: (
+            row.merit < best - NEARLY,
+            " Not for " not in row.text,
+            len(row.text) if row.merit >= best - NEARLY else -row.merit,
+        ),
+    )
+    return Described(text=rows[0].text, by=by, candidates=tuple(rows), usage=usage)
+
+
+def file_endings(document: str) -> set[str]:
+    """Endings of the files that a text names, of the kinds that are known here."""
+    endings = (match.lower() for match in _ENDING.findall(document))
+    return {ending for ending in endings if ending in requests().by_ending}
+
+
+def words_of(prompts: Sequence[str], terms: frozenset[str] = frozenset()) -> Words:
+    """The words that several prompts use, by what they are used as.
+
+    Without a tagger: what follows "to" or "please" is asked for, and the last word of content
+    behind an article is what it is asked of. A word with a capital inside of a sentence is a name.
+    """
+    uses: dict[str, dict[str, set[int]]] = {
+        use: defaultdict(set) for use in ("verb", "noun", "name", "term")
+    }
+    forms: dict[str, Counter[str]] = defaultdict(Counter)
+    words_by_use = requests().words
+    for number, prompt in enumerate(prompts):
+        tokens = [".", *_TOKEN.findall(prompt[:PROMPT]), "."]
+        words = [token.lower() for token in tokens]
+        article = False
+        for place in range(1, len(tokens) - 1):
+            token, word, before = tokens[place], words[place], words[place - 1]
+            article = before in words_by_use["articles"] or (article and _has_content(before))
+            if not _has_content(word):
+                continue
+            key = _key(word)
+            if token.isupper():
+                uses["term"][token].add(number)
+            elif token[0].isupper() and before not in ".!?:;\n":
+                uses["name"][key].add(number)
+            else:
+                forms[key][word] += 1
+                if before in words_by_use["before_verbs"]:
+                    uses["verb"][key].add(number)
+                elif article and not _has_content(words[place + 1]):
+                    uses["noun"][key].add(number)
+    least = max(FEWEST, SHARE * len(prompts))
+
+    def common(use: str, against: str, banned: frozenset[str]) -> tuple[str, ...]:
+        """Words of that use, most tasks first."""
+        counts = {
+            key: len(tasks)
+            for key, tasks in uses[use].items()
+            if len(tasks) >= least
+            and len(tasks) > len(uses[against].get(key, ()))
+            and len(tasks) > len(uses["name"].get(key, ()))
+            and not {key, *forms[key]} & (banned | terms)
+            and (use == "verb" or not key.endswith("ed"))
+        }
+        keys = sorted(counts, key=lambda key: (-counts[key], key))
+        return tuple(_form(forms[key], plural=use == "noun") for key in keys)
+
+    upper = sorted(
+        (term for term, tasks in uses["term"].items() if len(tasks) >= least and len(term) < 7),
+        key=lambda term: (-len(uses["term"][term]), term),
+    )
+    asking = sum("?" in prompt[-200:] for prompt in prompts)
+    return Words(
+        verbs=common("verb", "noun", words_by_use["no_verbs"]),
+        nouns=common("noun", "verb", words_by_use["no_nouns"]),
+        terms=tuple(upper),
+        questions=2 * asking > len(prompts),
+    )
+
+
+def _has_content(word: str) -> bool:
+    return len(word) > 2 and word.isalpha() and word not in requests().words["stop_words"]
+
+
+def _key(word: str) -> str:
+    """One key for the forms of a word; of short ones, too."""
+    key = stem(word).rstrip("e")
+    return key[:-1] if key.endswith("s") and len(key) == 4 else key
+
+
+def _form(forms: Counter[str], plural: bool) -> str:
+    """The form that users say most, of nouns the plural if they say it."""
+    plurals = [form for form in forms if form.endswith("s") and form[:-1] in forms]
+    return plurals[0] if plural and plurals else forms.most_common(1)[0][0]
+
+
+def drafts(name: str, words: Words, files: Sequence[str]) -> list[str]:
+    """Descriptions by rule, from short to rich; none where the prompts say too little."""
+    kinds_by_ending = requests().by_ending
+    kinds = list(dict.fromkeys(kinds_by_ending[ending].kind for ending in files))[:2]
+    endings = ", ".join(f".{ending}" for ending in files[:3])
+    where = f" in {_listed(kinds, 'and')} ({endings})" if kinds else ""
+    excluded = kinds_by_ending[files[0]].not_for if files else requests().not_for
+    excluded = f" Not for {excluded}."
+    title = name.replace("-", " ").capitalize()
+    if not words.nouns and not kinds:
+        return []
+    texts: list[str] = []
+    for verbs, nouns in ((0, 4), (4, 4), (6, 8), (10, 14)):
+        actions = _listed(words.verbs[:verbs], "or")
+        objects = _listed(words.nouns[:nouns], "or") or "data"
+        also = f", also with {_listed(words.terms[:3], 'or')}" if verbs > 4 and words.terms else ""
+        if words.questions and not actions:
+            trigger = f"Use when a question is about {objects}{where}"
+        elif actions:
+            trigger = f"Use when the user asks to {actions} {objects}{where}"
+        else:
+            trigger = f"Use when a request is about {objects}{where}"
+        texts += [f"{title}. {trigger}{also}.{excluded}", f"{title}. {trigger}{also}."]
+    return [text for text in dict.fromkeys(texts) if len(text) <= LONGEST]
+
+
+def by_words(
+    text: str, own: Sequence[str], rivals: Sequence[str], foreign: Sequence[str]
+) -> Candidate:
+    """How a description does with a client that opens what shares most words with a request."""
+
+    def rate(queries: Sequence[str]) -> float:
+        opened = sum(opens(text, query[:QUERY], rivals) for query in queries)
+        return opened / len(queries) if queries else 0.0
+
+    return Candidate(text=text, recall=rate(own), wrong=rate(foreign))
+
+
+def opens(description: str, request: str, rivals: Sequence[str]) -> bool:
+    """Whether a request shares two words or more with a description, and with no rival more.
+
+    What a description says that it is not for counts against it.
+    """
+    words = set(content_words(request))
+
+    def shared(text: str) -> int:
+        positive, _, negative = text.partition(" Not for ")
+        return len(words & set(content_words(positive))) - len(words & set(content_words(negative)))
+
+    own = shared(description)
+    return own >= SHARED and own >= max(map(shared, rivals), default=0)
+
+
+def _listed(words: Sequence[str], last: str) -> str:
+    """Words as a list in a sentence."""
+    *head, tail = words or ("",)
+    return f"{', '.join(head)} {last} {tail}" if head else tail
+
+
+async def _written(
+    name: str, prompts: Sequence[str], files: Sequence[str], terms: frozenset[str], model: Model
+) -> tuple[list[str], Usage]:
+    """Candidates by a model; those with a word of one task alone are not taken."""
+
+    def read(data: Mapping[str, Any]) -> list[str]:
+        texts = data.get("descriptions")
+        if not isinstance(texts, list) or not texts:
+            raise ValueError('expected {"descriptions": ["...", "..."]}')
+        return [" ".join(str(text).split()) for text in texts[:3]]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  # JSON
+
+    shown = [" ".join(text.split())[:QUERY] for text in prompts[:QUERIES]]
+    kinds = [requests().by_ending[ending].kind for ending in files]
+    prompt = render("skill_describe", name=name.replace("-", " "), tasks=shown, kinds=kinds)
+    texts, _, usage = await ask_json(model, prompt, read)
+    # A name or number that is in the prompts, but in one of them alone.
+    counts = Counter(word for text in prompts for word in set(re.findall(r"\w+", text)))
+    usable = [
+        text
+        for text in texts or ()
+        if 20 <= len(text) <= LONGEST
+        and not set("<>") & set(text)
+        and not any(0 < counts[word] < FEWEST for word in re.findall(r"\b[A-Z\d]\w*", text))
+    ]
+    return usable, usage

@@ -1,0 +1,233 @@
+"""What each rule of a finished skill rests on, and what speaks against it: for `skill explain`.
+
+A reader who doubts a rule needs what the merge saw: every wording that it was made from, lessons
+that say the opposite, and the runs that show what the rule blames and passed all the same (or what
+it praises and failed). Without a model: polarity is read from negations, and a run shows a rule's
+sign if it holds what the rule's evidence quotes, or the code that a paraphrase was located by.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from harness.core import Edit, digest
+from harness.evolve.analysts.location import Location
+from harness.evolve.analysts.transcript import step_texts
+from harness.evolve.artifacts import ArtifactStore, Run
+from harness.evolve.merge.evidence import pattern
+from harness.evolve.merge.wording import content_words
+from harness.evolve.types import AnalystRecord, Rule
+from harness.skills import Contrast, Objection, RuleEvidence
+
+# Runs of either outcome that signs are looked up in; objections and signs of one rule.
+SAMPLE, OBJECTIONS, SIGNS = 200, 5, 3
+# Lessons that objections are looked for among.
+LESSONS = 3000
+# Characters of a sign; a shorter one stands everywhere. Of a shown passage.
+SHORTEST, SHOWN = 8, 160
+# Words of content that a clause and its denial share, and their share of the shorter clause.
+SHARED_WORDS, SHARED_PART = 2, 0.6
+_CLAUSE = re.compile(
+    r"[.;:,](?=\s|$)|[()\u2014]|\b(?:but|because|since|so that|which|while|and then)\b"
+)
+_INSTEAD = re.compile(r"\b(?:instead of|rather than|in place of|without)\b", re.IGNORECASE)
+_NOT = re.compile(
+    r"\b(?:not|never|no|avoid|cannot|can't|don't|doesn't|isn't|aren't|won't|without|refrain)\b",
+    re.IGNORECASE,
+)
+
+
+def denies(rule: str, lesson: str) -> int:
+    """How many words of a clause of the rule the lesson holds in a clause of opposite polarity.
+
+    0 where the lesson denies nothing: two words at least, and most of the shorter clause.
+    """
+    strongest = 0
+    for refused, words in _clauses(rule):
+        for also_refused, opposite in _clauses(lesson):
+            shared = len(words & opposite)
+            enough = shared >= max(SHARED_WORDS, SHARED_PART * min(len(words), len(opposite)))
+            if refused != also_refused and enough:
+                strongest = max(strongest, shared)
+    return strongest
+
+
+@lru_cache(maxsize=8192)
+def _clauses(text: str) -> list[tuple[bool, frozenset[str]]]:
+    """(whether it is negated, its words of content) of every clause."""
+    clauses: list[tuple[bool, frozenset[str]]] = []
+    for clause in _CLAUSE.split(text):
+        demanded, *refused = _INSTEAD.split(clause, maxsplit=1)
+        parts = [(_NOT.search(demanded) is not None, demanded)]
+        parts += [(not parts[0][0], part) for part in refused]
+        for negated, part in parts:
+            # "evaluate" and "evaluated" are one word.
+            words = frozenset(word.rstrip("e") for word in content_words(_NOT.sub(" ", part)))
+            if words:
+                clauses.append((negated, words))
+    return clauses
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What an evolution has at hand to judge its rules by.
+
+    Attributes:
+        records: of the analysts.
+        places: of each record, where each of its quotes stands.
+        runs: trajectories, with their outcomes.
+        store: that holds them.
+        rules: what the merge wrote down of its rules; none of a merge by a model.
+    """
+
+    records: Sequence[AnalystRecord]
+    places: Sequence[Sequence[Location]]
+    runs: Sequence[Run]
+    store: ArtifactStore
+    rules: Sequence[Rule] = ()
+
+
+def rule_evidence(edits: Iterable[Edit], ground: Ground) -> list[RuleEvidence]:
+    """What the rules among the edits of a skill rest on, and what speaks against them, in order."""
+    merged = {rule.content: rule for rule in ground.rules}
+    rules = [edit for edit in edits if edit.sources and edit.op != "create"]
+    wordings = [_wordings(edit, merged.get(edit.content), ground.records) for edit in rules]
+    lessons = [
+        (record.trajectory_id, item.line) for record in ground.records for item in record.items
+    ][:LESSONS]
+    places: dict[str, list[Location]] = defaultdict(list)
+    for record, located in zip(ground.records, ground.places, strict=True):
+        places[record.trajectory_id] += located
+    signs = [_signs(edit, merged.get(edit.content), places) for edit in rules]
+    shown = _shown({sign for group in signs for sign in group}, ground)
+    outcomes = {run.id: run.outcome for run in ground.runs}
+    evidence: list[RuleEvidence] = []
+    for edit, own, group in zip(rules, wordings, signs, strict=True):
+        against = _denials(edit, own, lessons)
+        contrast, runs = _contrast(edit, group, shown, outcomes, merged.get(edit.content))
+        evidence.append(
+            RuleEvidence(
+                content=edit.content, wordings=own, against=(*against, *runs), contrast=contrast
+            )
+        )
+    return evidence
+
+
+def _wordings(
+    edit: Edit, rule: Rule | None, records: Sequence[AnalystRecord]
+) -> dict[str, tuple[str, ...]]:
+    """Trajectory id -> the lessons that a rule was made from.
+
+    Where the merge did not write them down, the lesson of each record that is most like the rule.
+    """
+    wordings: dict[str, list[str]] = {source: [] for source in edit.sources}
+    if rule is not None:
+        for member in rule.members:
+            for source in member.sources:
+                wordings.setdefault(source, []).append(member.wording)
+    else:
+        words = set(content_words(edit.content))
+        for record in records:
+            likeness = [len(words & set(content_words(item.line))) for item in record.items]
+            if record.trajectory_id in wordings and max(likeness, default=0) >= SHARED_WORDS:
+                nearest = record.items[likeness.index(max(likeness))]
+                wordings[record.trajectory_id].append(nearest.line)
+    return {source: tuple(dict.fromkeys(texts)) for source, texts in wordings.items() if texts}
+
+
+def _denials(
+    edit: Edit, own: Mapping[str, Sequence[str]], lessons: Sequence[tuple[str, str]]
+) -> list[Objection]:
+    """Lessons that deny a rule: its own wordings first, then those that deny most of it."""
+    merged = {(source, text) for source, texts in own.items() for text in texts}
+    strengths = {
+        (source, text): denies(edit.content, text)
+        for source, text in dict.fromkeys([*sorted(merged), *lessons])
+    }
+    denying = [pair for pair, strength in strengths.items() if strength]
+    denying.sort(key=lambda pair: (pair not in merged, -strengths[pair], pair))
+    return [
+        Objection(kind="lesson", text=text, trajectory_id=source, merged=(source, text) in merged)
+        for source, text in denying[:OBJECTIONS]
+    ]
+
+
+def _signs(
+    edit: Edit, rule: Rule | None, places: Mapping[str, Sequence[Location]]
+) -> tuple[str, ...]:
+    """What a rule's evidence shows, without what belongs to one task; the most quoted first."""
+    if rule is not None and rule.signs:
+        return rule.signs[:SIGNS]
+    counts = Counter(
+        sign
+        for source in edit.sources
+        for sign in {pattern(place.fragment) for place in places.get(source, ())}
+        if len(sign) >= SHORTEST
+    )
+    return tuple(sorted(counts, key=lambda sign: (-counts[sign], -len(sign), sign))[:SIGNS])
+
+
+def _shown(signs: set[str], ground: Ground) -> dict[str, dict[str, int]]:
+    """Sign -> the runs that show it, each with the step where it first does; of a sample."""
+    shown: dict[str, dict[str, int]] = {sign: {} for sign in signs}
+    for run in sample(ground.runs) if signs else ():
+        (trajectory,) = ground.store.load([run])
+        texts = [pattern(text) for text in step_texts(trajectory)]
+        joined = "\n".join(texts)
+        for sign in signs:
+            if sign in joined:
+                steps = (number for number, text in enumerate(texts, 1) if sign in text)
+                shown[sign][run.id] = next(steps, 1)
+    return shown
+
+
+def sample(runs: Sequence[Run]) -> list[Run]:
+    """One run a task and outcome, at most :data:`SAMPLE` that failed and as many that passed."""
+    by_task = {(run.outcome, run.task_id): run for run in runs}
+    chosen = sorted(by_task.values(), key=lambda run: digest(run.id))
+    return [
+        run
+        for outcome in ("fail", "pass")
+        for run in [run for run in chosen if run.outcome == outcome][:SAMPLE]
+    ]
+
+
+def _contrast(
+    edit: Edit,
+    signs: Sequence[str],
+    shown: Mapping[str, Mapping[str, int]],
+    outcomes: Mapping[str, str],
+    rule: Rule | None,
+) -> tuple[Contrast | None, list[Objection]]:
+    """How often a rule's signs stand in failed and passed runs, and the runs that speak against it.
+
+    Against a rule from failures speak passed runs that show its sign, against one from successes
+    failed ones. Its own sources do not count.
+    """
+    holding: dict[str, tuple[str, int]] = {}
+    for sign in signs:
+        for run, step in shown[sign].items():
+            holding.setdefault(run, (sign, step))
+    if not holding:
+        return None, []
+    blames = 2 * sum(outcomes.get(source) == "fail" for source in edit.sources) > len(edit.sources)
+    contrary = "pass" if blames else "fail"
+    against = [
+        Objection(kind="run", text=sign[:SHOWN], trajectory_id=run, step=step)
+        for run, (sign, step) in sorted(holding.items())
+        if outcomes[run] == contrary and run not in edit.sources
+    ]
+    sampled = Counter(shown_outcome for shown_outcome in outcomes.values())
+    contrast = Contrast(
+        signs=tuple(signs),
+        standing="" if rule is None else rule.outcome.standing,
+        failed=sum(outcomes[run] == "fail" for run in holding),
+        of_failed=sampled["fail"],
+        passed=sum(outcomes[run] == "pass" for run in holding),
+        of_passed=sampled["pass"],
+    )
+    return contrast, against[:OBJECTIONS]

@@ -1,0 +1,88 @@
+"""A new skill describes itself in the words of those who ask, and not in those of one task."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from harness.core import AgentInfo, Step, Trajectory
+from harness.evolve.description import Described, describe, describe_tasks, opens
+from harness.skills import new_skill, validate
+
+ACTIONS = ("delete", "sort", "highlight", "sum")
+OBJECTS = ("the blank rows", "the dates of a column", "the totals", "the cells of each sheet")
+PROMPTS = [
+    f"I want to {action} {thing} in case_{n}{k}.xlsx for the Zanzibar {n}-{k}00 report by Ms Quill."
+    for n, action in enumerate(ACTIONS)
+    for k, thing in enumerate(OBJECTS)
+]  # fmt: skip
+
+
+def described(prompts: list[str], name: str = "workbook-repair", **fields: Any) -> Described:
+    files = ["xlsx"] * len(prompts) if "xlsx" in "".join(prompts) else []
+    return asyncio.run(describe(name, prompts, files, **fields))
+
+
+def test_it_says_what_is_asked_of_what_in_which_files_and_what_not() -> None:
+    text = described(PROMPTS).text
+    assert {"delete", "sort", "highlight", "sum"} & set(text.replace(",", "").split())
+    assert "rows" in text and ".xlsx" in text and "Excel workbooks" in text
+    assert "Not for tables in a PDF or an image." in text
+    assert not [p for p in validate(new_skill("workbook-repair", text)) if p.level == "error"]
+
+
+def test_nothing_of_one_task_or_of_the_benchmark_enters_it() -> None:
+    terms = frozenset({"report", "highlight"})
+    for candidate in described(PROMPTS, terms=terms).candidates:
+        for word in ("Zanzibar", "Quill", "case_", "report", "highlight", "-100"):
+            assert word not in candidate.text
+        assert not any(char.isdigit() for char in candidate.text)
+
+
+def test_it_opens_for_such_requests_and_not_for_others() -> None:
+    best = described(PROMPTS).candidates[0]
+    assert best.recall >= 0.9 and best.wrong <= 0.1
+    old = "Rules for workbook repair, distilled from many runs. Use for tasks of workbook repair."
+    unseen = "Please delete the empty rows of every sheet in my workbook.xlsx."
+    assert opens(best.text, unseen, []) and not opens(old, unseen, [])
+    assert not opens(best.text, "What is a good name for a grey kitten?", [])
+
+
+def test_what_it_is_not_for_counts_against_it() -> None:
+    text = "Use when a request is about rows and cells. Not for images and scans."
+    assert opens(text, "Which rows and cells are blank?", [])
+    assert not opens(text, "Which rows and cells do the scans and images show?", [])
+
+
+def test_questions_are_described_as_questions() -> None:
+    prompts = [
+        f"Look at the chart. In which year was the {kind} of the {thing} lowest?"
+        for kind in ("price", "share", "total")
+        for thing in ("region", "company", "product", "crop")
+    ]
+    text = asyncio.run(describe("chart-reading", prompts, ["png"] * len(prompts))).text
+    assert "question" in text and "images (.png)" in text and "chart" in text.split(".", 1)[1]
+
+
+def test_tasks_that_say_nothing_leave_the_description_alone() -> None:
+    assert described([]).text == ""
+    assert described(["Go.", "Go."]).text == ""
+
+
+def test_the_same_tasks_give_the_same_description() -> None:
+    runs = [
+        Trajectory(
+            trajectory_id=str(n), agent=AgentInfo(name="t", version="0"),
+            steps=(Step(step_id=1, source="user", message=prompt),),
+        )
+        for n, prompt in enumerate(PROMPTS)
+    ]  # fmt: skip
+    first, again = (asyncio.run(describe_tasks("workbook-repair", runs)) for _ in range(2))
+    assert first == again and first.text == described(PROMPTS).text
+
+
+@pytest.mark.parametrize("name", ["workbook-repair", "x"])
+def test_it_fits_every_client(name: str) -> None:
+    assert all(20 < len(row.text) <= 500 for row in described(PROMPTS, name).candidates)
