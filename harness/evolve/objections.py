@@ -18,6 +18,7 @@ from harness.core import Edit, digest
 from harness.evolve.analysts.location import Location
 from harness.evolve.analysts.transcript import step_texts
 from harness.evolve.artifacts import ArtifactStore, Run
+from harness.evolve.merge.contradictions import disagreement, sides
 from harness.evolve.merge.evidence import pattern
 from harness.evolve.merge.wording import content_words
 from harness.evolve.types import AnalystRecord, Rule
@@ -31,6 +32,8 @@ LESSONS = 3000
 SHORTEST, SHOWN = 8, 160
 # Words of content that a clause and its denial share, and their share of the shorter clause.
 SHARED_WORDS, SHARED_PART = 2, 0.6
+# What opposite sides on a matter count, in words.
+TAKES_SIDES = 5
 _CLAUSE = re.compile(
     r"[.;:,](?=\s|$)|[()\u2014]|\b(?:but|because|since|so that|which|while|and then)\b"
 )
@@ -42,11 +45,13 @@ _NOT = re.compile(
 
 
 def denies(rule: str, lesson: str) -> int:
-    """How many words of a clause of the rule the lesson holds in a clause of opposite polarity.
+    """How strongly a lesson denies a rule; 0 where it does not.
 
-    0 where the lesson denies nothing: two words at least, and most of the shorter clause.
+    Either both take sides on a matter (:mod:`harness.evolve.merge.contradictions`), or a clause of
+    the lesson has the words of a clause of the rule, two at least and most of the shorter one,
+    with the opposite polarity. The number is that of the words.
     """
-    strongest = 0
+    strongest = TAKES_SIDES if disagreement(sides(rule), sides(lesson)) else 0
     for refused, words in _clauses(rule):
         for also_refused, opposite in _clauses(lesson):
             shared = len(words & opposite)
