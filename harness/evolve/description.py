@@ -41,6 +41,7 @@ FILE_SHARE = 0.15
 NEARLY = 0.05  # merits that differ less are the same: one prompt in twenty
 SHARED = 2  # words that a description and a request share before a client opens the skill
 
+_INNER_NAME = re.compile(r"(?<=[a-z,;] )(?:[A-Z]\w*|\d\w*)")
 _ENDING = re.compile(r"[\w)\]]\.([a-z]{2,5})\b", re.IGNORECASE)
 _TOKEN = re.compile(r"[^\W\d_]+(?:['\u2019][a-z]+)?|[.!?:;\n]|\S")
 
@@ -392,6 +393,6 @@ async def _written(
         for text in texts or ()
         if 20 <= len(text) <= LONGEST
         and not set("<>") & set(text)
-        and not any(0 < counts[word] < FEWEST for word in re.findall(r"\b[A-Z\d]\w*", text))
+        and not any(0 < counts[word] < FEWEST for word in _INNER_NAME.findall(text))
     ]
     return usable, usage
