@@ -202,10 +202,17 @@ def table(result: Row) -> str:
     out += ["", f"{'where':34}{'method':13}{'worlds':>7}{'its passed':>14}{'ours minus it':>16}"]
     out += [
         f"{line['region']:34}{line['method']:13}{line['worlds']:7}{_cell(line, 'passed'):>14}"
-        f"{_cell(line, 'ours_minus'):>16}"
+        f"{_cell(line, 'ours_minus'):>16}  {_verdict(line)}"
         for line in result["regions"]
     ]
     return "\n".join(out)
+
+
+def _verdict(line: Row) -> str:
+    """Whether ours is ahead or behind, where the interval says so."""
+    if abs(line["ours_minus"]) <= line["ours_minus_ci"] or line["worlds"] < 2:
+        return ""
+    return "ahead" if line["ours_minus"] > 0 else "BEHIND"
 
 
 def _cell(line: Row, name: str) -> str:

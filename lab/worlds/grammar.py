@@ -199,7 +199,7 @@ class Reader:
         self._signs = [
             (
                 name,
-                tuple(objects),
+                [text.lower() for text in objects],
                 [pattern_of(part, objects, irregular) for part in (right, wrong)],
             )
             for name, (objects, right, wrong) in signs.items()
@@ -229,10 +229,10 @@ def pattern_of(
     patterns: Sequence[str], objects: Sequence[str], irregular: Mapping[str, str]
 ) -> re.Pattern[str]:
     """Any wording of an action: active, passive, or with its object in front."""
-    nouns = f"(?:{'|'.join(sorted(map(re.escape, objects), key=len, reverse=True))})"
+    nouns = f"(?:{'|'.join(re.escape(text.lower()) for text in objects)})"
     ways: list[str] = []
     for text in patterns:
-        head, tail = text.split("~")
+        head, tail = text.lower().split("~")
         verbs = [verb.partition(" ") for verb in head.strip().split("/")]
         active, passive = (
             "|".join(form + (f" {particle}" if particle else "") for form, particle in column)
@@ -241,7 +241,7 @@ def pattern_of(
                 [(forms(verb, irregular)[1], p) for verb, _, p in verbs],
             )
         )
-        parts = _CHOICE.split(tail.rstrip().lower())
+        parts = _CHOICE.split(tail.rstrip())
         ending = "".join(
             f"(?:{'|'.join(map(re.escape, part.split('|')))})" if index % 2 else re.escape(part)
             for index, part in enumerate(parts)

@@ -116,6 +116,14 @@ def test_a_line_may_be_set_in_other_ways(everything: World) -> None:
         assert wrong == []
 
 
+def test_a_world_of_ones_own_may_use_capitals(everything: World) -> None:
+    sign = everything.signs[0].model_copy(
+        update={"objects": ("VAT rates",), "right": ("Round ~ to [Full Percent]",)}
+    )
+    world = World.model_validate(everything.model_dump() | {"signs": [sign.model_dump()]})
+    assert stances(world, "- Always round the VAT rates to full percent.") == {sign.name: True}
+
+
 def test_advice_about_nothing_says_nothing(everything: World) -> None:
     voice = Voice(everything.words, Random(1), 0.0)
     lines = [finished(voice.text(text)) for text in everything.words.idle for _ in range(5)]
