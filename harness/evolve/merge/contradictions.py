@@ -137,7 +137,7 @@ MATTERS = (
     Matter(
         "values and styles in one pass or one after the other",
         r"same (?:\w+ )?(?:loop|pass|iteration)",
-        r"all (?:value|data) (?:\w+ )?before (?:\w+ )?(?:fill|styl|format)\w*",
+        r"all (?:value|data) (?:assignments|writes)|values first, then",
     ),
     Matter(
         "string replacement in formulas",
