@@ -33,6 +33,7 @@ _TRAILING = re.compile(
     r",?\s\b(?P<word>when|if|unless|where|while|after|before|once|until)\b"
     r"(?P<text>.*?)(?=, | and consider\b| and use\b|$)"
 )
+_RELATIVE = re.compile(r",?\s\bwhich\b[^,;.]*")
 # Words of a moment or an exception: what follows does not say when a rule applies.
 _MOMENTS = ("after", "before", "once", "until", "unless")
 # A word of refusal with what belongs to it, or a word of approval: the last one before a phrase
@@ -43,25 +44,45 @@ _CUE = re.compile(
     r"|cautious (?:when|with|of))\b"
     r"(?:\W+(?:just|only|to|use|using|rely|relying|on|assum\w+|simply|ever|be|the|a|any)\b)*)"
     r"|(?P<over>\bover\b)"
-    r"|(?P<yes>\b(?:always|uses?|using|prefer|choose|select|employ|instead|must|should|with|via"
-    r"|consider)\b)",
+    r"|(?P<yes>(?<!\bor )\b(?:always|uses?|using|prefer|choose|select|employ|instead|must|should"
+    r"|with|via|consider)\b)",
     re.I,
 )
 _CLAUSE = re.compile(r"(?:^|[,;]|\band|\bbut)\s*$")
 # "Libraries do not ..." is no refusal.
 _FACT = re.compile(r"\w\s+(?:do|does) not\b[^,;]*$", re.I)
 _WARNING = re.compile(
-    r"\b(?:may|might|will|do|does|can) ?not\b.{0,20}\b(?:evaluate|work|calc)", re.I
+    r"\b(?:may|might|will|do|does|can) ?not\b.{0,20}\b(?:evaluate|work|calculate)\b", re.I
 )
 _CHECKING = re.compile(
     r"\b(?:verif|validat|check|confirm|inspect|compar|print|report|display|show|detect|test|understand|decid"
     r"|distinguish|whether|read)\w*\b|\blog(?:s|ged|ging)?\b",
     re.I,
 )
+# Verbs that begin an instruction; a statement of fact wants nothing.
+_VERBS = (
+    "use write create implement apply prefer run extract iterate set calculate compute define load"
+    " combine filter handle delete remove maintain preserve retain keep assign convert construct"
+    " clear build add reserve process save overwrite sort reorder rewrite embed replicate treat"
+    " parse generate enforce restrict limit constrain unmerge copy start begin find locate search"
+    " match select choose reference format instantiate replace store place wrap include exclude"
+    " skip return raise insert make modify edit change update initialize rebuild recreate reset"
+    " leverage employ rely collect reconstruct respect identify determine derive loop fill"
+    " populate consider anchor leave append merge expand extend put take open read let"
+)
+_INSTRUCTION = re.compile(
+    r"^\W*(?:(?:for|in|to|on|at|within|across)\b[^,]*,\s*)?"
+    r"(?:(?:always|only|first|then|also|instead|explicitly|programmatically|directly|either"
+    r"|\w+ly)\W+)*"
+    rf"(?:never|avoid\w*|do not|don't|refrain|{'|'.join(_VERBS.split())})\b"
+    r"|\b(?:must|should)\b",
+    re.I,
+)
 _GENERIC = frozenset(
     content_words(
         "cell cells row rows column columns sheet sheets workbook data value values formula"
-        " formulas file range reference references spreadsheet excel operation target output"
+        " formulas index indices iterate loop file range reference references spreadsheet"
+        " excel operation target output"
     )
 )
 
@@ -89,14 +110,16 @@ MATTERS = (
     Matter(
         "a formula or its value",
         r"native functions?|excel-native|(?:preserv(?:e|ing)|keep(?:ing)?) (?:\w+ ){0,2}formulas?",
-        r"(?:comput|calculat|evaluat)(?:e|ing) (?:\w+ ){0,4}?(?:values?|results?|formulas?)\b"
+        r"(?:comput|calculat|evaluat)(?:e|ing) (?:(?!expected)\w+ ){0,4}?"
+        r"(?:values?|results?|formulas?)\b"
         r"|(?:computed|calculated|static|pre-?computed|hard-?coded) (?:\w+ )?values\b(?!-)"
         r"|static value\b(?!-)"
         r"|python (?:comput|logic|calculat)\w*|pre-?evaluat\w*|as constants",
     ),
     Matter(
         "the range of the task or the extent of the data",
-        r"(?:task-)?specified (?:\w+ )?(?:boundar\w+|ranges?)|boundaries from (?:the )?task"
+        r"(?<!beyond the )(?:task-)?specified (?:\w+ )?(?:boundar\w+|ranges?)"
+        r"|boundaries from (?:the )?task"
         r"|(?:exact|precise) (?:[\w/]+ )?(?:bounds|boundaries)|within (?:these|those) bounds",
         r"(?:us\w+|on|from|or|via) (?:ws\.)?max_row(?:/| and )|use (?:ws\.)?max_row"
         r"|actual data (?:dimension|extent|length)s?|data dimensions|dataset length",
@@ -110,11 +133,13 @@ MATTERS = (
     ),
     Matter(
         "a fresh workbook or the given one",
-        r"(?:fresh|new|blank) (?:\w+ )?workbook|from scratch|re-?creat\w* (?:the )?workbook"
-        r"|clear\w* and rewrit\w*|clear\w* the (?:\w+ )?sheet",
-        r"copy (?:of )?(?:the )?(?:\w+ ){0,2}(?:workbook|file)|existing (?:workbook|cells)"
-        r"|load_workbook|load (?:the )?(?:original|existing|entire|source) (?:workbook|file)"
-        r"|load\w* (?:\w+ )?workbooks?\b.*preserv",
+        r"(?:creat|instantiat|start|build)\w* (?:\w+ ){0,3}(?:fresh|new|blank) workbook"
+        r"|(?:rebuild|reconstruct|recreat|re-creat)\w* (?:\w+ )*(?:workbook|from scratch)"
+        r"|clear\w* and rewrit\w*|clear\w* the sheet",
+        r"copy (?:the )?(?:\w+ ){0,2}(?:workbook|source file|input file|original file)"
+        r"|(?:modify|edit|load|open)\w* (?:the )?(?:original|existing|entire|source)"
+        r" (?:workbook|cells)"
+        r"|load\w* (?:\w+ )?workbooks?\b.*preserv|copy of the input",
     ),
     Matter(
         "to clear formatting or to preserve it",
@@ -162,9 +187,10 @@ MATTERS = (
     ),
     Matter(
         "to sort or to preserve the order",
-        r"\bsort(?:ed|ing)?\b",
+        r"sort (?!stab)",
         r"(?:preserv|maintain|keep|retain)\w* (?:the )?(?:original|source|input|existing)"
         r" (?:\w+ )?order",
+        1,
     ),
     Matter(
         "to unmerge or to keep merged cells",
@@ -174,7 +200,7 @@ MATTERS = (
     Matter("ascending or descending", r"\bascending\b", r"\bdescending\b", 2),
     Matter("forward or reverse", r"\bforwards?\b|top-down", r"\breverse\b|backwards?|bottom-up", 2),
     Matter("absolute or relative", r"absolute (?:\w+ )?refer", r"relative (?:\w+ )?refer", 2, True),
-    Matter("upper case or lower case", r"\bupper-?case\b|upper\(", r"\blower-?case\b|lower\(", 1),
+    Matter("upper case or lower case", r"\bupper-?case\b|upper\(", r"\blower-?case\b|lower\(", 2),
 )  # fmt: skip
 _PATTERNS = [
     (
@@ -186,8 +212,7 @@ _PATTERNS = [
 ]
 # A function of a sheet, a name with dots, a call, or a keyword argument.
 _FUNCTION = re.compile(
-    r"(?<=[\s`'(])\.[a-z_]\w+|\b(?!TRUE|FALSE|NULL)[A-Z]{4,}\b|\b(?!e\.g|i\.e)[a-z]\w*(?:\.\w+)+|\b[a-z_]\w*(?=\()"
-    r"|\b[a-z_]+=\w+"
+    r"(?<=[\s`'(])\.[a-z_]\w+|\b(?!TRUE|FALSE|NULL)[A-Z]{4,}\b|\b(?!e\.g|i\.e)[a-z]\w*(?:\.\w+)+|\b[a-z_]+=\w+"
 )
 # A directive, and what ends it: a condition or a reason.
 _DIRECTIVE = re.compile(
@@ -200,9 +225,8 @@ _STOP = re.compile(
     r"|by|so|which|that|even|without|over|in order)\b",
     re.I,
 )
-# Share of the words of the shorter clause that both must hold, and the words from which on two of
-# them must be shared.
-OVERLAP, SHORT = 0.8, 3
+# Share of the words of the shorter clause that both must hold.
+OVERLAP = 0.8
 
 
 class Side(NamedTuple):
@@ -321,6 +345,9 @@ def _sides_of(sentence: str) -> Iterator[Side]:
             if clause["word"].lower() not in _MOMENTS:
                 condition += content_words(clause["text"])
             main = main[: clause.start()] + main[clause.end() :]
+    main = _RELATIVE.sub("", main)
+    if not _INSTRUCTION.search(main) and not _WARNING.search(main):
+        return
     when = frozenset(condition) - _GENERIC
     words = frozenset(content_words(main)) - _GENERIC
     for matter, first, second in _PATTERNS:
@@ -345,9 +372,11 @@ def _sides_of(sentence: str) -> Iterator[Side]:
         if clause and (cue["yes"] or "").lower() in ("instantiate", "create"):
             clause = ("create", *clause)
         if clause:
-            fewest = 1 if len(clause) < SHORT else 2
+            # A lone word ("pandas") says little: all of both sentences must be alike.
+            compared = frozenset(clause) if len(clause) > 1 else frozenset(content_words(main))
+            fewest = min(2, len(clause))
             stand = _yes(cue["no"] is None)
-            yield Side(f"to {clause[0]}", stand, when, frozenset(clause), fewest, OVERLAP)
+            yield Side(f"to {clause[0]}", stand, when, compared, fewest, OVERLAP)
 
 
 def _yes(wanted: bool) -> str:
@@ -358,6 +387,8 @@ def _wanted(text: str, place: int, default: bool | None = True) -> bool | None:
     """Whether a sentence wants what stands at a place; None where it only looks at it."""
     before = text[:place]
     cues = [cue for cue in _CUE.finditer(before) if not cue["over"] or "prefer" in before.lower()]
+    if "whether" in before.lower():
+        return None
     # A check goes on until a new clause wants or refuses what comes next.
     clause = [cue.start() for cue in cues if cue["yes"] or _CLAUSE.search(before[: cue.start()])]
     if _CHECKING.search(before[clause[-1] if clause else 0 :]):
