@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections import Counter
@@ -12,7 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, Literal
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from harness.core import BadInput, Value, first_fault, read_json
 from lab.worlds.grammar import Reader, Words
@@ -123,6 +122,15 @@ class World(Value):
     invented: float
     opposite: float
 
+    @model_validator(mode="after")
+    def _names_exist(self) -> World:
+        signs = {"", *(sign.name for sign in self.signs)}
+        kinds = {kind.name for kind in self.kinds}
+        for sign in self.signs:
+            if missing := ({sign.hidden_by, sign.beside} - signs) | (set(sign.kinds) - kinds):
+                raise ValueError(f"sign {sign.name!r} names what is not there: {sorted(missing)}")
+        return self
+
     @cached_property
     def by_name(self) -> Mapping[str, Sign]:
         """Every sign by its name."""
@@ -212,7 +220,7 @@ def make_world(seed: int, ranges: Ranges | None = None, words: Path | None = Non
         words: frames, signs and wordings, in the form of `words.json`, which is the default.
     """
     ranges, chance = ranges or load_ranges(), Random(f"world {seed}")
-    data: dict[str, Any] = json.loads((words or FOLDER / "words.json").read_bytes())
+    data: dict[str, Any] = read_json(words or FOLDER / "words.json")
     data.pop("about", None)
     frames, entries = data.pop("frames"), data.pop("signs")
     rows = chance.sample(data.pop("kinds"), ranges["kinds"].count(chance))

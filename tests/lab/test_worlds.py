@@ -48,6 +48,11 @@ def test_a_world_can_be_dumped_and_loaded(tmp_path: Path) -> None:
     file.write_text(json.dumps(json.loads(file.read_text()) | {"noise": "much"}))
     with pytest.raises(BadInput, match="noise"):
         load_world(file)
+    signs = json.loads(world.model_dump_json())["signs"]
+    signs[0]["kinds"] = ["guesses"]
+    file.write_text(json.dumps(json.loads(world.model_dump_json()) | {"signs": signs}))
+    with pytest.raises(BadInput, match="guesses"):
+        load_world(file)
 
 
 def test_ranges_of_a_file_take_the_place_of_ours(tmp_path: Path) -> None:
