@@ -18,11 +18,12 @@ from harness.core import Edit, digest
 from harness.evolve.analysts.location import Location
 from harness.evolve.analysts.transcript import step_texts
 from harness.evolve.artifacts import ArtifactStore, Run
+from harness.evolve.merge.claim_types import ClaimResult
 from harness.evolve.merge.contradictions import disagreement, sides
 from harness.evolve.merge.evidence import pattern
 from harness.evolve.merge.wording import content_words
 from harness.evolve.types import AnalystRecord, Rule
-from harness.skills import Contrast, Objection, RuleEvidence
+from harness.skills import Contrast, Objection, RuleEvidence, Trial
 
 # Runs of either outcome that signs are looked up in; objections and signs of one rule.
 SAMPLE, OBJECTIONS, SIGNS = 200, 5, 3
@@ -32,32 +33,43 @@ LESSONS = 3000
 SHORTEST, SHOWN = 8, 160
 # Words of content that a clause and its denial share, and their share of the shorter clause.
 SHARED_WORDS, SHARED_PART = 2, 0.6
+# Words that a lesson must share which the rule was not made from: there are many of them.
+ELSEWHERE = 3
+# Lessons from which on a word is common that so large a share of them hold: alone it is no matter.
+MANY_LESSONS, COMMON = 50, 0.1
 # What opposite sides on a matter count, in words.
 TAKES_SIDES = 5
 _CLAUSE = re.compile(
     r"[.;:,](?=\s|$)|[()\u2014]|\b(?:but|because|since|so that|which|while|and then)\b"
 )
+_LETTERS = re.compile(r"[a-z]{4,}")
 _INSTEAD = re.compile(r"\b(?:instead of|rather than|in place of|without)\b", re.IGNORECASE)
 _NOT = re.compile(
-    r"\b(?:not|never|no|avoid|cannot|can't|don't|doesn't|isn't|aren't|won't|without|refrain)\b",
+    r"\b(?:not(?! (?:just|only|merely)\b)|never|no|(?<!to )avoid|cannot|can't|don't|doesn't|isn't"
+    r"|aren't|won't|without|refrain)\b",
     re.IGNORECASE,
 )
 
 
-def denies(rule: str, lesson: str) -> int:
+def denies(rule: str, lesson: str, common: frozenset[str] = frozenset()) -> int:
     """How strongly a lesson denies a rule; 0 where it does not.
 
     Either both take sides on a matter (:mod:`harness.evolve.merge.contradictions`), or a clause of
     the lesson has the words of a clause of the rule, two at least and most of the shorter one,
     with the opposite polarity. The number is that of the words.
+
+    Args:
+        rule: its text.
+        lesson: that may deny it.
+        common: words that many lessons hold; these alone are no matter.
     """
     strongest = TAKES_SIDES if disagreement(sides(rule), sides(lesson)) else 0
     for refused, words in _clauses(rule):
         for also_refused, opposite in _clauses(lesson):
-            shared = len(words & opposite)
-            enough = shared >= max(SHARED_WORDS, SHARED_PART * min(len(words), len(opposite)))
-            if refused != also_refused and enough:
-                strongest = max(strongest, shared)
+            shared = words & opposite
+            least = max(SHARED_WORDS, SHARED_PART * min(len(words), len(opposite)))
+            if refused != also_refused and len(shared) >= least and shared - common:
+                strongest = max(strongest, len(shared))
     return strongest
 
 
@@ -87,6 +99,7 @@ class Ground:
         runs: trajectories, with their outcomes.
         store: that holds them.
         rules: what the merge wrote down of its rules; none of a merge by a model.
+        claims: of lessons about code, after their programs have run.
     """
 
     records: Sequence[AnalystRecord]
@@ -94,6 +107,7 @@ class Ground:
     runs: Sequence[Run]
     store: ArtifactStore
     rules: Sequence[Rule] = ()
+    claims: Sequence[ClaimResult] = ()
 
 
 def rule_evidence(edits: Iterable[Edit], ground: Ground) -> list[RuleEvidence]:
@@ -107,16 +121,21 @@ def rule_evidence(edits: Iterable[Edit], ground: Ground) -> list[RuleEvidence]:
     places: dict[str, list[Location]] = defaultdict(list)
     for record, located in zip(ground.records, ground.places, strict=True):
         places[record.trajectory_id] += located
+    common = _common_words([text for _, text in lessons])
     signs = [_signs(edit, merged.get(edit.content), places) for edit in rules]
     shown = _shown({sign for group in signs for sign in group}, ground)
     outcomes = {run.id: run.outcome for run in ground.runs}
     evidence: list[RuleEvidence] = []
     for edit, own, group in zip(rules, wordings, signs, strict=True):
-        against = _denials(edit, own, lessons)
+        against = _denials(edit, own, lessons, common)
         contrast, runs = _contrast(edit, group, shown, outcomes, merged.get(edit.content))
         evidence.append(
             RuleEvidence(
-                content=edit.content, wordings=own, against=(*against, *runs), contrast=contrast
+                content=edit.content,
+                wordings=own,
+                against=(*against, *runs),
+                contrast=contrast,
+                claims=_trials(edit, own, ground.claims),
             )
         )
     return evidence
@@ -144,16 +163,32 @@ def _wordings(
     return {source: tuple(dict.fromkeys(texts)) for source, texts in wordings.items() if texts}
 
 
+def _common_words(lessons: Sequence[str]) -> frozenset[str]:
+    """Words that many lessons hold; none where there are few lessons."""
+    if len(lessons) < MANY_LESSONS:
+        return frozenset()
+    held = (set[str]().union(*(words for _, words in _clauses(text))) for text in lessons)
+    counts = Counter(word for words in held for word in words)
+    return frozenset(word for word, n in counts.items() if n >= COMMON * len(lessons))
+
+
 def _denials(
-    edit: Edit, own: Mapping[str, Sequence[str]], lessons: Sequence[tuple[str, str]]
+    edit: Edit,
+    own: Mapping[str, Sequence[str]],
+    lessons: Sequence[tuple[str, str]],
+    common: frozenset[str],
 ) -> list[Objection]:
     """Lessons that deny a rule: its own wordings first, then those that deny most of it."""
     merged = {(source, text) for source, texts in own.items() for text in texts}
     strengths = {
-        (source, text): denies(edit.content, text)
+        (source, text): denies(edit.content, text, common)
         for source, text in dict.fromkeys([*sorted(merged), *lessons])
     }
-    denying = [pair for pair, strength in strengths.items() if strength]
+    denying = [
+        pair
+        for pair, strength in strengths.items()
+        if strength >= (SHARED_WORDS if pair in merged else ELSEWHERE)
+    ]
     denying.sort(key=lambda pair: (pair not in merged, -strengths[pair], pair))
     return [
         Objection(kind="lesson", text=text, trajectory_id=source, merged=(source, text) in merged)
@@ -161,27 +196,52 @@ def _denials(
     ]
 
 
+def _trials(
+    edit: Edit, own: Mapping[str, Sequence[str]], claims: Sequence[ClaimResult]
+) -> tuple[Trial, ...]:
+    """The programs that checked what a rule, or a lesson that it was made from, says of code."""
+    texts = {text for group in own.values() for text in group}
+    trials: dict[tuple[str, str], Trial] = {}
+    for result in claims:
+        same = any(result.content.endswith(text) for text in texts)
+        if set(result.sources) & set(edit.sources) and same:
+            claim = result.claim
+            stated = claim.subject if claim.asserted else f"not so: {claim.subject}"
+            trials[stated, claim.program] = Trial(
+                claim=stated, verdict=result.verdict, program=claim.program, output=result.printed
+            )
+    return tuple(trials.values())
+
+
 def _signs(
     edit: Edit, rule: Rule | None, places: Mapping[str, Sequence[Location]]
 ) -> tuple[str, ...]:
-    """What a rule's evidence shows, without what belongs to one task; the most quoted first."""
+    """What a rule's evidence shows, without what belongs to one task; the most quoted first.
+
+    Where the lessons have no quotes of their own, of those of their records the parts that stand
+    in the run and have a word in common with the rule.
+    """
     if rule is not None and rule.signs:
         return rule.signs[:SIGNS]
+    words = set(_LETTERS.findall(edit.content.casefold()))
     counts = Counter(
         sign
         for source in edit.sources
         for sign in {pattern(place.fragment) for place in places.get(source, ())}
-        if len(sign) >= SHORTEST
+        if len(sign) >= SHORTEST and words & set(_LETTERS.findall(sign))
     )
     return tuple(sorted(counts, key=lambda sign: (-counts[sign], -len(sign), sign))[:SIGNS])
 
 
 def _shown(signs: set[str], ground: Ground) -> dict[str, dict[str, int]]:
-    """Sign -> the runs that show it, each with the step where it first does; of a sample."""
+    """Sign -> the runs whose agent shows it, and the step where it first does; of a sample."""
     shown: dict[str, dict[str, int]] = {sign: {} for sign in signs}
     for run in sample(ground.runs) if signs else ():
         (trajectory,) = ground.store.load([run])
-        texts = [pattern(text) for text in step_texts(trajectory)]
+        texts = [
+            pattern(text) if step.source == "agent" else ""
+            for step, text in zip(trajectory.steps, step_texts(trajectory), strict=True)
+        ]
         joined = "\n".join(texts)
         for sign in signs:
             if sign in joined:
@@ -214,6 +274,7 @@ def _contrast(
     failed ones. Its own sources do not count.
     """
     holding: dict[str, tuple[str, int]] = {}
+    signs = [sign for sign in signs if len(shown[sign]) > 1]  # one run alone is no comparison
     for sign in signs:
         for run, step in shown[sign].items():
             holding.setdefault(run, (sign, step))

@@ -216,7 +216,9 @@ def write_all(evolved: Finished, result: EvolveResult) -> None:
             row["evidence_steps"] = [place.step for place in located]
             row["evidence_places"] = [place.model_dump(mode="json") for place in located]
         rows.append(row)
-    ground = Ground(records, places, evolved.runs.runs, evolution.store, evolved.rules)
+    ground = Ground(
+        records, places, evolved.runs.runs, evolution.store, evolved.rules, evolved.claims.results
+    )
     recorded = evolved.collected.recorded
     details = {
         "options": evolution.options.fingerprint(),

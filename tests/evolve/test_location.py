@@ -62,7 +62,7 @@ def test_a_quote_is_found_where_it_stands(quote: str, step: int | None, how: str
 def test_a_paraphrase_comes_with_the_lines_that_it_speaks_of() -> None:
     (place,) = LOCATOR.locate(["Rows are deleted in reversed(rows_to_delete) order"], RUN)
     assert "reversed(rows_to_delete)" in place.passage and "sheetnames" not in place.passage
-    assert place.fragment == "in reversed ( rows_to_delete )"
+    assert place.fragment == "in reversed(rows_to_delete)"
 
 
 def test_what_every_prompt_says_is_not_where_an_agent_did_it() -> None:

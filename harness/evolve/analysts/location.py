@@ -31,7 +31,8 @@ RAREST, PAIR = 6.0, 0.5
 PROMPT = 0.5
 # Of the weight of a quote's words, the least that a step and its best passage hold together.
 ENOUGH = 0.3
-_ATOM = re.compile(r"[^\W\d]\w*|\d+(?:[.,]\d+)*|[^\w\s]")
+_NUMBER = r"\d+(?:[.,]\d+)*"
+_ATOM = re.compile(rf"[^\W\d]\w*|{_NUMBER}|[^\w\s]")
 _WORD, _CAMEL = re.compile(r"[^\W\d_]{2,}|\d+"), re.compile(r"(?<=[a-z])(?=[A-Z])")
 # Runs that share a line of their prompt, and their share of all runs, for it to be a form.
 SHARING, SHARE = 3, 0.2
@@ -121,10 +122,8 @@ class Locator:
                 best, passage = (score, step_id), run.passage(number, start)
         if best[0] < ENOUGH:
             return Location()
-        long_enough = len(fragment) >= MIN_QUOTE
-        return Location(
-            step=best[1], how="fragment", passage=passage, fragment=fragment if long_enough else ""
-        )
+        part = run.as_written(fragment, places) if len(fragment) >= MIN_QUOTE else ""
+        return Location(step=best[1], how="fragment", passage=passage, fragment=part)
 
 
 class _Run:
@@ -196,6 +195,12 @@ class _Run:
                 if places:
                     return part, places
         return "", []
+
+    def as_written(self, fragment: str, places: Sequence[int]) -> str:
+        """A fragment as the first of these steps has it."""
+        atoms = [_NUMBER if atom == "#" else re.escape(atom) for atom in fragment.split()]
+        written = re.search(r"\s*".join(atoms), self._texts[places[0]], re.IGNORECASE)
+        return "" if written is None else written[0]
 
     def score(
         self, step: int, words: Sequence[str], weights: dict[str, float], forms: bool
