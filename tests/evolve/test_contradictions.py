@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
-from harness.evolve.merge.contradictions import contradictions, disagreement, sides
+from harness.core import Edit
+from harness.evolve.merge.contradictions import contradictions, disagreement, settle, sides
 from harness.evolve.merge.lessons import Lesson
 
 OPPOSED = [
@@ -53,3 +57,53 @@ def test_equal_lessons_are_one_side_and_one_run_does_not_contradict_itself() -> 
     lessons = [lesson(fresh, "a"), lesson(fresh, "b"), lesson(copied, "c")]
     assert [(pair.one, pair.two) for pair in contradictions(lessons)] == [((0, 1), (2,))]
     assert contradictions([lesson(fresh, "a"), lesson(copied, "a")]) == []
+
+
+def rule(text: str, *sources: str) -> Edit:
+    content = f"- {text}"
+    return Edit(
+        file="SKILL.md", op="append_to_section", content=content, sources=sources,
+        support=len(sources),
+    )  # fmt: skip
+
+
+def test_of_contradicting_rules_the_far_better_supported_stays_or_neither() -> None:
+    fresh, copied = OPPOSED[1]
+    clear, keep = OPPOSED[2]
+    rules = [rule(copied, "a", "b", "c"), rule(fresh, "d"), rule(clear, "e"), rule(keep, "f")]
+    remaining, discarded, conflicts = settle([*rules, rule("Name every sheet.", "g")])
+    assert [edit.content for edit in remaining] == [f"- {copied}", "- Name every sheet."]
+    assert [row.sources for row in discarded] == [("d",), ("e",), ("f",)]
+    assert all("contradicts" in row.reason for row in discarded)
+    assert [(row.kept, len(row.withheld)) for row in conflicts] == [(f"- {copied}", 1), ("", 2)]
+
+
+def test_a_rule_that_is_withheld_withholds_no_other() -> None:
+    fresh, copied = OPPOSED[1]
+    again = "Start with a blank workbook for the result."
+    rules = [rule(copied, "a", "b", "c"), rule(fresh, "d"), rule("Copy the input file first.", "e")]
+    remaining, _, conflicts = settle(rules)
+    assert [edit.sources for edit in remaining] == [("a", "b", "c"), ("e",)]
+    assert len(conflicts) == 1
+    assert len(settle([*rules, rule(again, "f")])[2]) == 2
+
+
+PATCHES = "data/dev/spreadsheet_skill_patches.jsonl"
+
+
+def test_contradictions_of_recorded_lessons_are_found_as_the_benchmark_says(shared: Path) -> None:
+    """A floor under precision and recall on the labelled pairs."""
+    from benchmarks.evolution import contradictions as benchmark
+
+    stored = json.loads(benchmark.LABELS.read_text("utf-8"))
+    texts = benchmark.read(shared / PATCHES, stored["run"])
+
+    def found(pair: str) -> bool:
+        first, second = pair.split()
+        return disagreement(sides(texts[first]), sides(texts[second])) != ""
+
+    labels = stored["labels"]
+    result = benchmark.row(labels, found)
+    assert benchmark.kappa(labels) > 0.9
+    assert result["precision"]["share"] >= 0.85
+    assert result["recall"]["share"] >= 0.45

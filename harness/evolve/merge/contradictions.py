@@ -5,7 +5,7 @@ fresh workbook or the given one), whether it wants a function or warns of it, wh
 does (the subject of a claim), or what it tells to do at all (the clause behind a cue such as
 "always" or "never"). Two rules contradict each other if they take opposite sides on one matter and
 their conditions do not keep them apart. Sides are read from words: rules that oppose each other in
-the wording of no matter below are not found.
+the wording of no known matter are not found.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import combinations, product
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from harness.core import Value
+from harness.core import Edit, Value, read_yaml
 from harness.evolve.merge.claims import behaviour_claims
-from harness.evolve.merge.lessons import Lesson
+from harness.evolve.merge.lessons import Lesson, of_edit
 from harness.evolve.merge.wording import content_words
+from harness.evolve.types import Conflict, Discarded
 
 _SENTENCE = re.compile(r"(?<=[.!?;:])\s+|\s*\u2014\s*")
 # What comes first in a sentence: a condition, or a moment. "For" and "in" name kinds of work, and
@@ -87,16 +89,15 @@ _GENERIC = frozenset(
 )
 
 
-class Matter(NamedTuple):
-    """Two opposites.
+class Matter(Value):
+    """Two opposites: see `matters.yaml`.
 
     Attributes:
         name: as conflicts give it.
         first: pattern of one end.
         second: pattern of the other; "" where the matter is the first end, yes or no.
-        shared: content words that two sentences must have in common, so that the ends are of one
-            object.
-        outright: whether one of the two must refuse an end: wanting both is possible.
+        shared: content words that two sentences must have in common.
+        outright: whether one of the two must refuse an end.
     """
 
     name: str
@@ -106,110 +107,20 @@ class Matter(NamedTuple):
     outright: bool = False
 
 
-MATTERS = (
-    Matter(
-        "a formula or its value",
-        r"native functions?|excel-native|(?:preserv(?:e|ing)|keep(?:ing)?) (?:\w+ ){0,2}formulas?",
-        r"(?:comput|calculat|evaluat)(?:e|ing) (?:(?!expected)\w+ ){0,4}?"
-        r"(?:values?|results?|formulas?)\b"
-        r"|(?:computed|calculated|static|pre-?computed|hard-?coded) (?:\w+ )?values\b(?!-)"
-        r"|static value\b(?!-)"
-        r"|python (?:comput|logic|calculat)\w*|pre-?evaluat\w*|as constants",
-    ),
-    Matter(
-        "the range of the task or the extent of the data",
-        r"(?<!beyond the )(?:task-)?specified (?:\w+ )?(?:boundar\w+|ranges?)"
-        r"|boundaries from (?:the )?task"
-        r"|(?:exact|precise) (?:[\w/]+ )?(?:bounds|boundaries)|within (?:these|those) bounds",
-        r"(?:us\w+|on|from|or|via) (?:ws\.)?max_row(?:/| and )|use (?:ws\.)?max_row"
-        r"|actual data (?:dimension|extent|length)s?|data dimensions|dataset length",
-        outright=True,
-    ),
-    Matter(
-        "beyond the range or within it",
-        r"(?:expand|extend|enlarg)\w* (?:\w+ ){0,3}(?:target|range|region|area|beyond|columns)",
-        r"(?:only|limit|restrict) (?:[\w-]+ ){0,4}(?:within|inside|to) the (?:\w+ )?"
-        r"(?:specified|exact|target|requested)",
-    ),
-    Matter(
-        "a fresh workbook or the given one",
-        r"(?:creat|instantiat|start|build)\w* (?:\w+ ){0,3}(?:fresh|new|blank) workbook"
-        r"|(?:rebuild|reconstruct|recreat|re-creat)\w* (?:\w+ )*(?:workbook|from scratch)"
-        r"|clear\w* and rewrit\w*|clear\w* the sheet",
-        r"copy (?:the )?(?:\w+ ){0,2}(?:workbook|source file|input file|original file)"
-        r"|(?:modify|edit|load|open)\w* (?:the )?(?:original|existing|entire|source)"
-        r" (?:workbook|cells)"
-        r"|load\w* (?:\w+ )?workbooks?\b.*preserv|copy of the input",
-    ),
-    Matter(
-        "to clear formatting or to preserve it",
-        r"(?:clear|reset|wip)\w* (?:\w+ ){0,3}(?:formatting|fills?|borders?|styles?|styling)",
-        r"(?:preserv|retain|keep|maintain)\w* (?:\w+ )?(?:formatting|styles?|styling|fills|borders)"
-        r"|without overwriting (?:\w+ ){0,3}(?:format|styl)\w*",
-        outright=True,
-    ),
-    Matter(
-        "to clear the target first or to leave what it holds",
-        r"clear (?:all |the |target )*(?:\w+ )?(?:cells|range|worksheet)\b|reset all cells",
-        r"blindly overwrit\w*|overwrit\w* (?:\w+ ){0,2}existing",
-    ),
-    Matter(
-        "to delete rows or to keep the others",
-        r"delet\w* (?:\w+ ){0,2}(?:in reverse|rows in|from highest|in descending)"
-        r"|(?:iterate|process|delete) (?:\w+ )?(?:in reverse|from highest|in descending)",
-        r"(?:rows|records) to keep",
-    ),
-    Matter(
-        "values and styles in one pass or one after the other",
-        r"same (?:\w+ )?(?:loop|pass|iteration)",
-        r"all (?:value|data) (?:assignments|writes)|values first, then",
-    ),
-    Matter(
-        "string replacement in formulas",
-        r"string (?:replac\w*|substitut\w*)|placeholder replac\w*",
-    ),
-    Matter(
-        "references to whole columns",
-        r"full[- ](?:\w+ )?(?:column|row)s?|(?:entire|whole) columns?|\$[A-Z]:\$[A-Z]\b",
-    ),
-    Matter(
-        "functions of the sheet or Python",
-        r"excel(?:'s)? (?:built-in )?functions?|nested (?:excel )?functions",
-        r"regex|regular expressions?|python-style",
-        outright=True,
-    ),
-    Matter("array formulas", r"array(?:[- ]style)? formulas?|boolean (?:array|multiplication)"),
-    Matter(
-        "by position or by name",
-        r"by (?:\w+ )?position|(?:fixed|hard-?cod\w+) (?:[\w/]+ )?(?:positions?|letters?|indices)"
-        r"|(?:start|begin)\w* (?:from|at|with|in) row \d",
-        r"columns? (?:\w+ )?by (?:\w+ )?(?:name|header)s?\b|header (?:names?|text)",
-    ),
-    Matter(
-        "to sort or to preserve the order",
-        r"sort (?!stab)",
-        r"(?:preserv|maintain|keep|retain)\w* (?:the )?(?:original|source|input|existing)"
-        r" (?:\w+ )?order",
-        1,
-    ),
-    Matter(
-        "to unmerge or to keep merged cells",
-        r"unmerg\w*",
-        r"(?:preserv|keep|retain)\w* (?:\w+ )*merg\w*",
-    ),
-    Matter("ascending or descending", r"\bascending\b", r"\bdescending\b", 2),
-    Matter("forward or reverse", r"\bforwards?\b|top-down", r"\breverse\b|backwards?|bottom-up", 2),
-    Matter("absolute or relative", r"absolute (?:\w+ )?refer", r"relative (?:\w+ )?refer", 2, True),
-    Matter("upper case or lower case", r"\bupper-?case\b|upper\(", r"\blower-?case\b|lower\(", 2),
-)  # fmt: skip
-_PATTERNS = [
-    (
-        matter,
-        re.compile(rf"\b(?:{matter.first})", re.I),
-        re.compile(rf"\b(?:{matter.second or '(?!)'})", re.I),
-    )
-    for matter in MATTERS
-]
+@cache
+def _matters() -> list[tuple[Matter, re.Pattern[str], re.Pattern[str]]]:
+    data: Any = read_yaml(Path(__file__).with_name("matters.yaml"))
+    matters = [Matter.model_validate(row) for row in data["matters"]]
+    return [
+        (
+            matter,
+            re.compile(rf"\b(?:{matter.first})", re.IGNORECASE),
+            re.compile(rf"\b(?:{matter.second or '(?!)'})", re.IGNORECASE),
+        )
+        for matter in matters
+    ]
+
+
 # A function of a sheet, a name with dots, a call, or a keyword argument.
 _FUNCTION = re.compile(
     r"(?<=[\s`'(])\.[a-z_]\w+|\b(?!TRUE|FALSE|NULL)[A-Z]{4,}\b|\b(?!e\.g|i\.e)[a-z]\w*(?:\.\w+)+|\b[a-z_]+=\w+"
@@ -225,6 +136,8 @@ _STOP = re.compile(
     r"|by|so|which|that|even|without|over|in order)\b",
     re.I,
 )
+# A contradiction is settled, not withheld, where one side has so many times the tasks.
+STRONGER = 3
 # Share of the words of the shorter clause that both must hold.
 OVERLAP = 0.8
 
@@ -263,6 +176,48 @@ class Contradiction(Value):
     one: tuple[int, ...]
     two: tuple[int, ...]
     about: str
+
+
+def settle(
+    rules: Sequence[Edit],
+) -> tuple[tuple[Edit, ...], tuple[Discarded, ...], tuple[Conflict, ...]]:
+    """The rules that can be followed together, those that are withheld, and every conflict.
+
+    Of two rules that contradict each other the one with :data:`STRONGER` times the support of the
+    other stays, otherwise neither does. The best supported are settled first; what is withheld
+    then withholds nothing.
+    """
+    lessons = [(lesson, number) for number, rule in enumerate(rules) for lesson in of_edit(rule)]
+    pairs = {
+        tuple(sorted((lessons[first][1], lessons[second][1]))): pair.about
+        for pair in contradictions([lesson for lesson, _ in lessons])
+        for first, second in product(pair.one, pair.two)
+    }
+
+    def weight(pair: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
+        return -max(rules[number].support for number in pair), pair
+
+    withheld: dict[int, str] = {}
+    conflicts: list[Conflict] = []
+    for pair in sorted(pairs, key=weight):
+        strong, weak = sorted(pair, key=lambda number: (-rules[number].support, number))
+        if strong == weak or strong in withheld or weak in withheld:
+            continue
+        settled = rules[strong].support >= STRONGER * rules[weak].support
+        losers = {weak: strong} if settled else {weak: strong, strong: weak}
+        for loser, rival in losers.items():
+            withheld[loser] = f"contradicts {rules[rival].content!r} ({pairs[pair]})"
+        conflicts.append(
+            Conflict(
+                kept=rules[strong].content if settled else "",
+                withheld=tuple(rules[number].content for number in sorted(losers)),
+                about=pairs[pair],
+                sources=tuple(sorted({*rules[strong].sources, *rules[weak].sources})),
+            )
+        )
+    remaining = tuple(rule for number, rule in enumerate(rules) if number not in withheld)
+    discarded = (Discarded.of(rules[number], withheld[number]) for number in sorted(withheld))
+    return remaining, tuple(discarded), tuple(conflicts)
 
 
 def contradictions(lessons: Sequence[Lesson]) -> list[Contradiction]:
@@ -350,7 +305,7 @@ def _sides_of(sentence: str) -> Iterator[Side]:
         return
     when = frozenset(condition) - _GENERIC
     words = frozenset(content_words(main)) - _GENERIC
-    for matter, first, second in _PATTERNS:
+    for matter, first, second in _matters():
         for end, pattern in ((True, first), (False, second)):
             for match in pattern.finditer(main):
                 wanted = _wanted(main, match.start(), default=True if matter.second else None)
@@ -369,14 +324,15 @@ def _sides_of(sentence: str) -> Iterator[Side]:
             yield Side(f"{match[0]} or not", _yes(wanted), when, frozenset())
     for cue in _DIRECTIVE.finditer(main):
         clause = content_words(_STOP.split(cue["what"], maxsplit=1)[0])
-        if clause and (cue["yes"] or "").lower() in ("instantiate", "create"):
+        if not clause:
+            continue
+        if (cue["yes"] or "").lower() in ("instantiate", "create"):
             clause = ("create", *clause)
-        if clause:
-            # A lone word ("pandas") says little: all of both sentences must be alike.
-            compared = frozenset(clause) if len(clause) > 1 else frozenset(content_words(main))
-            fewest = min(2, len(clause))
-            stand = _yes(cue["no"] is None)
-            yield Side(f"to {clause[0]}", stand, when, compared, fewest, OVERLAP)
+        # A lone word ("pandas") says little: all of both sentences must be alike.
+        lone = len(clause) == 1
+        compared = frozenset(content_words(main) if lone else clause)
+        stand, fewest = _yes(cue["no"] is None), 1 if lone else 2
+        yield Side(f"to {clause[0]}", stand, when, compared, fewest, OVERLAP)
 
 
 def _yes(wanted: bool) -> str:
