@@ -4,8 +4,8 @@
                   ▲───────────────────┘
                   └─► collect ─► claims ─► deal ═► merge (n) ─┐    one Send per batch, level
                                            ▲──────────────────┘    by level
-                                           └─► translate ─► select ─► describe ─► apply
-                                           ─► verify ─► gate_skill
+                                           └─► translate ─► weigh ─► select ─► describe
+                                           ─► apply ─► verify ─► gate_skill
 
 Stage 1 makes trajectories (`rollouts`), stage 2 has every one of them read by an analyst of its own
 (`fleet`, `analyst`, `collect`), stage 3 merges their patches into one (`deal`, `merge`), which is
@@ -29,11 +29,12 @@ from langgraph.types import Send
 from harness.core import BadInput, Edit, Patch, Usage
 from harness.evolve import Evolution, exemplar_patch, merge_deterministic, to_patch
 from harness.evolve.analysts.single import write_patch
-from harness.evolve.evolution import check_skill, detached
+from harness.evolve.evolution import check_skill, detached, horizon
 from harness.evolve.formats.records import read_collected
 from harness.evolve.gate import gate
 from harness.evolve.merge.by_model import merge_batch, prompt_batches, translate_anchors
 from harness.evolve.merge.claims import sift
+from harness.evolve.merge.outcomes import Contrast, weighed
 from harness.evolve.merge.skill_layout import assemble
 from harness.evolve.selection import try_edits
 from harness.evolve.types import (
@@ -114,7 +115,7 @@ async def rollouts(state: State, runtime: Context) -> Update:
     if path is None:
         raise BadInput("no trajectories: give --trajectories PATH, or --suite to make some")
     runs = evolution.store.take_in(open_trajectories(path))
-    evolution.tell("rollouts", f"{len(runs.runs)} trajectories")
+    evolution.tell("rollouts", horizon(len(runs.runs), evolution.options.min_support))
     # T- and T+ by outcome; +Error, +Success or +Combined says which of them teach (section 2.2).
     fleet = [
         number
@@ -153,12 +154,6 @@ async def analyst(unit: Unit, runtime: Context) -> Update:
     assert evolution.read is not None and kind is not None, "the fleet holds runs that teach"
     reading = await detached(evolution.read(trajectory, kind))
     record, losses, patch, usage = reading.record, reading.losses, reading.patch, reading.usage
-    if record is not None:
-        # Ours: a lesson goes whose evidence passed runs show more often. In threads: others wait.
-        contrast = await asyncio.to_thread(evolution.contrast, unit)
-        if contrast.passed:
-            record, idle = await asyncio.to_thread(contrast.sift, record)
-            losses += idle
     if record is not None and evolution.mapper is not None:
         mapped = await write_patch(record, number + 1, evolution.mapper, evolution.seed.text)
         patch, losses, usage = mapped.patch, losses + mapped.losses, usage + mapped.usage
@@ -290,12 +285,20 @@ async def translate(state: State, runtime: Context) -> Update:
     return {"edits": evolution.store.put(draft), "spent": [used.model_dump(mode="json")]}
 
 
+def weigh(state: State, runtime: Context) -> Update:
+    """Ours: what each rule rests on, looked up in failed and passed runs; no model reads them."""
+    evolution, store = runtime.context, runtime.context.store
+    draft, rules = store.hold(state["edits"], Draft), evolution.merged(state).rules
+    records = store.hold(state["collected"], Collected).records
+    contrast = Contrast.of(evolution.runs(state).runs, evolution.kept or store)
+    return {"edits": store.put(weighed(draft, rules, records, contrast))}
+
+
 async def select(state: State, runtime: Context) -> Update:
     """All edits, or the set that does best on trial tasks (table 6); what goes where.
 
     A rule that enough tasks support goes to SKILL.md, the others to a reference (section 2.3).
-    Trial tasks are among those that the analysts learned from, so their score flatters the set;
-    the gate's tasks stay unseen.
+    Trial tasks are among those that the analysts learned from, so their score flatters the set.
     """
     evolution, options = runtime.context, runtime.context.options
     translated = evolution.store.hold(state["edits"], Draft)
@@ -305,16 +308,16 @@ async def select(state: State, runtime: Context) -> Update:
         unplaced: tuple[Discarded, ...] = ()
         if not options.exemplar:
             limits = {"min_support": options.min_support, "max_rules": options.max_rules}
-            edits, unplaced = assemble(evolution.seed, edits, tasks, **limits)
+            edits, unplaced = assemble(evolution.seed, edits, tasks, translated.rules, **limits)
         patch = translated.patch.model_copy(update={"edits": edits})
-        return Draft(patch=patch, discarded=(*translated.discarded, *rejected, *unplaced))
+        discarded = (*translated.discarded, *rejected, *unplaced)
+        return Draft(patch=patch, discarded=discarded, rules=translated.rules)
 
     if options.exemplar or options.select == "all":
         return {"final": evolution.store.put(draft(edits)), "spent": []}
     selection, chosen, rejected, used = await try_edits(evolution, edits, draft)
-    final = draft(chosen, rejected)
     return {
-        "final": evolution.store.put(final),
+        "final": evolution.store.put(draft(chosen, rejected)),
         "selection": evolution.store.put(selection),
         "spent": [used.model_dump(mode="json")],
     }
@@ -375,7 +378,7 @@ def build() -> Any:
         .add_node("merge", merge)
         .add_conditional_edges("deal", to_mergers, ["merge", "translate"])
         .add_edge("merge", "deal")
-        .add_sequence([translate, select, describe, apply, verify, gate_skill])
+        .add_sequence([translate, weigh, select, describe, apply, verify, gate_skill])
         .add_edge("gate_skill", END)
     )
 
@@ -389,7 +392,7 @@ def build_merge() -> Any:
         .add_edge(START, "deal")
         .add_conditional_edges("deal", to_mergers, ["merge", "translate"])
         .add_edge("merge", "deal")
-        .add_sequence([translate, select])
+        .add_sequence([translate, weigh, select])
         .add_edge("select", END)
     )
 

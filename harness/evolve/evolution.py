@@ -18,7 +18,6 @@ from harness.evals import ItemRecord
 from harness.evolve.analysts.single import Read, checked, single_reader
 from harness.evolve.artifacts import NAME, ArtifactStore, Runs
 from harness.evolve.description import Described, describe_tasks
-from harness.evolve.merge.evidence import Contrast
 from harness.evolve.merge.similarity import warm
 from harness.evolve.merge.skill_layout import GUIDE
 from harness.evolve.settings import EvolveOptions
@@ -33,7 +32,7 @@ from harness.skills import (
     new_skill,
     validate,
 )
-from harness.stats import SequentialPlan
+from harness.stats import SequentialPlan, seen_at_least
 
 Evaluate = Callable[[Path | None, tuple[str, ...]], Coroutine[Any, Any, list[ItemRecord]]]
 """Runs the gate's tasks of these ids with a skill directory, or with none."""
@@ -50,6 +49,8 @@ CHECKPOINTS = "checkpoints.sqlite"
 DESCRIBED_TASKS = 400
 # Supersteps: more than any evolution takes; the library's own limit is for agents that loop.
 SUPERSTEPS = 10_000
+# Shares of the runs in which a cause makes an attempt fail, for what is said beforehand.
+RATES = (0.01, 0.02, 0.05, 0.1)
 HOW_TO = (
     f"\n# {{title}}\n\n## {GUIDE}\n\n"
     "Read the rules before you start and follow those that fit; what the task itself says comes "
@@ -91,6 +92,7 @@ class Evolution:
         options: what was asked for.
         seed: the frozen skill that every analyst reads and the result starts from.
         store: values that the state names by digest.
+        kept: where the trajectories lie, if not there.
         rollouts: makes the trajectories; None where they are given.
         read: the analyst; None where none is needed.
         mapper: writes patches from records; None for the records' own lessons.
@@ -108,6 +110,7 @@ class Evolution:
     options: EvolveOptions
     seed: Skill
     store: ArtifactStore = field(default_factory=ArtifactStore)
+    kept: ArtifactStore | None = None
     rollouts: Rollouts | None = None
     read: Read | None = None
     mapper: Model | None = None
@@ -121,8 +124,6 @@ class Evolution:
     progress: Callable[[Event], None] = ignore_event
     done: int = 0
     total: int = 0
-    _contrast: Contrast | None = None
-    _reading: threading.Lock = field(default_factory=threading.Lock)
 
     def tell(self, stage: str, message: str = "", count: int = 0, total: int = 0) -> None:
         """Report progress."""
@@ -145,13 +146,6 @@ class Evolution:
         tasks = {record.trajectory_id: record.task_id for record in records}
         return tasks | {run.id: run.task_id for run in self.runs(state).runs}
 
-    def contrast(self, state: State) -> Contrast:
-        """What failed and passed runs show, to judge evidence by; read once. Blocking."""
-        with self._reading:
-            if self._contrast is None:
-                self._contrast = Contrast.of(self.runs(state).runs, self.store)
-            return self._contrast
-
     def steps(self, state: State) -> list[MergeStep]:
         """Every merge of every level, in order."""
         return [self.store.get(key, MergeStep) for _, _, key in sorted(state["merged"])]
@@ -171,6 +165,7 @@ class Evolution:
             patch=final.model_copy(update={"edits": edits}),
             discarded=tuple(row for step in steps for row in step.merge.discarded),
             conflicts=tuple(row for step in steps for row in step.merge.conflicts),
+            rules=tuple(row for step in steps for row in step.merge.rules),
             method=method,
         )
 
@@ -208,6 +203,16 @@ class Evolution:
     def skill_dir(self) -> Path:
         """Where the evolved skill is written."""
         return self.options.out / "skill" / self.seed.name
+
+
+def horizon(runs: int, min_support: int) -> str:
+    """What so many runs can show and what they cannot, in one sentence."""
+    times = {1: "once", 2: "twice"}.get(min_support, f"{min_support} times")
+    chances = [(rate, seen_at_least(min_support, runs, rate)) for rate in RATES]
+    (rate, chance), *more = chances
+    others = "".join(f", one in {rate:.0%} with {chance:.0%}" for rate, chance in more)
+    first = f"a cause in {rate:.0%} of them is seen {times} with {chance:.0%}"
+    return f"with {runs} runs, {first}{others}"
 
 
 def seed_skill(options: EvolveOptions) -> Skill:

@@ -22,7 +22,8 @@ from harness.evolve.merge.claim_types import ClaimResult
 from harness.evolve.merge.contradictions import disagreement, sides
 from harness.evolve.merge.evidence import pattern
 from harness.evolve.merge.wording import content_words
-from harness.evolve.types import AnalystRecord, Rule
+from harness.evolve.rules import Rule
+from harness.evolve.types import AnalystRecord
 from harness.skills import Contrast, Objection, RuleEvidence, Trial
 
 # Runs of either outcome that signs are looked up in; objections and signs of one rule.

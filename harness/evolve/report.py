@@ -22,6 +22,7 @@ from harness.evolve.evolution import Evolution, State
 from harness.evolve.formats.patches import OfficialPatches
 from harness.evolve.merge.claim_types import ClaimCheck
 from harness.evolve.objections import Ground, rule_evidence, sample
+from harness.evolve.rules import Rule
 from harness.evolve.selection import Selection
 from harness.evolve.types import (
     Collected,
@@ -32,7 +33,6 @@ from harness.evolve.types import (
     Loss,
     Merge,
     Patches,
-    Rule,
     Sifted,
 )
 from harness.skills import (

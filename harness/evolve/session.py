@@ -26,7 +26,7 @@ from harness.evals import (
 from harness.evolve.analysts.single import agentic_reader
 from harness.evolve.baselines import BaselineRow, Ground, run_baselines
 from harness.evolve.baselines.transfer import TransferPlan, TransferRow, held_out, run_transfer
-from harness.evolve.evolution import Event, evolve, ignore_event, seed_skill
+from harness.evolve.evolution import Event, evolve, horizon, ignore_event, seed_skill
 from harness.evolve.report import Finished
 from harness.evolve.selection import CANDIDATES, most_trials
 from harness.evolve.settings import EvolveSettings
@@ -45,6 +45,7 @@ from harness.models import (
 )
 from harness.sandbox import Limits, Result, select
 from harness.stats import SequentialPlan
+from harness.trajectories import open_trajectories
 
 INTERRUPTED = "interrupted_calls.json"
 # Settings that decide which trajectories are made.
@@ -201,7 +202,8 @@ class SuiteRuns:
         assert self.train is not None, "rollouts are made of a suite"
         settings = self.settings
         folder = settings.out / "runs" / "train"
-        message = f"{len(self.train.tasks[: settings.limit])} tasks"
+        count = len(self.train.tasks[: settings.limit])
+        message = f"{count} tasks: {horizon(count * settings.epochs, settings.min_support)}"
         self.progress(Event(stage="train", message=message))
         items = await self.attempts(self.train, folder, settings.skill)
         return folder, sum((item.usage for item in items), Usage())
@@ -258,6 +260,9 @@ def plan_evolution(settings: EvolveSettings) -> dict[str, Any]:
     train, gated, users = runs.train, runs.gated, runs.transfer_plan
     count = len(gated.tasks[: settings.limit]) if gated else 0
     selects = settings.select != "all"
+    attempts = len(train.tasks[: settings.limit]) * settings.epochs if train else 0
+    if settings.trajectories is not None:
+        attempts = sum(1 for _ in open_trajectories(settings.trajectories))
     gate = SequentialPlan(tasks=count, discordance=settings.expected_discordance) if count else None
     return {
         "seed": str(settings.skill or f"new skill {seed.name!r}"),
@@ -265,6 +270,7 @@ def plan_evolution(settings: EvolveSettings) -> dict[str, Any]:
         "trajectories": str(settings.trajectories) if settings.trajectories else None,
         "patches": str(settings.patches) if settings.patches else None,
         "analyst": "recorded" if settings.patches else settings.analyst,
+        "finds": horizon(attempts, settings.min_support),
         "merge": settings.merge,
         "select": runs.selection_plan(settings.select_tasks) if selects else "all lessons",
         "gate": str(gate or "none: not gated"),

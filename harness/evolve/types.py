@@ -8,10 +8,13 @@ from pydantic import JsonValue
 
 from harness.core import Edit, Patch, Usage, Value
 from harness.evolve.merge.claim_types import ClaimCheck, ClaimResult
+from harness.evolve.rules import Rule
 
 Signal = Literal["error", "success", "combined"]
 AnalystType = Literal["error", "success"]
 MAX_ITEMS = 3
+SAID = "a rule says it in other words"
+"""Reason of the lessons that a rule was made from, beside the one that gave it its wording."""
 
 
 class MemoryItem(Value):
@@ -136,61 +139,6 @@ class Discarded(Value):
         """An edit that found no place."""
         content = edit.content or f"{edit.op} {edit.file} {edit.target_section}".strip()
         return cls(content=content, reason=reason, sources=edit.sources, support=edit.support)
-
-
-class Member(Value):
-    """A lesson that a rule was made from: its wording, the runs that taught it, and its quotes."""
-
-    wording: str
-    sources: tuple[str, ...]
-    quotes: tuple[str, ...] = ()
-
-
-class Outcome(Value):
-    """How what a rule rests on stands in failed and in passed runs to which the rule applies.
-
-    Attributes:
-        standing: `cause` (it explains failures that the rules taken before it leave open),
-            `redundant` (it explains none, and no passed run shows it), `false friend` (it
-            explains none, though failed runs show it more often), `habit` (passed runs show it
-            as often), or `not measured` (nothing is quoted, or no runs to compare).
-        failed: failed tasks that show it, of `of_failed` to which the rule applies.
-        passed: passed tasks that show it, of `of_passed`.
-    """
-
-    standing: Literal["cause", "redundant", "false friend", "habit", "not measured"] = (
-        "not measured"
-    )
-    failed: int = 0
-    passed: int = 0
-    of_failed: int = 0
-    of_passed: int = 0
-
-    def __str__(self) -> str:
-        if self.standing == "not measured":
-            return self.standing
-        return (
-            f"{self.standing}: in {self.failed} of {self.of_failed} failed and {self.passed} of "
-            f"{self.of_passed} passed tasks to which it applies"
-        )
-
-
-class Rule(Value):
-    """What a merged rule rests on.
-
-    Attributes:
-        content: of its edit, by which it is found again.
-        signs: what its lessons quote, without what belongs to one task.
-        condition: what its lessons say of when it applies.
-        members: its lessons, the most central first.
-        outcome: how its signs stand in failed and passed runs.
-    """
-
-    content: str
-    signs: tuple[str, ...] = ()
-    condition: str = ""
-    members: tuple[Member, ...] = ()
-    outcome: Outcome = Outcome()
 
 
 class Conflict(Value):

@@ -1,3 +1,5 @@
+from .causal_power import Explained as Explained
+from .causal_power import explain_failures as explain_failures
 from .classification import auc as auc
 from .classification import balanced_accuracy as balanced_accuracy
 from .effects import EffectData as EffectData
@@ -15,6 +17,7 @@ from .intervals import mean_interval as mean_interval
 from .intervals import rate_interval as rate_interval
 from .intervals import ratio_interval as ratio_interval
 from .intervals import score_interval as score_interval
+from .intervals import seen_at_least as seen_at_least
 from .intervals import share_interval as share_interval
 from .intervals import t_of as t_of
 from .intervals import upper_limit as upper_limit

@@ -28,6 +28,13 @@ def upper_limit(passes: int, n: int, confidence: float = 0.95) -> float:
     return 1.0 if passes == n else float(beta.ppf(confidence, passes + 1, n - passes))
 
 
+def seen_at_least(times: int, n: int, rate: float) -> float:
+    """Chance that what happens in a share `rate` of attempts is seen so often in `n` of them."""
+    return 1.0 - sum(
+        math.comb(n, count) * rate**count * (1 - rate) ** (n - count) for count in range(times)
+    )
+
+
 def score_interval(p: float, n: float, z: float) -> tuple[float, float]:
     """Wilson's interval of a share `p` of `n` independent values for the quantile `z`."""
     if math.isinf(z):

@@ -35,9 +35,11 @@ def test_every_source_is_kept_or_listed() -> None:
     ]
     merged = merge_deterministic(patches, {name: name for name in "abc"})
     kept = {source for edit in merged.patch.edits for source in edit.sources}
-    listed = {source for one in merged.discarded for source in one.sources}
+    listed = {source for row in merged.discarded if not row.rule for source in row.sources}
     assert kept | listed == {"a", "b", "c"}
     assert listed == {"c"}
+    (said,) = (row for row in merged.discarded if row.rule)
+    assert said.sources == ("b",) and VERIFY in said.rule
     assert merged.patch.edits[0].support == 2
 
 

@@ -121,7 +121,10 @@ async def merged_skill(
     """
     evolved, store = ground.done, ArtifactStore()
     options = evolved.evolution.options.model_copy(update={"select": "all"})
-    again = replace(evolved.evolution, options=options, store=store, progress=ignore_event)
+    again = replace(
+        evolved.evolution, options=options, store=store, kept=evolved.evolution.store,
+        progress=ignore_event,
+    )  # fmt: skip
     start = {
         "runs": store.put(evolved.runs),
         "collected": store.put(evolved.collected),

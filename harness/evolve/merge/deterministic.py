@@ -8,20 +8,24 @@ and every rule keeps the ids of the trajectories it came from.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from harness.core import Edit, Patch
 from harness.evolve.merge.contradictions import contradictions
-from harness.evolve.merge.evidence import Citations, corroborated, signs_of
+from harness.evolve.merge.evidence import Citations, mistaken, outvoted, quoted, signs_of
 from harness.evolve.merge.lessons import Lesson, of_edit
-from harness.evolve.merge.similarity import Grouping, measure, similar_groups
-from harness.evolve.merge.wording import best_wording
-from harness.evolve.types import Conflict, Discarded, Merge
+from harness.evolve.merge.similarity import CHUNK, Grouping, Measure, measure, similar_groups
+from harness.evolve.merge.wording import best_wording, compact
+from harness.evolve.rules import Member, Rule
+from harness.evolve.types import SAID, Conflict, Discarded, Merge
 
 ItemT = TypeVar("ItemT")
 # A contradiction is settled, not withheld, where one side has so many times the tasks.
 STRONGER = 3
+# Rules at least so similar say the same.
+SAME = 0.6
 
 
 def batches(items: Sequence[ItemT], size: int) -> list[list[ItemT]]:
@@ -58,37 +62,79 @@ def merge_deterministic(
 ) -> Merge:
     """Merge patches into one, the same bytes every time and in every order of equal support.
 
+    Every lesson is a rule's own wording, or stands in `discarded` with the reason and, where a rule
+    took it in, that rule.
+
     Args:
         patches: patches whose edits carry `sources`.
         tasks: trajectory id -> task id, for counting support.
         terms: words of the benchmark that no rule may hold.
-        grouping: how lessons that say the same are found.
+        grouping: how lessons that sound alike are found.
         scopes: text of a lesson -> when it applies, as its analyst put it; compared too.
-        citations: what lessons quote, so that evidence counts for one rule only.
+        citations: what lessons quote; lessons of different evidence are never counted as one.
     """
-    by, scopes = measure(grouping), scopes or {}
-    lessons = [lesson for patch in patches for edit in patch.edits for lesson in of_edit(edit)]
-    withheld, conflicts = _settle(lessons, tasks)
-    lessons = [lesson for index, lesson in enumerate(lessons) if index not in withheld]
-    groups: list[list[int]] = []
-    discarded: list[Discarded] = []
-    if lessons:
-        texts = [f"{lesson.wording} {scopes.get(lesson.text, '')}" for lesson in lessons]
-        signs = signs_of(lessons, citations or {}, tasks)
-        groups, left_out = corroborated(similar_groups(texts, by), lessons, signs, by)
-        discarded += [
-            _discarded(lessons[index], lessons[index].sources, tasks, reason)
-            for index, reason in sorted(left_out.items())
-        ]
-    rules: list[tuple[tuple[int, int, str], Edit]] = []
-    for members in groups:
-        sources = _sources(lessons[index] for index in members)
-        wording = best_wording(lessons, members, terms)
+    by, scopes, citations = measure(grouping), scopes or {}, citations or {}
+    every = [lesson for patch in patches for edit in patch.edits for lesson in of_edit(edit)]
+    withheld, conflicts = _settle(every, tasks)
+    discarded = [_discarded([every[i]], tasks, reason) for i, reason in sorted(withheld.items())]
+    lessons = [lesson for index, lesson in enumerate(every) if index not in withheld]
+    tasks_of = [frozenset(tasks.get(name, name) for name in row.sources) for row in lessons]
+    against = outvoted(lessons, tasks_of)
+    discarded += [_discarded([lessons[i]], tasks, reason) for i, reason in against.items()]
+    lessons = [lesson for index, lesson in enumerate(lessons) if index not in against]
+
+    # 1. Causes: lessons that sound alike and quote alike, without those that are mistaken.
+    texts = [f"{lesson.wording} {scopes.get(lesson.text, '')}" for lesson in lessons]
+    quotes = [quoted(lesson, citations) for lesson in lessons]
+    causes = similar_groups(texts, by, [" ".join(row) for row in quotes])
+    mistakes = mistaken(causes, lessons, [_support(lessons, cause, tasks) for cause in causes])
+    causes = [[index for index in cause if index not in mistakes] for cause in causes]
+    signs = signs_of(lessons, quotes, causes)
+
+    # 2. Rules: the wording of each cause that can stand in a skill, best supported first.
+    worded = [
+        (best_wording(lessons, members, terms), number)
+        for number, members in enumerate(causes)
+        if members
+    ]
+    reason = "no wording free of one task's particulars, or too short or long for a rule"
+    for wording, number in worded:
         if wording is None:
-            reason = "no wording free of one task's particulars, or too short or long for a rule"
-            discarded.append(_discarded(lessons[members[0]], sources, tasks, reason))
+            discarded += _each(lessons, causes[number], tasks, reason)
+    ranked = sorted(
+        ((wording, number) for wording, number in worded if wording is not None),
+        key=lambda pair: (
+            -_support(lessons, causes[pair[1]], tasks),
+            -len(causes[pair[1]]),
+            pair[0].wording,
+            sorted(quote for index in causes[pair[1]] for quote in quotes[index]),
+        ),
+    )
+
+    # 3. Rules that more tasks speak against than for.
+    sourced = [frozenset(_sources(lessons[i] for i in causes[number])) for _, number in ranked]
+    against = outvoted(
+        [wording for wording, _ in ranked],
+        [frozenset(tasks.get(name, name) for name in names) for names in sourced],
+    )
+    for place, reason in against.items():
+        discarded += _each(lessons, causes[ranked[place][1]], tasks, reason)
+    ranked = [pair for place, pair in enumerate(ranked) if place not in against]
+
+    # 4. Of rules that say the same from other evidence, the best supported stays.
+    said_by = _duplicates([wording.wording for wording, _ in ranked], by)
+    content: dict[int, str] = {}  # cause -> the rule that says it
+    edits: list[Edit] = []
+    rules: list[Rule] = []
+    for place, (wording, number) in enumerate(ranked):
+        members = [lessons[index] for index in causes[number]]
+        content[number] = ranked[said_by[place]][0].for_readers()
+        if said_by[place] != place:
+            reason = "a rule with other evidence says the same"
+            discarded += _each(lessons, causes[number], tasks, reason, content[number])
             continue
-        headings = [lessons[index].section for index in members if lessons[index].section]
+        sources = _sources(members)
+        headings = [lesson.section for lesson in members if lesson.section]
         edit = Edit(
             file="SKILL.md",
             op="append_to_section",
@@ -97,9 +143,37 @@ def merge_deterministic(
             sources=sources,
             support=support(sources, tasks),
         )
-        rules.append(((-edit.support, -len(members), wording.wording), edit))
-    edits = [edit for _, edit in sorted(rules, key=lambda rule: rule[0])]
-    # Edits that are no lessons (replacements, new files, ...): equal ones are one.
+        edits.append(edit)
+        rules.append(
+            Rule(
+                content=content[number],
+                signs=tuple(dict.fromkeys(sign for i in causes[number] for sign in signs[i])),
+                quoted=any(quotes[index] for index in causes[number]),
+                members=_members(lessons, causes[number], signs),
+            )
+        )
+        others = [i for i in causes[number] if compact(lessons[i]).text != wording.text]
+        discarded += _each(lessons, others, tasks, SAID, content[number])
+    for index, mistake in sorted(mistakes.items()):
+        rule = content.get(mistake.cause, "")
+        discarded.append(_discarded([lessons[index]], tasks, mistake.reason, rule))
+
+    edits += _unlike(patches, tasks)
+    reasoning = (
+        f"{sum(len(patch.edits) for patch in patches)} edits of {len(patches)} patches grouped by "
+        f"what they quote and {by.name} into {len(edits)}; support is counted in distinct tasks."
+    )
+    return Merge(
+        patch=Patch(reasoning=reasoning, edits=tuple(edits)),
+        discarded=tuple(discarded),
+        conflicts=tuple(conflicts),
+        rules=tuple(rules),
+        method=by.name,
+    )
+
+
+def _unlike(patches: Sequence[Patch], tasks: Mapping[str, str]) -> list[Edit]:
+    """Edits that are no lessons (replacements, new files, ...): equal ones are one."""
     unlike: dict[str, Edit] = {}
     for edit in (edit for patch in patches for edit in patch.edits if not of_edit(edit)):
         key = edit.model_dump_json(exclude={"sources", "support"})
@@ -107,46 +181,91 @@ def merge_deterministic(
         sources = tuple(sorted({*edit.sources, *earlier}))
         update = {"sources": sources, "support": support(sources, tasks)}
         unlike[key] = edit.model_copy(update=update)
-    edits += sorted(unlike.values(), key=lambda edit: (-edit.support, edit.model_dump_json()))
-    reasoning = (
-        f"{sum(len(patch.edits) for patch in patches)} edits of {len(patches)} patches grouped by "
-        f"{by.name} into {len(edits)}; support is counted in distinct tasks."
-    )
-    return Merge(
-        patch=Patch(reasoning=reasoning, edits=tuple(edits)),
-        discarded=tuple(discarded),
-        conflicts=tuple(conflicts),
-        method=by.name,
-    )
+    return sorted(unlike.values(), key=lambda edit: (-edit.support, edit.model_dump_json()))
+
+
+def _duplicates(wordings: Sequence[str], by: Measure) -> list[int]:
+    """Of every rule, the first that says the same; of the first :data:`CHUNK`, the others cost more
+    to compare than they take."""
+    first = list(range(len(wordings)))
+    if not wordings:
+        return first
+    alike = by.similarities(wordings[:CHUNK]) >= SAME
+    for place in range(len(alike)):
+        earlier = (n for n in range(place) if alike[place, n] and first[n] == n)
+        first[place] = next(earlier, place)
+    return first
+
+
+def _each(
+    lessons: Sequence[Lesson],
+    members: Iterable[int],
+    tasks: Mapping[str, str],
+    reason: str,
+    rule: str = "",
+) -> list[Discarded]:
+    """One row for each distinct wording."""
+    same: dict[str, list[Lesson]] = defaultdict(list)
+    for index in members:
+        same[lessons[index].wording].append(lessons[index])
+    return [_discarded(group, tasks, reason, rule) for group in same.values()]
 
 
 def _discarded(
-    lesson: Lesson, sources: tuple[str, ...], tasks: Mapping[str, str], reason: str
+    lessons: Sequence[Lesson], tasks: Mapping[str, str], reason: str, rule: str = ""
 ) -> Discarded:
-    count = support(sources, tasks)
-    return Discarded(content=lesson.wording, reason=reason, sources=sources, support=count)
+    sources = _sources(lessons)
+    return Discarded(
+        content=lessons[0].wording,
+        reason=reason,
+        sources=sources,
+        support=support(sources, tasks),
+        rule=rule,
+    )
+
+
+def _support(lessons: Sequence[Lesson], members: Iterable[int], tasks: Mapping[str, str]) -> int:
+    return support(_sources(lessons[index] for index in members), tasks)
+
+
+def _members(
+    lessons: Sequence[Lesson], indices: Iterable[int], signs: Sequence[Sequence[str]]
+) -> tuple[Member, ...]:
+    same: dict[str, list[int]] = defaultdict(list)
+    for index in indices:
+        same[lessons[index].wording].append(index)
+    return tuple(
+        Member(
+            wording=wording,
+            sources=_sources(lessons[index] for index in group),
+            quotes=tuple(dict.fromkeys(sign for index in group for sign in signs[index])),
+        )
+        for wording, group in same.items()
+    )
 
 
 def _sources(lessons: Iterable[Lesson]) -> tuple[str, ...]:
     return tuple(sorted({source for lesson in lessons for source in lesson.sources}))
 
 
-def _settle(lessons: Sequence[Lesson], tasks: Mapping[str, str]) -> tuple[set[int], list[Conflict]]:
-    """Indices of lessons to withhold, and the contradictions that they are part of."""
+def _settle(
+    lessons: Sequence[Lesson], tasks: Mapping[str, str]
+) -> tuple[dict[int, str], list[Conflict]]:
+    """Lessons to withhold with the reason, and the contradictions that they are part of."""
     sides: dict[str, tuple[set[int], set[int]]] = {}
     for pair in contradictions(lessons):
         side_a, side_b = sides.setdefault(pair.about, (set(), set()))
         swapped = side_b & set(pair.one) or side_a & set(pair.two)
         side_a |= set(pair.two if swapped else pair.one)
         side_b |= set(pair.one if swapped else pair.two)
-    withheld: set[int] = set()
+    withheld: dict[int, str] = {}
     conflicts: list[Conflict] = []
     for about, (side_a, side_b) in sides.items():
         weights = [support(_sources(lessons[i] for i in side), tasks) for side in (side_a, side_b)]
         strong, weak = (side_a, side_b) if weights[0] >= STRONGER * weights[1] else (side_b, side_a)
         settled = max(weights) >= STRONGER * min(weights)
         losers = weak if settled else side_a | side_b
-        withheld |= losers
+        withheld |= dict.fromkeys(sorted(losers), f"contradicts other lessons about {about}")
         conflicts.append(
             Conflict(
                 kept=lessons[min(strong)].wording if settled else "",

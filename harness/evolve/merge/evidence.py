@@ -1,49 +1,63 @@
-"""What lessons quote: whether it explains a failure, and for which rule it speaks.
+"""Which lessons name the same cause: those that sound alike and quote alike.
 
-Trace2Skill hands an error analyst one failed run, and any line of it can be quoted for a lesson.
-Runs that passed are at hand and cost no call: a line that they hold more often explains nothing
-(:class:`Contrast`).
+An analyst quotes from its run what shows the failure. Lessons are alike by half for what they say
+and by half for what they quote, so that lessons of one cause meet however they put it, and
+lessons from different evidence stay apart however alike they sound.
 
-Lessons that differ in words may quote the same (:func:`corroborated`). An invented lesson quotes
-something real, and the same words are quoted by the lessons about the failure that they show. A
-rule that most of its lessons quote one sign for owns that sign; lessons of other rules that quote
-it, too, support nothing there. A lesson that stands alone joins the rule whose sign it quotes, or
-others that stand alone and quote the same. A rule that is no more like the other conclusions from
-its sign than like lessons about anything else is a dissenting opinion.
+Analysts err, and an error quotes something real, too: a lesson about another failure stands among
+those that read its quote rightly. It supports nothing there (:func:`mistaken`).
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-from harness.core import Trajectory, digest
-from harness.evolve.analysts.transcript import flat, transcript
-from harness.evolve.artifacts import ArtifactStore, Run
+from harness.core import Value
+from harness.evolve.analysts.transcript import flat
 from harness.evolve.merge.lessons import Lesson
-from harness.evolve.merge.similarity import CHUNK, Measure
-from harness.evolve.types import AnalystRecord, Loss
 
-# Failed and passed runs that quotes are looked up in: tasks of either kind, and characters of one
-# run (head and tail).
-SAMPLE, LONGEST = 400, 60_000
-# One-sided p (Fisher's exact test) below which passed runs do show a quote more often.
-SURE = 0.05
-# Tasks that make a pattern a sign, a group of lessons a rule, and a comparison with passed runs
-# possible.
+# Distinct tasks from which a group of lessons counts as a cause that others may be mistaken for.
 FEWEST = 2
-# Signs that are followed up, the most quoted.
-SIGNS = 1000
-# A sign is other rules' where they quote it from so many times the tasks.
-STRONGER = 3
-# Lessons of other rules from the same sign that are needed to call a rule dissenting.
-OPINIONS = 3
+# How much nearer to another cause than to its own a mistaken lesson is (cosine similarity).
+NEARER = 0.15
+# Share of the words of the shorter of two phrases, by rarity, that the longer one holds if they
+# say the same, and lessons that are compared with all others at one time.
+SAME_WORDS, BLOCK = 0.75, 200
+# Wordings of advice of one cause that its quotes are compared with.
+ASKED = 50
+# Causes that lessons are compared with, the best supported.
+CAUSES = 1000
+_WORDS = re.compile(r"[^\W\d_]+")
+_EMPTY_WORDS = (
+    "a an the i you we it to of in on at and or is are was be been being so now then will let me"
+    " this that these must should shall ought have has need needs sure make take care remember"
+    " important always wrong all any each every do does did it its"
+)
+_EMPTY = frozenset(_EMPTY_WORDS.split())
+_NEGATING = "not no never without neither nor don doesn didn cannot avoid refrain stop"
+_NEGATIONS = frozenset(_NEGATING.split())
+_CLAUSE = re.compile(
+    r"[,;:.(]\s*|\s(?=(?:instead of|rather than|and (?:do not|don't|never|not)|but)\b)", re.I
+)
+_REFUSED = re.compile(
+    r"\b(?:not|never|no|avoid\w*|refrain\w*|stop|instead of|rather than|wrong to|without)\b|n't\b",
+    re.IGNORECASE,
+)
+# Clauses that say when or why, not what.
+_ASIDE = re.compile(
+    r"\s*(?:if|when\w*|where|for|before|after|with|as|since|because|so that|in|at|e\.g|i\.e|such as"
+    r"|see)\b",
+    re.IGNORECASE,
+)
 Citations = Mapping[tuple[str, str], Sequence[str]]
 """(trajectory id, text of the lesson) -> its quotes."""
+Saying = frozenset[str]
+"""Stems of a sentence; `not` if it denies something."""
 
 
 def pattern(quote: str) -> str:
@@ -51,217 +65,166 @@ def pattern(quote: str) -> str:
     return flat(re.sub(r"\d+(?:[.,:]\d+)*", "#", quote)).strip(" \"'`")
 
 
-@dataclass
-class Contrast:
-    """Transcripts of failed and passed runs by trajectory id, to look quotes up in.
-
-    Attributes:
-        failed: one run per task, :data:`SAMPLE` at most, chosen by digest.
-        passed: the same of passed runs.
-    """
-
-    failed: Mapping[str, str]
-    passed: Mapping[str, str]
-    _matches: dict[str, tuple[frozenset[str], int]] = field(
-        default_factory=dict[str, tuple[frozenset[str], int]]
-    )
-
-    @classmethod
-    def of(cls, runs: Iterable[Run], store: ArtifactStore) -> Contrast:
-        """The contrast of an evolution's runs; it holds two samples of them."""
-        samples: dict[str, dict[str, str]] = {"fail": {}, "pass": {}}
-        by_task = {(run.outcome, run.task_id): run for run in runs}
-        if any(outcome == "pass" for outcome, _ in by_task):
-            for run in sorted(by_task.values(), key=lambda run: digest(run.id)):
-                texts = samples.get(run.outcome)
-                if texts is not None and len(texts) < SAMPLE:
-                    text = transcript(store.get(run.digest, Trajectory))
-                    if len(text) > LONGEST:
-                        text = f"{text[: LONGEST // 2]}\n{text[-LONGEST // 2 :]}"
-                    texts[run.id] = pattern(text)
-        return cls(samples["fail"], samples["pass"])
-
-    def ordinary(self, quote: str, trajectory_id: str) -> bool:
-        """Whether passed runs show what is quoted more often than other failed runs do.
-
-        Args:
-            quote: from a failed run.
-            trajectory_id: of that run, which is not counted.
-        """
-        sign = pattern(quote)
-        if sign not in self._matches:
-            passes = sum(sign in text for text in self.passed.values())
-            fails = (name for name, text in self.failed.items() if sign in text)
-            self._matches[sign] = (frozenset(fails if passes >= FEWEST else ()), passes)
-        failures, passes = self._matches[sign]
-        if passes < FEWEST:
-            return False
-        total = len(self.failed) - (trajectory_id in self.failed)
-        shown = len(failures - {trajectory_id})
-        table = [[shown, total - shown], [passes, len(self.passed) - passes]]
-        stats: Any = import_module("scipy.stats")
-        return float(stats.fisher_exact(table, alternative="less").pvalue) < SURE
-
-    def sift(self, record: AnalystRecord) -> tuple[AnalystRecord | None, tuple[Loss, ...]]:
-        """An error record without the items whose own quotes are all ordinary.
-
-        Items without quotes of their own and records of successes stay as they are.
-        """
-        if record.kind != "error":
-            return record, ()
-        name = record.trajectory_id
-        idle = [
-            item
-            for item in record.items
-            if item.evidence and all(self.ordinary(quote, name) for quote in item.evidence)
-        ]
-        reason = "runs that passed show the evidence more often: {!r} for {!r}"
-        losses = tuple(
-            Loss(
-                trajectory_id=name,
-                stage="analysts",
-                reason=reason.format(item.evidence[0], item.lesson),
-            )
-            for item in idle
-        )
-        items = tuple(item for item in record.items if item not in idle)
-        return (record.model_copy(update={"items": items}) if items else None), losses
+def quoted(lesson: Lesson, citations: Citations) -> tuple[str, ...]:
+    """The patterns that a lesson quotes."""
+    quotes = (q for source in lesson.sources for q in citations.get((source, lesson.text), ()))
+    return tuple(dict.fromkeys(filter(None, map(pattern, quotes))))
 
 
-@dataclass(frozen=True)
-class Signs:
-    """The signs of lessons: patterns that the lessons of several tasks quote.
+class Mistake(Value):
+    """Why a lesson supports no rule: it sounds like those of another cause (its number)."""
 
-    Attributes:
-        tasks: of each lesson.
-        of: of each lesson, one sign a quote; none if it quotes nothing, or something of its own.
-    """
-
-    tasks: Sequence[frozenset[str]]
-    of: Sequence[Sequence[str]]
-
-    def support(self, members: Iterable[int]) -> int:
-        """Distinct tasks of lessons."""
-        return len(frozenset[str]().union(*(self.tasks[index] for index in members)))
-
-    def counts(self, members: Iterable[int]) -> Counter[str]:
-        """Sign -> distinct tasks that lessons of the group quote it from."""
-        pairs = {(sign, task) for n in members for sign in self.of[n] for task in self.tasks[n]}
-        return Counter(sign for sign, _ in sorted(pairs))
+    cause: int
+    reason: str = "it quotes what other lessons conclude something else from"
 
 
-def signs_of(lessons: Sequence[Lesson], citations: Citations, tasks: Mapping[str, str]) -> Signs:
-    """Find the signs: of every quote, the most quoted pattern that it holds.
+def mistaken(
+    causes: Sequence[Sequence[int]], lessons: Sequence[Lesson], support: Sequence[int]
+) -> dict[int, Mistake]:
+    """Lessons that sound like those of another cause more than like those of their own.
 
     Args:
-        lessons: with their sources.
-        citations: what they quote.
-        tasks: trajectory id -> task id.
-    """
-    support = [frozenset(tasks.get(name, name) for name in lesson.sources) for lesson in lessons]
-    patterns = [
-        {
-            pattern(quote): None
-            for source in lesson.sources
-            for quote in citations.get((source, lesson.text), ())
-        }
-        for lesson in lessons
-    ]
-    quoting: dict[str, set[str]] = defaultdict(set)
-    for lesson_tasks, quotes in zip(support, patterns, strict=True):
-        for quote in quotes:
-            quoting[quote] |= lesson_tasks
-    common = [quote for quote, quoted_by in quoting.items() if len(quoted_by) >= FEWEST]
-    common = sorted(common, key=lambda quote: (-len(quoting[quote]), quote))[:SIGNS]
-    held = {quote: next((sign for sign in common if sign in quote), None) for quote in quoting}
-    signs: list[list[str]] = []
-    for quotes in patterns:
-        named = [sign for quote in quotes if (sign := held[quote]) is not None]
-        signs.append(named if len(named) == len(quotes) else [])
-    return Signs(support, signs)
-
-
-def corroborated(
-    groups: Sequence[Sequence[int]], lessons: Sequence[Lesson], signs: Signs, by: Measure
-) -> tuple[list[list[int]], dict[int, str]]:
-    """Judge groups of lessons that say the same by what they quote.
-
-    Args:
-        groups: indices of lessons that say the same, the most central first.
+        causes: indices of lessons that share evidence.
         lessons: all of them.
-        signs: theirs; lessons without any stay where they are.
-        by: how alike lessons are.
-
-    Returns:
-        Groups, each with its most central wording first, and lesson -> why it supports nothing.
-    """
-    if not any(signs.of):
-        return [list(group) for group in groups], {}
-    rules = [list(group) for group in groups if signs.support(group) >= FEWEST]
-    own: dict[int, str] = {}  # rule -> its sign
-    claims: list[tuple[int, int, str]] = []
-    for number, members in enumerate(rules):
-        for sign, count in signs.counts(members).most_common(1):
-            if 2 * count > signs.support(members):
-                own[number] = sign
-                claims.append((-count, number, sign))
-    owner: dict[str, int] = {}  # sign -> the rule that quotes it most
-    weight: Counter[str] = Counter()  # sign -> tasks of all its rules
-    for minus_count, number, sign in sorted(claims):
-        owner.setdefault(sign, number)
-        weight[sign] -= minus_count
-    left_out: dict[int, str] = {}
-    for number, members in enumerate(rules):
-        counts = signs.counts(members)
-        for index in members:
-            foreign = [sign for sign in signs.of[index] if sign != own.get(number)]
-            if len(foreign) < len(signs.of[index]) or not foreign:
-                continue
-            if all(weight[sign] >= STRONGER * counts[sign] for sign in foreign):
-                reason = f"other rules quote the same from many more tasks: {foreign[0]!r}"
-                left_out[index] = reason
-    joined = [[index for index in members if index not in left_out] for members in rules]
-    new: dict[str, list[int]] = {}
-    for members in groups:
-        if signs.support(members) < FEWEST:
-            sign = next(iter(signs.of[members[0]]), f"lesson {members[0]}")
-            rule = joined[owner[sign]] if sign in owner else new.setdefault(sign, [])
-            rule.extend(members)
-    joined += new.values()
-    for number in _dissenting(joined, lessons, signs, by):
-        reason = "from the same evidence, other lessons conclude something else"
-        left_out |= dict.fromkeys(joined[number], reason)
-        joined[number] = []
-    return [group for group in joined if group], left_out
-
-
-def _dissenting(
-    groups: Sequence[Sequence[int]], lessons: Sequence[Lesson], signs: Signs, by: Measure
-) -> list[int]:
-    """Groups that are no more like other lessons from their sign than like those from others.
-
-    More than :data:`CHUNK` lessons are judged by a sample.
+        support: distinct tasks of each cause.
     """
     import numpy as np
 
-    step = -(-len(lessons) // CHUNK)
-    place = {index: number for number, index in enumerate(range(0, len(lessons), step))}
-    alike = by.similarities([lessons[index].wording for index in place])
-    families: dict[str, set[int]] = defaultdict(set)  # sign -> places of the lessons that quote it
-    for index in place:
-        for sign in signs.of[index]:
-            families[sign].add(place[index])
-    dissenting: list[int] = []
-    for number, members in enumerate(groups):
-        if len(members) < FEWEST:
-            continue
-        group = {place[index] for index in members if index in place}
-        for sign, _ in signs.counts(members).most_common(1):
-            inside = [place[i] for i in members if i in place and sign in signs.of[i]]
-            relatives = sorted(families[sign] - group)
-            strangers = sorted(set(place.values()) - families[sign] - group)
-            if not inside or len(relatives) < OPINIONS or not strangers:
-                continue
-            if alike[np.ix_(inside, relatives)].mean() <= alike[np.ix_(inside, strangers)].mean():
-                dissenting.append(number)
-    return dissenting
+    known = [n for n, tasks in enumerate(support) if tasks >= FEWEST]
+    known = sorted(known, key=lambda n: (-support[n], lessons[causes[n][0]].wording))[:CAUSES]
+    if len(known) < 2:
+        return {}
+    module: Any = import_module("sklearn.feature_extraction.text")
+    model: Any = module.TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5), sublinear_tf=True)
+    vectors = model.fit_transform([lesson.wording for lesson in lessons])
+    sums = {n: vectors[list(causes[n])].sum(axis=0) for n in known}
+    centres = np.asarray(np.vstack([sums[n] / len(causes[n]) for n in known]))
+    near = np.asarray(vectors @ centres.T)
+    mistakes: dict[int, Mistake] = {}
+    place = {n: column for column, n in enumerate(known)}
+    for number, members in enumerate(causes):
+        size = len(members)
+        for index in members:
+            scores = near[index].copy()
+            own = 0.0
+            if number in place:
+                # Its own cause without itself.
+                column = place[number]
+                own = (scores[column] * size - 1.0) / max(1, size - 1)
+                scores[column] = -1.0
+            best = int(scores.argmax())
+            if scores[best] > own + NEARER:
+                mistakes[index] = Mistake(cause=known[best])
+    return mistakes
+
+
+def root(word: str) -> str:
+    """A word without the ending of its form."""
+    for ending in ("ing", "ed", "es", "s"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            word = word[: -len(ending)]
+            break
+    word = word[:-1] if len(word) > 3 and word[-1] == word[-2] else word
+    return word[:-1] if len(word) > 2 and word.endswith("e") else word
+
+
+def saying(sentence: str) -> Saying:
+    """What a sentence says, apart from the order and the forms of its words."""
+    words = [word.lower() for word in _WORDS.findall(sentence)]
+    stems = {root(word) for word in words if word not in _EMPTY and word not in _NEGATIONS}
+    return frozenset(stems | ({"not"} if _NEGATIONS.intersection(words) else set()))
+
+
+def advice(lesson: str) -> tuple[Saying, Saying]:
+    """(what a lesson asks for, what it refuses)."""
+    parts: tuple[set[str], set[str]] = (set(), set())
+    for clause in _CLAUSE.split(lesson):
+        if not _ASIDE.match(clause):
+            parts[_REFUSED.search(clause) is not None].update(saying(clause))
+    return frozenset(parts[0] - {"not"}), frozenset(parts[1] - {"not"})
+
+
+def signs_of(
+    lessons: Sequence[Lesson], quotes: Sequence[Sequence[str]], causes: Sequence[Sequence[int]]
+) -> list[tuple[str, ...]]:
+    """The quotes of each lesson that show what its cause forbids, or what nobody asks for.
+
+    An analyst also quotes what a failed run did well, for advice to go on like that: such a quote
+    is no sign of a failure.
+
+    Args:
+        lessons: all of them.
+        quotes: of each.
+        causes: indices of lessons about the same.
+    """
+    parts = [advice(lesson.text) for lesson in lessons]
+    counts = Counter(word for part in parts for phrase in part for word in phrase)
+    counts.update(word for row in quotes for quote in row for word in saying(quote))
+    total = 2 * len(lessons) + sum(map(len, quotes))
+
+    def weight(words: Iterable[str]) -> float:
+        return sum(math.sqrt(math.log(1 + total / counts[word])) for word in words if word != "not")
+
+    signs: list[tuple[str, ...]] = [()] * len(lessons)
+    for members in causes:
+        asked = [parts[index][0] for index in members if len(parts[index][0]) > 1]
+        common = [phrase for phrase, _ in Counter(asked).most_common(ASKED)]
+        shown: dict[str, bool] = {}
+        for index in members:
+            for quote in quotes[index]:
+                words = saying(quote)
+                if quote not in shown:
+                    shown[quote] = "not" in words or not any(
+                        weight(words & phrase) >= SAME_WORDS * min(weight(words), weight(phrase))
+                        for phrase in common
+                    )
+            signs[index] = tuple(quote for quote in quotes[index] if shown[quote])
+    return signs
+
+
+def outvoted(lessons: Sequence[Lesson], tasks: Sequence[frozenset[str]]) -> dict[int, str]:
+    """Lessons whose advice more tasks speak against than for -> how many.
+
+    A task speaks against a lesson if one of its own asks for what it refuses, or refuses what it
+    asks for, in much the same words.
+
+    Args:
+        lessons: to judge.
+        tasks: of each lesson.
+    """
+    import numpy as np
+
+    sparse: Any = import_module("scipy.sparse")
+    phrases = [phrase for lesson in lessons for phrase in advice(lesson.text)]
+    counts = Counter(word for phrase in phrases for word in phrase)
+    column = {word: number for number, word in enumerate(counts)}
+    entries = [
+        (row, column[word], math.sqrt(math.log(1 + len(phrases) / counts[word])))
+        for row, phrase in enumerate(phrases)
+        if len(phrase) > 1
+        for word in phrase
+    ]
+    if not entries:
+        return {}
+    rows, columns, values = zip(*entries, strict=True)
+    shape = (len(phrases), len(column))
+    matrix = sparse.csr_matrix((values, (rows, columns)), shape=shape)
+    size = np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel()
+    against: dict[int, str] = {}
+    for start in range(0, len(lessons), BLOCK):
+        stop = min(start + BLOCK, len(lessons))
+        shared = (matrix[2 * start : 2 * stop] @ matrix.T).toarray()
+        least = np.minimum(size[2 * start : 2 * stop, None], size[None, :])
+        alike = (shared >= SAME_WORDS * least) & (least > 0)
+        asked, refused = alike[0::2], alike[1::2]
+        same = asked[:, 0::2] | refused[:, 1::2]
+        other = (asked[:, 1::2] | refused[:, 0::2]) & ~same
+        for index in np.flatnonzero(other.any(axis=1)):
+            votes = [
+                len(frozenset[str]().union(*(tasks[int(n)] for n in np.flatnonzero(row[index]))))
+                for row in (same, other)
+            ]
+            if votes[1] > votes[0]:
+                reason = f"{votes[1]} tasks teach the opposite and {votes[0]} the same"
+                against[start + int(index)] = reason
+    return against

@@ -21,6 +21,9 @@ Grouping = Literal["lexical", "hybrid"]
 # measure: chosen on half of the labelled lessons of benchmarks/evolution/grouping.py.
 LEXICAL_DISTANCE, HYBRID_DISTANCE = 0.76, 0.64
 CHARACTERS, WORDS = 0.7, 0.3
+# Share of the wording in the similarity of lessons that quote something, and up to which distance
+# they are linked: the same words from evidence that has nothing in common are not.
+WORDING, QUOTED_DISTANCE = 0.35, 0.58
 # From so many texts on the neighbours that two of them share count too (Jarvis and Patrick 1973),
 # with this weight, and groups are linked up to this distance: chosen on the same half. A text's
 # neighbours are one in so many of all texts.
@@ -42,12 +45,27 @@ class Measure(Value):
     hybrid: bool
     distance: float
 
-    def similarities(self, texts: Sequence[str]) -> Matrix:
-        """Similarities of shape (n, n)."""
+    def similarities(self, texts: Sequence[str], quotes: Sequence[str] = ()) -> Matrix:
+        """Similarities of shape (n, n).
+
+        Args:
+            texts: to compare.
+            quotes: what each of them rests on, "" for nothing: counts half where there is any, so
+                that texts that rest on nothing alike are never very similar.
+        """
+        import numpy as np
+
         characters, words = tfidf_similarities(texts), word_similarities(texts)
+        alike = CHARACTERS * characters + WORDS * words
         if self.hybrid:
-            return (encoded(texts) + characters + words) / 3
-        return CHARACTERS * characters + WORDS * words
+            alike = (encoded(texts) + characters + words) / 3
+        quoted = np.array([bool(quote) for quote in quotes], dtype=np.bool_)
+        if not quoted.any():
+            return alike
+        shown = self.similarities(quotes)
+        shown[~quoted] = shown[:, ~quoted] = 0.0
+        shown[np.ix_(~quoted, ~quoted)] = alike[np.ix_(~quoted, ~quoted)]
+        return WORDING * alike + (1 - WORDING) * shown
 
     def to_link(self, similarities: Matrix) -> tuple[Matrix, float]:
         """The similarities that groups are linked by, and up to which distance."""
@@ -124,44 +142,60 @@ def encoded(texts: Sequence[str]) -> Matrix:
     return np.asarray(vectors @ vectors.T, dtype=np.float64)
 
 
-def similar_groups(texts: Sequence[str], by: Measure) -> list[list[int]]:
+def similar_groups(
+    texts: Sequence[str], by: Measure, quotes: Sequence[str] = ()
+) -> list[list[int]]:
     """Groups of indices of texts that say the same, each from its most central text outwards.
+
+    Args:
+        texts: to group.
+        by: how alike they are.
+        quotes: what they rest on, if anything.
 
     Equal texts are one with their number as weight. Average linkage of more than :data:`CHUNK`
     distinct texts is done chunk by chunk and then over the central texts of the groups, level by
     level, so that time grows linearly and memory not at all.
     """
-    equal: dict[str, list[int]] = defaultdict(list)
-    for index, text in enumerate(texts):
-        equal[" ".join(text.casefold().split())].append(index)
-    members = list(equal.values())
+    quotes = quotes or [""] * len(texts)
+    equal: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for index, (text, quote) in enumerate(zip(texts, quotes, strict=True)):
+        equal[" ".join(text.casefold().split()), quote].append(index)
+    members = [equal[key] for key in sorted(equal)]  # whatever order they came in
     weights = [len(indices) for indices in members]
-    groups = _grouped([texts[indices[0]] for indices in members], weights, by)
+    pairs = [(texts[indices[0]], quotes[indices[0]]) for indices in members]
+    groups = _grouped(pairs, weights, by)
     return sorted(([i for number in group for i in members[number]] for group in groups), key=min)
 
 
-def _grouped(texts: Sequence[str], weights: Sequence[int], by: Measure) -> list[list[int]]:
-    chunks = [range(start, min(start + CHUNK, len(texts))) for start in range(0, len(texts), CHUNK)]
+Pairs = Sequence[tuple[str, str]]
+"""Texts with what they rest on."""
+
+
+def _grouped(pairs: Pairs, weights: Sequence[int], by: Measure) -> list[list[int]]:
+    chunks = [range(start, min(start + CHUNK, len(pairs))) for start in range(0, len(pairs), CHUNK)]
     groups = [
         [chunk[i] for i in group]
         for chunk in chunks
-        for group in _linked([texts[i] for i in chunk], [weights[i] for i in chunk], by)
+        for group in _linked([pairs[i] for i in chunk], [weights[i] for i in chunk], by)
     ]
-    if len(chunks) < 2 or len(groups) == len(texts):
+    if len(chunks) < 2 or len(groups) == len(pairs):
         return groups
     totals = [sum(weights[i] for i in group) for group in groups]
-    again = _grouped([texts[group[0]] for group in groups], totals, by)
+    again = _grouped([pairs[group[0]] for group in groups], totals, by)
     return [[i for number in joined for i in groups[number]] for joined in again]
 
 
-def _linked(texts: Sequence[str], weights: Sequence[int], by: Measure) -> list[list[int]]:
+def _linked(pairs: Pairs, weights: Sequence[int], by: Measure) -> list[list[int]]:
     """Average-linkage groups, each from the most central (weighted mean similarity) outwards."""
     import numpy as np
 
-    if len(texts) < 2:
-        return [[index] for index in range(len(texts))]
-    similarity = by.similarities(texts)
-    linking, distance = by.to_link(similarity)
+    if len(pairs) < 2:
+        return [[index] for index in range(len(pairs))]
+    quotes = [quote for _, quote in pairs]
+    similarity = by.similarities([text for text, _ in pairs], quotes)
+    linking, distance = similarity, QUOTED_DISTANCE
+    if not any(quotes):
+        linking, distance = by.to_link(similarity)
     cluster: Any = import_module("sklearn.cluster")
     model = cluster.AgglomerativeClustering(
         n_clusters=None, metric="precomputed", linkage="average", distance_threshold=distance

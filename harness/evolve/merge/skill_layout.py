@@ -17,6 +17,7 @@ from harness.evolve.merge.deterministic import support
 from harness.evolve.merge.lessons import Lesson, of_edit
 from harness.evolve.merge.similarity import tfidf_similarities
 from harness.evolve.merge.wording import content_words
+from harness.evolve.rules import Rule
 from harness.evolve.types import Discarded
 from harness.skills import Skill, sections
 
@@ -51,6 +52,8 @@ _NO_TOPIC_WORDS = (
 _NO_TOPIC = frozenset(_NO_TOPIC_WORDS.split())
 REFERENCE = "references/further-rules.md"
 REFERENCE_RULES = 200
+# Share of the places of SKILL.md that rare rules have before all others.
+RESERVED = 0.25
 REFERENCE_INTRO = (
     "# Further rules\n\n"
     "Each was learned from one or two tasks only: evidence that it helps is thin. Read the "
@@ -63,31 +66,42 @@ def assemble(
     skill: Skill,
     merged: Sequence[Edit],
     tasks: Mapping[str, str],
+    rules: Sequence[Rule] = (),
     *,
     min_support: int,
     max_rules: int,
 ) -> tuple[tuple[Edit, ...], tuple[Discarded, ...]]:
     """The final edits, and what found no place.
 
-    Rules with `min_support` distinct tasks go to SKILL.md, best first and at most `max_rules`;
-    the others to a reference file that SKILL.md links. Edits that are no rules (replacements, new
-    files) stay as they are if they have the support.
+    Rules with `min_support` distinct tasks go to SKILL.md, the best supported first, and so do rare
+    ones that explain failures which those do not; they have a share of the `max_rules` places
+    before all others. The rest goes to a reference file that SKILL.md links. Edits that are no
+    rules (replacements, new files) stay as they are if they have the support.
 
     Args:
         skill: the seed, whose sections are used where they fit.
         merged: merged edits with `sources` and `support`, best supported first.
         tasks: trajectory id -> task id.
+        rules: what they rest on, judged by the runs.
     """
-    rules = [(lesson, edit) for edit in merged for lesson in of_edit(edit)]
-    strong = [pair for pair in rules if pair[1].support >= min_support]
-    weak = [pair for pair in rules if pair[1].support < min_support]
+    causes = {rule.content for rule in rules if rule.outcome.standing == "cause"}
+    places: dict[str, list[tuple[Lesson, Edit]]] = {"main": [], "rare": [], "more": []}
+    for edit in merged:
+        for lesson in of_edit(edit):
+            weak = "rare" if lesson.for_readers() in causes else "more"
+            places["main" if edit.support >= min_support else weak].append((lesson, edit))
+    reserved = min(len(places["rare"]), int(RESERVED * max_rules))
+    main = places["main"][: max_rules - reserved]
+    rare = places["rare"][: max_rules - len(main)]
+    strong = [*main, *rare]
+    further = [*places["main"][len(main) :], *places["rare"][len(rare) :], *places["more"]]
     lines = skill.text.split("\n")
     own = {
         section.title: "\n".join(lines[section.content : section.end])
         for section in sections(lines)
         if section.level == 2
     }
-    edits = _edits("SKILL.md", strong[:max_rules], own)
+    edits = _edits("SKILL.md", strong, own)
     discarded: list[Discarded] = []
     for edit in merged:
         if of_edit(edit):
@@ -97,7 +111,6 @@ def assemble(
         else:
             reason = f"support {edit.support}: below {min_support} distinct tasks"
             discarded.append(Discarded.of(edit, reason))
-    further = [*strong[max_rules:], *weak]
     referenced = further[:REFERENCE_RULES]
     reference = _edits(REFERENCE, referenced, {})
     if referenced and REFERENCE not in skill.files:

@@ -1,0 +1,284 @@
+"""Whether what a rule rests on makes runs fail: judged by the runs themselves, without a model.
+
+Analysts see one run each. What their lessons quote and what they ask for can be looked up in all
+runs, those that passed too. A behaviour that passed runs show as often is a habit; one whose
+failures the other rules explain is a *false friend*, which only keeps company with a cause; and
+advice that failed runs followed more often than passed ones is the opposite of what helps.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from harness.core import Trajectory, digest
+from harness.evolve.analysts.transcript import transcript
+from harness.evolve.artifacts import ArtifactStore, Run
+from harness.evolve.merge.evidence import Saying, pattern, saying
+from harness.evolve.merge.lessons import Lesson, of_edit
+from harness.evolve.merge.wording import content_words
+from harness.evolve.rules import Outcome, Rule
+from harness.evolve.types import AnalystRecord, Discarded, Draft
+from harness.stats import explain_failures
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Bools = NDArray[np.bool_]
+
+# Failed and passed runs that quotes are looked up in: tasks of either kind, and characters of one
+# run (head and tail).
+SAMPLE, LONGEST = 400, 60_000
+# Passed runs, and failed ones, that a comparison needs.
+FEWEST = 2
+# Share of a quote's words, weighted by their rarity, that a line which shows it holds; and of the
+# words of a line, that advice which it follows or breaks holds.
+SHOWN, DONE = 0.95, 0.85
+# Log likelihood (nats) that a rule adds to the others to be worth a line.
+GAIN = 0.7
+# Log likelihood of a power of one half, against none, below which a rule is harmless.
+HARMLESS = -1.0
+# Standard errors by which a word of the tasks marks a condition, and by which all of them do.
+MARK, CONDITION = 1.5, 2.0
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n")
+
+
+@dataclass
+class Contrast:
+    """What failed and passed runs say, line by line.
+
+    Attributes:
+        runs: ids; one run per task and outcome, :data:`SAMPLE` at most of either outcome, chosen
+            by digest.
+        failed: whether each failed.
+        prompts: content words of their tasks.
+        lines: line -> numbers of the runs that hold it.
+    """
+
+    runs: Sequence[str]
+    failed: Bools
+    prompts: Sequence[frozenset[str]]
+    lines: Mapping[Saying, Sequence[int]]
+
+    @classmethod
+    def of(cls, runs: Iterable[Run], store: ArtifactStore) -> Contrast | None:
+        """The contrast of an evolution's runs; None where there are not enough of either kind."""
+        import numpy as np
+
+        by_task = {(run.outcome, run.task_id): run for run in runs}
+        chosen = sorted(by_task.values(), key=lambda run: digest(run.id))
+        samples = {
+            outcome: [run for run in chosen if run.outcome == outcome][:SAMPLE]
+            for outcome in ("fail", "pass")
+        }
+        if min(map(len, samples.values())) < FEWEST:
+            return None
+        sample = samples["fail"] + samples["pass"]
+        prompts: list[frozenset[str]] = []
+        lines: dict[Saying, list[int]] = defaultdict(list)
+        for number, run in enumerate(sample):
+            trajectory = store.get(run.digest, Trajectory)
+            text = transcript(trajectory)
+            if len(text) > LONGEST:
+                text = f"{text[: LONGEST // 2]}\n{text[-LONGEST // 2 :]}"
+            for line in {saying(part) for part in _SENTENCE.split(text)}:
+                if len(line - {"not"}) > 1:
+                    lines[line].append(number)
+            prompts.append(frozenset(content_words(trajectory.prompt[:LONGEST])))
+        failed = np.arange(len(sample)) < len(samples["fail"])
+        return cls([run.id for run in sample], failed, prompts, lines)
+
+    def holding(
+        self, texts: Sequence[Saying], least: float, *, by_line: bool = False
+    ) -> tuple[Bools, Bools]:
+        """Which runs have a line with the words of each text [texts, runs]: plain, and denying.
+
+        Args:
+            texts: to look up.
+            least: share of the words, weighted by rarity, that are in both.
+            by_line: whether the share is that of the line's words, not of the text's.
+        """
+        import numpy as np
+
+        sparse: Any = import_module("scipy.sparse")
+        lines = list(self.lines)
+        vocabulary = {
+            word: n for n, word in enumerate(sorted({w for t in texts for w in t} - {"not"}))
+        }
+        counts = Counter(word for line in lines for word in line)
+        rarity = {word: float(np.log(1 + len(lines) / count)) for word, count in counts.items()}
+
+        def matrix(rows: Sequence[Saying], weighted: bool) -> Any:
+            """Rows by words; weighted, a row's shares add up to at most 1."""
+            entries: list[tuple[int, int, float]] = []
+            for number, words in enumerate(rows):
+                total = sum(rarity.get(word, 5.0) for word in words if word != "not") or 1.0
+                entries += [
+                    (number, vocabulary[word], rarity.get(word, 5.0) / total if weighted else 1.0)
+                    for word in words
+                    if word in vocabulary
+                ]
+            row, column, value = zip(*entries, strict=True) if entries else ((), (), ())
+            return sparse.csr_matrix((value, (row, column)), shape=(len(rows), len(vocabulary)))
+
+        shares = matrix(texts, not by_line) @ matrix(lines, by_line).T
+        shares.data = shares.data >= least - 1e-9
+        shares.eliminate_zeros()
+        numbers = [(n, run) for n, line in enumerate(lines) for run in self.lines[line]]
+        row, column = zip(*numbers, strict=True)
+        denies = np.array(["not" in line for line in lines])
+        found: list[Bools] = []
+        for chosen in (~denies, denies):
+            there = sparse.csr_matrix(
+                (chosen[list(row)].astype(float), (row, column)), shape=(len(lines), len(self.runs))
+            )
+            found.append((shares.astype(float) @ there).toarray() > 0)
+        return found[0], found[1]
+
+
+def weighed(
+    draft: Draft, rules: Sequence[Rule], records: Sequence[AnalystRecord], contrast: Contrast | None
+) -> Draft:
+    """A draft without the rules that make no difference, and with what all of them rest on.
+
+    Args:
+        draft: merged rules.
+        rules: what they rest on, where the merge tells.
+        records: of the analysts, for the others.
+        contrast: the runs.
+    """
+    rested = {rule.content: rule for rule in rules}
+    stated = [(edit, lesson) for edit in draft.patch.edits for lesson in of_edit(edit)]
+    rules = [rested.get(row.for_readers()) or rule_of(row, records) for _, row in stated]
+    judged = outcomes(rules, contrast)
+    idle = [
+        Discarded.of(edit, f"what it rests on explains no failure ({outcome})")
+        for (edit, _), outcome in zip(stated, judged, strict=True)
+        if outcome.idle
+    ]
+    contents = {row.content for row in idle}
+    edits = tuple(edit for edit in draft.patch.edits if edit.content not in contents)
+    pairs = zip(rules, judged, strict=True)
+    return Draft(
+        patch=draft.patch.model_copy(update={"edits": edits}),
+        discarded=(*draft.discarded, *idle),
+        rules=tuple(rule.model_copy(update={"outcome": outcome}) for rule, outcome in pairs),
+    )
+
+
+def outcomes(rules: Sequence[Rule], contrast: Contrast | None) -> list[Outcome]:
+    """How what rules rest on stands in failed and passed runs.
+
+    Args:
+        rules: the best supported first.
+        contrast: the runs.
+    """
+    import numpy as np
+
+    wanted = list(dict.fromkeys(sign for rule in rules for sign in rule.signs))
+    if contrast is None or not wanted:
+        return [Outcome()] * len(rules)
+    failed, number_of = contrast.failed, {name: n for n, name in enumerate(contrast.runs)}
+    said = [saying(sign) for sign in wanted]
+    plain, denying = contrast.holding(said, SHOWN)
+    denies = np.array(["not" in words for words in said])
+    shows = dict(zip(wanted, np.where(denies[:, None], denying, plain), strict=True))
+    counted = Counter(word for prompt in contrast.prompts for word in prompt)
+    least = max(FEWEST, len(failed) // 50)
+    words = sorted(word for word, n in counted.items() if least <= n <= len(failed) - least)
+    tasks = np.array([[word in prompt for word in words] for prompt in contrast.prompts])
+    # A quote that passed runs show as often is no sign of a failure.
+    ordinary = {
+        sign: column[~failed].sum() >= FEWEST and column[~failed].mean() >= column[failed].mean()
+        for sign, column in shows.items()
+    }
+    there = np.zeros((len(failed), len(rules)), dtype=np.bool_)
+    applies = np.ones_like(there)
+    for number, rule in enumerate(rules):
+        idle = sum(len(m.sources) for m in rule.members if all(ordinary[q] for q in m.quotes))
+        total = sum(len(m.sources) for m in rule.members)
+        habit = 2 * idle > total
+        for sign in rule.signs:
+            if habit or not ordinary[sign]:
+                there[:, number] |= shows[sign]
+        for member in rule.members:
+            if any(habit or not ordinary[sign] for sign in member.quotes):
+                there[[number_of[s] for s in member.sources if s in number_of], number] = True
+        applies[:, number] = _applies(there[:, number], failed, tasks)
+    there &= applies
+    taken, beside = explain_failures(there, failed, GAIN, len(rules))
+    judged: list[Outcome] = []
+    for rule, column, where, harm in zip(rules, there.T, applies.T, beside, strict=True):
+        counts = [int((column & failed).sum()), int((where & failed).sum())]
+        counts += [int((column & ~failed).sum()), int((where & ~failed).sum())]
+        standing = "unclear" if column.any() else "not measured"
+        if rule.quoted and not rule.signs:
+            standing = "habit"
+        elif harm < HARMLESS:
+            often = counts[2] * counts[1] >= counts[0] * counts[3]
+            standing = "habit" if often else "false friend"
+        names = ("failed", "of_failed", "passed", "of_passed")
+        fields = dict(zip(names, counts, strict=True))
+        judged.append(Outcome.model_validate({"standing": standing, **fields}))
+    unexplained = failed.copy()
+    for place, (number, power, gain, _) in enumerate(taken, start=1):
+        update = {
+            "standing": "cause", "power": power, "gain": gain, "order": place,
+            "alone": int((there[:, number] & unexplained).sum()),
+        }  # fmt: skip
+        judged[number] = judged[number].model_copy(update=update)
+        unexplained &= ~there[:, number]
+    return judged
+
+
+def rule_of(lesson: Lesson, records: Sequence[AnalystRecord]) -> Rule:
+    """What a rule that a model merged rests on: what most of its sources quote."""
+    quotes = [
+        {pattern(quote) for item in record.items for quote in item.evidence} - {""}
+        for record in records
+        if record.trajectory_id in lesson.sources
+    ]
+    counts = Counter(sign for signs in quotes for sign in signs)
+    common = tuple(sorted(sign for sign, count in counts.items() if 2 * count > len(quotes) > 1))
+    return Rule(content=lesson.for_readers(), signs=common, quoted=bool(common))
+
+
+def _applies(shows: Bools, failed: Bools, tasks: Bools) -> Bools:
+    """Runs to which a rule applies: all, or those whose tasks hold one of some words.
+
+    A behaviour does harm where its condition holds and none elsewhere. A word of the tasks marks
+    the condition if runs that show the behaviour fail more often with it than without, and
+    more often than runs that do not show it.
+
+    Args:
+        shows: runs that show it.
+        failed: how they ended.
+        tasks: which words their tasks hold [runs, words].
+    """
+    import numpy as np
+
+    def counts(which: Bools) -> Any:
+        return which.astype(float) @ tasks
+
+    f, p = counts(shows & failed), counts(shows & ~failed)
+    f_out, p_out = (shows & failed).sum() - f, (shows & ~failed).sum() - p
+    f_not, p_not = counts(~shows & failed), counts(~shows & ~failed)
+
+    def z_score(a: Any, b: Any, c: Any, d: Any) -> Any:
+        """Of the log odds ratio of (a, b) against (c, d)."""
+        a, b, c, d = a + 0.5, b + 0.5, c + 0.5, d + 0.5
+        return np.log(a * d / (b * c)) / np.sqrt(1 / a + 1 / b + 1 / c + 1 / d)
+
+    marks = (z_score(f, p, f_out, p_out) >= MARK) & (z_score(f, p, f_not, p_not) >= 1.0)
+    where: Bools = np.asarray(tasks[:, marks].any(axis=1), dtype=np.bool_)
+    inside, outside = shows & where, shows & ~where
+    sure = z_score(
+        (inside & failed).sum(), (inside & ~failed).sum(),
+        (outside & failed).sum(), (outside & ~failed).sum(),
+    )  # fmt: skip
+    return where if float(sure) >= CONDITION else np.ones_like(shows)

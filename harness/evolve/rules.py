@@ -1,0 +1,73 @@
+"""What a merged rule rests on: its lessons, what they quote, and how that goes with failure."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from harness.core import Value
+
+
+class Member(Value):
+    """A lesson that a rule was made from: its wording, the runs that taught it, and its quotes."""
+
+    wording: str
+    sources: tuple[str, ...]
+    quotes: tuple[str, ...] = ()
+
+
+class Outcome(Value):
+    """How what a rule rests on stands in failed and in passed runs to which the rule applies.
+
+    Attributes:
+        standing: `cause` (it explains failures that the rules taken before it leave open),
+            `false friend` (it explains none, though failed runs show it more often), `habit`
+            (passed runs show it as often, or its lessons ask for what their runs did), `unclear`
+            (too few runs to tell) or `not measured` (nothing is quoted, or no runs to compare).
+        failed: failed tasks that show it, of `of_failed` to which the rule applies.
+        passed: passed tasks that show it, of `of_passed`.
+        alone: failed tasks that show it and no rule taken before it.
+        order: place of a cause in the order in which they were taken, from 1; else 0.
+        power: of a cause: chance that it makes a run fail.
+        gain: of a cause: log likelihood that it adds to those taken before it, in nats.
+    """
+
+    standing: Literal["cause", "unclear", "false friend", "habit", "not measured"] = "not measured"
+    failed: int = 0
+    passed: int = 0
+    of_failed: int = 0
+    of_passed: int = 0
+    alone: int = 0
+    order: int = 0
+    power: float = 0.0
+    gain: float = 0.0
+
+    @property
+    def idle(self) -> bool:
+        """Whether a rule that rests on it is not worth a line."""
+        return self.standing in ("false friend", "habit")
+
+    def __str__(self) -> str:
+        if self.standing == "not measured":
+            return self.standing
+        return (
+            f"{self.standing}: in {self.failed} of {self.of_failed} failed and {self.passed} of "
+            f"{self.of_passed} passed tasks to which it applies"
+        )
+
+
+class Rule(Value):
+    """What a merged rule rests on.
+
+    Attributes:
+        content: of its edit, by which it is found again.
+        signs: what its lessons quote, without what belongs to one task.
+        quoted: whether its lessons quote anything; without signs they quote what they ask for.
+        members: its lessons, the most central first.
+        outcome: how its signs stand in failed and passed runs.
+    """
+
+    content: str
+    signs: tuple[str, ...] = ()
+    quoted: bool = False
+    members: tuple[Member, ...] = ()
+    outcome: Outcome = Outcome()

@@ -1,0 +1,110 @@
+"""Which lessons become one rule: those whose evidence shows the same cause."""
+
+from __future__ import annotations
+
+import random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.core import Patch
+from harness.evolve.analysts.records import to_patch
+from harness.evolve.merge.deterministic import merge_deterministic
+from harness.evolve.types import AnalystRecord, MemoryItem, Merge
+
+CAPITALS, COPIED = "Convert names to capitals.", "I copy the spelling of the table."
+PERCENT, QUOTIENT = "Convert the quotient to percent.", "I leave the quotient as it is."
+CANCELLED = "Row 4 was cancelled, I count it all the same."
+IDLE = "Think step by step and stay calm."
+
+Said = tuple[str, str]
+"""A lesson and what it quotes."""
+
+
+def merged(*records: list[Said]) -> Merge:
+    """The merge of one record a task."""
+    patches: list[Patch] = []
+    citations: dict[tuple[str, str], tuple[str, ...]] = {}
+    for number, said in enumerate(records):
+        name = f"t{number}"
+        items = tuple(MemoryItem(title="Advice", lesson=lesson) for lesson, _ in said)
+        record = AnalystRecord(kind="error", trajectory_id=name, task_id=name, items=items)
+        patches.append(to_patch(record, number + 1))
+        citations |= {(name, lesson): (quote,) for lesson, quote in said if quote}
+    return merge_deterministic(patches, {}, citations=citations)
+
+
+def supports(merge: Merge) -> dict[str, int]:
+    return {edit.content.partition("**: ")[2]: edit.support for edit in merge.patch.edits}
+
+
+def test_lessons_that_sound_alike_but_quote_otherwise_are_two_rules() -> None:
+    merge = merged(*[[(CAPITALS, COPIED)]] * 6, [(PERCENT, QUOTIENT)])
+    assert supports(merge) == {CAPITALS: 6, PERCENT: 1}
+
+
+def test_the_same_words_from_other_evidence_add_no_support() -> None:
+    merge = merged(*[[(CAPITALS, COPIED)]] * 3, [(CAPITALS, QUOTIENT)], [(CAPITALS, CANCELLED)])
+    assert supports(merge) == {CAPITALS: 3}
+    assert {row.sources for row in merge.discarded} == {("t3",), ("t4",)}
+    assert all(CAPITALS in row.rule for row in merge.discarded)
+
+
+def test_paraphrases_meet_at_what_they_quote() -> None:
+    merge = merged(
+        [("Skip cancelled orders.", CANCELLED)],
+        [("What was called off is void.", "Row 7 was cancelled, I count it all the same.")],
+    )
+    assert list(supports(merge).values()) == [2]
+    assert [member.sources for member in merge.rules[0].members] == [("t0",), ("t1",)] or [
+        member.sources for member in merge.rules[0].members
+    ] == [("t1",), ("t0",)]
+
+
+def test_a_lesson_of_another_cause_supports_nothing_where_it_was_mixed_up() -> None:
+    merge = merged(*[[(CAPITALS, COPIED)]] * 4, *[[(PERCENT, QUOTIENT)]] * 4, [(PERCENT, COPIED)])
+    assert supports(merge) == {CAPITALS: 4, PERCENT: 4}
+    (row,) = merge.discarded
+    assert row.sources == ("t8",) and PERCENT in row.rule
+
+
+def test_without_quotes_lessons_are_grouped_by_wording() -> None:
+    merge = merged([(CAPITALS, "")], [("Convert the names to capitals.", "")], [(IDLE, "")])
+    assert sorted(supports(merge).values()) == [1, 2]
+
+
+lessons = st.sampled_from(
+    [CAPITALS, PERCENT, IDLE, "Convert the names to capitals.", "Skip cancelled orders.", "Never."]
+)
+quotes = st.sampled_from(["", COPIED, QUOTIENT, CANCELLED, "Row 9 was cancelled, I count it."])
+records = st.lists(st.lists(st.tuples(lessons, quotes), max_size=3), max_size=12)
+
+
+@given(said=records)
+@settings(max_examples=40, deadline=None)
+def test_no_lesson_vanishes(said: list[list[Said]]) -> None:
+    merge = merged(*said)
+    listed = {(row.content, source) for row in merge.discarded for source in row.sources}
+    for number, record in enumerate(said):
+        for lesson in {lesson for lesson, _ in record}:
+            own = any(
+                lesson in edit.content and f"t{number}" in edit.sources
+                for edit in merge.patch.edits
+            )
+            assert own or (f"Advice. {lesson}", f"t{number}") in listed
+    for edit in merge.patch.edits:
+        assert edit.support == len(edit.sources)
+
+
+@given(said=records, seed=st.integers(0, 99))
+@settings(max_examples=20, deadline=None)
+def test_the_order_of_records_does_not_matter(said: list[list[Said]], seed: int) -> None:
+    names = [f"t{number}" for number in range(len(said))]
+    order = random.Random(seed).sample(range(len(said)), len(said))
+    one = merged(*said)
+    two = merged(*(said[number] for number in order))
+    turned = {
+        (edit.content, frozenset(names[order[int(source[1:])]] for source in edit.sources))
+        for edit in two.patch.edits
+    }
+    assert turned == {(edit.content, frozenset(edit.sources)) for edit in one.patch.edits}
