@@ -14,9 +14,9 @@ from tests.evolve.conftest import trajectory, write_trajectories
 
 HABIT = "I open the sheet and read its 12 rows."
 SKIPPED, LESSON = "I pass over the hidden rows.", "Count the hidden rows, too."
-LATE, FRIEND = "I sort at the very end.", "Sort the rows before anything else."
+LATE, FRIEND = "I sort at the very end.", "Sort all rows by date."
 ADDED, REFUND = "Money is added like all other money.", "Subtract money that was refunded."
-LOOK = "Read the sheet before anything else is done."
+LOOK = "Read the sheet with care."
 
 
 def evolved(
