@@ -99,10 +99,25 @@ def run_command(
 ) -> Score:
     """Judge with a command, run in `workdir`, with the answer in `answer.txt`; exit 0 passes.
 
+    Raises:
+        BadInput: as :func:`command_of`, or if (trusted) its program does not exist.
+    """
+    files = {ANSWER_FILE: (answer or "").encode()}
+    result = _run(task, sandbox, command_of(task, base), workdir, files, base)
+    if result.ok:
+        return passed()
+    if result.exit_code in (None, 126, 127):
+        return invalid(f"check {task.check!r} {_how_it_ended(result)}")
+    return failed(f"check {task.check!r} {_how_it_ended(result)}")
+
+
+def command_of(task: Task, base: Path) -> list[str]:
+    """The words of a check that is a command.
+
     `{base}` in it stands for the folder of the task file, `{python}` for our interpreter.
 
     Raises:
-        BadInput: if it is no command line, or (trusted) its program does not exist.
+        BadInput: if it is no command line.
     """
     assert task.check is not None
     try:
@@ -115,13 +130,7 @@ def run_command(
         command = [word.replace(name, path) for word in command]
     if not command:
         raise BadInput(f"task {task.id!r}: 'check' is empty: name a scorer or a command")
-    files = {ANSWER_FILE: (answer or "").encode()}
-    result = _run(task, sandbox, command, workdir, files, base)
-    if result.ok:
-        return passed()
-    if result.exit_code in (None, 126, 127):
-        return invalid(f"check {task.check!r} {_how_it_ended(result)}")
-    return failed(f"check {task.check!r} {_how_it_ended(result)}")
+    return command
 
 
 def own_folder(base: Path) -> Path:

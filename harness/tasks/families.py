@@ -6,6 +6,7 @@ Here are the contract, the generic family, and the choice of a family by a task'
 from __future__ import annotations
 
 import shutil
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Protocol
 
@@ -13,7 +14,7 @@ from harness.core import BadInput, Score, Task, failed
 from harness.core.plugins import load, plugins
 from harness.sandbox import Sandbox, select
 from harness.tasks.answers import COMPARISONS, accepted_answers, compare_answer
-from harness.tasks.code_checks import run_command, run_function
+from harness.tasks.code_checks import command_of, run_command, run_function
 
 DEFAULT_CHECK = "em"
 """How a task is judged that has an answer and names no check."""
@@ -117,8 +118,11 @@ class GenericFamily:
     def prepare(self, task: Task, base: Path, workdir: Path) -> str:
         """See :meth:`Family.prepare`."""
         check = _check(task)
+        # What cannot judge is refused before a model call is paid for.
         if check in COMPARISONS:
-            accepted_answers(task)  # before a model call is paid for
+            accepted_answers(task)
+        elif check not in plugins("scorers") and not is_function(check):
+            _refuse_no_program(task, check, base)
         copy_inputs(task, base, workdir)
         return task.prompt
 
@@ -141,16 +145,33 @@ class GenericFamily:
         return run_check(task, base, workdir, answer, sandbox)
 
 
+def _names() -> list[str]:
+    ours = (*COMPARISONS, "math", "spreadsheet", "tableqa")
+    return [*ours, *plugins("scorers"), *plugins("families")]
+
+
 def _check(task: Task) -> str:
     if task.check is None and task.answer is not None:
         return DEFAULT_CHECK
     if task.check is None or not task.check.strip():
-        names = ", ".join([*COMPARISONS, "spreadsheet", *plugins("scorers"), *plugins("families")])
         raise BadInput(
-            f"task {task.id!r} has no 'check' and no 'answer': expected a check, one of {names}, "
+            f"task {task.id!r} has no 'check' and no 'answer': expected a check, one of "
+            f"{', '.join(_names())}, "
             "file.py:function, or a command whose exit code 0 is a pass"
         )
     return task.check.strip()
+
+
+def _refuse_no_program(task: Task, check: str, base: Path) -> None:
+    """Refuse a check that is no name of ours and no program of this machine: it is misspelt."""
+    program = command_of(task, base)[0]
+    if "/" not in program and shutil.which(program) is None:
+        close = get_close_matches(check, _names(), 1)
+        hint = f" (did you mean {close[0]!r}?)" if close else ""
+        raise BadInput(
+            f"task {task.id!r}: no check {check!r}{hint}: expected one of {', '.join(_names())}, "
+            "file.py:function, or a command of this machine"
+        )
 
 
 def is_function(check: str) -> bool:

@@ -92,6 +92,24 @@ def test_a_task_that_cannot_be_judged_is_named(
     assert "odd-one" in str(caught.value) or "missing.py" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("check", "message"),
+    [
+        ("fuzzy", "no check 'fuzzy': expected one of em, "),
+        ("contain", r"no check 'contain' \(did you mean 'contains'\?\)"),
+        ("unclosed 'quote", "is no command"),
+    ],
+)
+def test_what_cannot_judge_is_refused_before_the_attempt(
+    check: str, message: str, tmp_path: Path
+) -> None:
+    task = Task(id="t", prompt="p", answer="x", check=check)
+    with pytest.raises(BadInput, match=message):
+        family(task).prepare(task, tmp_path, tmp_path)
+    for check in ("test -f left.txt", "./left.sh", "{python} -c pass"):
+        family(task).prepare(task.model_copy(update={"check": check}), tmp_path, tmp_path)
+
+
 def test_preparing_copies_the_files_and_nothing_else(tmp_path: Path) -> None:
     base, work = tmp_path / "suite", tmp_path / "work"
     (base / "files").mkdir(parents=True)
