@@ -5,16 +5,18 @@ Here are the contract, the generic family, and the choice of a family by a task'
 
 from __future__ import annotations
 
+import os
 import shutil
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Protocol
 
-from harness.core import BadInput, Score, Task, failed
+from harness.core import BadInput, Score, Task
 from harness.core.plugins import load, plugins
 from harness.sandbox import Sandbox, select
-from harness.tasks.answers import COMPARISONS, accepted_answers, compare_answer
+from harness.tasks.answers import COMPARISONS
 from harness.tasks.code_checks import command_of, run_command, run_function
+from harness.tasks.scorers import SCORERS, judge
 
 DEFAULT_CHECK = "em"
 """How a task is judged that has an answer and names no check."""
@@ -90,7 +92,7 @@ def copy_inputs(task: Task, base: Path, workdir: Path) -> None:
                 f"task {task.id!r}: expected a file name inside the work folder, found {name!r}"
             )
         path = base / source
-        if not path.is_file():
+        if not os.path.isfile(path):  # noqa: PTH113  # False for a name that is too long, too
             raise BadInput(
                 f"task {task.id!r}: expected its file {name!r} at {str(path)!r}, found none: "
                 "put it there, or correct 'files' (paths are relative to the task file)"
@@ -119,8 +121,8 @@ class GenericFamily:
         """See :meth:`Family.prepare`."""
         check = _check(task)
         # What cannot judge is refused before a model call is paid for.
-        if check in COMPARISONS:
-            accepted_answers(task)
+        if check in COMPARISONS or check in SCORERS:
+            judge(task, None, workdir)
         elif check not in plugins("scorers") and not is_function(check):
             _refuse_no_program(task, check, base)
         copy_inputs(task, base, workdir)
@@ -133,11 +135,8 @@ class GenericFamily:
             BadInput: if the task has no check, or one that cannot be used.
         """
         check = _check(task)
-        if check in COMPARISONS:
-            accepted = accepted_answers(task)
-            if answer is None or not answer.strip():
-                return failed("there is no final answer")
-            return compare_answer(check, task, accepted, answer.strip())
+        if check in COMPARISONS or check in SCORERS:
+            return judge(task, answer, workdir)
         if check in plugins("scorers"):
             return load("scorers", check)(task, answer, workdir)
         sandbox = None if self._trusted else self._sandbox or select()
@@ -146,7 +145,7 @@ class GenericFamily:
 
 
 def _names() -> list[str]:
-    ours = (*COMPARISONS, "math", "spreadsheet", "tableqa")
+    ours = (*COMPARISONS, *SCORERS, "math", "spreadsheet", "tableqa")
     return [*ours, *plugins("scorers"), *plugins("families")]
 
 

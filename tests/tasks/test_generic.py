@@ -119,9 +119,10 @@ def test_preparing_copies_the_files_and_nothing_else(tmp_path: Path) -> None:
     task = Task(id="t", prompt="ask", files={"in/a.csv": "files/a.csv"}, answer="x", check="em")
     assert family(task).prepare(task, base, work) == "ask"
     assert [str(one.relative_to(work)) for one in work.rglob("*") if one.is_file()] == ["in/a.csv"]
-    lost = Task(id="lost", prompt="ask", files={"b.csv": "files/b.csv"}, answer="x", check="em")
-    with pytest.raises(BadInput, match=r"'lost'.*'b\.csv'"):
-        family(lost).prepare(lost, base, work)
+    for name in ("files/b.csv", "b" * 5000):
+        lost = Task(id="lost", prompt="ask", files={"b.csv": name}, answer="x", check="em")
+        with pytest.raises(BadInput, match=r"'lost'.*'b\.csv'"):
+            family(lost).prepare(lost, base, work)
 
 
 _CHECKS = """
