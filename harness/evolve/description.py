@@ -12,10 +12,8 @@ else by shared words.
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from functools import cache, cached_property
-from pathlib import Path
 from typing import Any
 
 from harness.core import (
@@ -25,88 +23,21 @@ from harness.core import (
     Usage,
     Value,
     plugins,
-    read_yaml,
     render,
 )
 from harness.evolve.analysts.json_reply import ask_json
 from harness.evolve.merge.wording import content_words, residue, stem
+from harness.evolve.requests import FEWEST, Words, file_endings, requests, words_of
 from harness.models import Model
 
 LONGEST = 500  # characters of a description; clients refuse more than 1,024
-PROMPT, QUERY = 1500, 400  # characters of a prompt that are read, and that are asked
+QUERY = 400  # characters of a prompt that is asked
 QUERIES = 12  # prompts that a model is asked for each candidate
-# A word is what users say where so many tasks hold it, at least this share and this number of them.
-SHARE, FEWEST = 0.04, 2
 FILE_SHARE = 0.15
 NEARLY = 0.05  # merits that differ less are the same: one prompt in twenty
 SHARED = 2  # words that a description and a request share before a client opens the skill
 
 _INNER_NAME = re.compile(r"(?<=[a-z,;] )(?:[A-Z]\w*|\d\w*)")
-_ENDING = re.compile(r"[\w)\]]\.([a-z]{2,5})\b", re.IGNORECASE)
-_TOKEN = re.compile(r"[^\W\d_]+(?:['\u2019][a-z]+)?|[.!?:;\n]|\S")
-
-
-class FileKind(Value):
-    """Files of some endings: what they are, and what a skill about them is not for."""
-
-    endings: tuple[str, ...]
-    kind: str
-    not_for: str
-
-
-class Rival(Value):
-    """What another skill of a library says of itself, and what is asked of it."""
-
-    description: str
-    requests: tuple[str, ...]
-
-
-class Requests(Value):
-    """What `requests.yaml` holds: kinds of files, requests of others, and words by their use."""
-
-    files: tuple[FileKind, ...]
-    not_for: str
-    rivals: tuple[Rival, ...]
-    strangers: tuple[str, ...]
-    articles: str
-    before_verbs: str
-    no_verbs: str
-    no_nouns: str
-    stop_words: str
-
-    @cached_property
-    def by_ending(self) -> dict[str, FileKind]:
-        """Ending -> the kind of file."""
-        return {ending: kind for kind in self.files for ending in kind.endings}
-
-    @cached_property
-    def words(self) -> dict[str, frozenset[str]]:
-        """Name of a list of words -> the words."""
-        names = ("articles", "before_verbs", "no_verbs", "no_nouns", "stop_words")
-        lists = {name: frozenset(getattr(self, name).split()) for name in names}
-        return lists | {"stop_words": lists["stop_words"] | lists["articles"]}
-
-
-@cache
-def requests() -> Requests:
-    """What `requests.yaml` holds."""
-    return Requests.model_validate(read_yaml(Path(__file__).with_name("requests.yaml")))
-
-
-class Words(Value):
-    """What the prompts of tasks say, most frequent first: verbs, nouns, names in capitals.
-
-    Attributes:
-        verbs: what is asked for: calculate, delete.
-        nouns: of what: column, row.
-        terms: abbreviations: VBA.
-        questions: whether most prompts are questions.
-    """
-
-    verbs: tuple[str, ...] = ()
-    nouns: tuple[str, ...] = ()
-    terms: tuple[str, ...] = ()
-    questions: bool = False
 
 
 class Candidate(Value):
@@ -230,88 +161,6 @@ async def describe(
     return Described(text=rows[0].text, by=by, candidates=tuple(rows), usage=usage)
 
 
-def file_endings(document: str) -> set[str]:
-    """Endings of the files that a text names, of the kinds that are known here."""
-    endings = (match.lower() for match in _ENDING.findall(document))
-    return {ending for ending in endings if ending in requests().by_ending}
-
-
-def words_of(prompts: Sequence[str], terms: frozenset[str] = frozenset()) -> Words:
-    """The words that several prompts use, by what they are used as.
-
-    Without a tagger: what follows "to" or "please" is asked for, and the last word of content
-    behind an article is what it is asked of. A word with a capital inside of a sentence is a name.
-    """
-    uses: dict[str, dict[str, set[int]]] = {
-        use: defaultdict(set) for use in ("verb", "noun", "name", "term")
-    }
-    forms: dict[str, Counter[str]] = defaultdict(Counter)
-    words_by_use = requests().words
-    for number, prompt in enumerate(prompts):
-        tokens = [".", *_TOKEN.findall(prompt[:PROMPT]), "."]
-        words = [token.lower() for token in tokens]
-        article = False
-        for place in range(1, len(tokens) - 1):
-            token, word, before = tokens[place], words[place], words[place - 1]
-            article = before in words_by_use["articles"] or (article and _has_content(before))
-            if not _has_content(word):
-                continue
-            key = _key(word)
-            if token.isupper():
-                uses["term"][token].add(number)
-            elif token[0].isupper() and before not in ".!?:;\n":
-                uses["name"][key].add(number)
-            else:
-                forms[key][word] += 1
-                if before in words_by_use["before_verbs"]:
-                    uses["verb"][key].add(number)
-                elif article and not _has_content(words[place + 1]):
-                    uses["noun"][key].add(number)
-    least = max(FEWEST, SHARE * len(prompts))
-
-    def common(use: str, against: str, banned: frozenset[str]) -> tuple[str, ...]:
-        """Words of that use, most tasks first."""
-        counts = {
-            key: len(tasks)
-            for key, tasks in uses[use].items()
-            if len(tasks) >= least
-            and len(tasks) > len(uses[against].get(key, ()))
-            and len(tasks) > len(uses["name"].get(key, ()))
-            and not {key, *forms[key]} & (banned | terms)
-            and (use == "verb" or not key.endswith("ed"))
-        }
-        keys = sorted(counts, key=lambda key: (-counts[key], key))
-        return tuple(_form(forms[key], plural=use == "noun") for key in keys)
-
-    upper = sorted(
-        (term for term, tasks in uses["term"].items() if len(tasks) >= least and len(term) < 7),
-        key=lambda term: (-len(uses["term"][term]), term),
-    )
-    asking = sum("?" in prompt[-200:] for prompt in prompts)
-    return Words(
-        verbs=common("verb", "noun", words_by_use["no_verbs"]),
-        nouns=common("noun", "verb", words_by_use["no_nouns"]),
-        terms=tuple(upper),
-        questions=2 * asking > len(prompts),
-    )
-
-
-def _has_content(word: str) -> bool:
-    return len(word) > 2 and word.isalpha() and word not in requests().words["stop_words"]
-
-
-def _key(word: str) -> str:
-    """One key for the forms of a word; of short ones, too."""
-    key = stem(word).rstrip("e")
-    return key[:-1] if key.endswith("s") and len(key) == 4 else key
-
-
-def _form(forms: Counter[str], plural: bool) -> str:
-    """The form that users say most, of nouns the plural if they say it."""
-    plurals = [form for form in forms if form.endswith("s") and form[:-1] in forms]
-    return plurals[0] if plural and plurals else forms.most_common(1)[0][0]
-
-
 def drafts(name: str, words: Words, files: Sequence[str]) -> list[str]:
     """Descriptions by rule, from short to rich; none where the prompts say too little."""
     kinds_by_ending = requests().by_ending
@@ -323,18 +172,22 @@ def drafts(name: str, words: Words, files: Sequence[str]) -> list[str]:
     title = name.replace("-", " ").capitalize()
     if not words.nouns and not kinds:
         return []
+    asks, labels = _listed(words.questions[:4], "or"), _listed(words.labels[:3], "and")
     texts: list[str] = []
     for verbs, nouns in ((0, 4), (4, 4), (6, 8), (10, 14)):
         actions = _listed(words.verbs[:verbs], "or")
         objects = _listed(words.nouns[:nouns], "or") or "data"
         also = f", also with {_listed(words.terms[:3], 'or')}" if verbs > 4 and words.terms else ""
-        if words.questions and not actions:
-            trigger = f"Use when a question is about {objects}{where}"
-        elif actions:
-            trigger = f"Use when the user asks to {actions} {objects}{where}"
-        else:
-            trigger = f"Use when a request is about {objects}{where}"
-        texts += [f"{title}. {trigger}{also}.{excluded}", f"{title}. {trigger}{also}."]
+        given = (
+            f"; the request gives its {_listed(words.labels[:3], 'and')}" if words.labels else ""
+        )
+        triggers = [
+            f"Use when the user asks to {actions} {objects}{where}" if actions else "",
+            f"Use when a question asks {asks}, about {objects}{where}" if asks else "",
+            "" if actions or asks else f"Use when a request is about {objects}{where}",
+        ]
+        for trigger in filter(None, triggers):
+            texts += [f"{title}. {trigger}{also}{given}.{end}" for end in (excluded, "")]
     return [text for text in dict.fromkeys(texts) if len(text) <= LONGEST]
 
 
