@@ -178,9 +178,7 @@ def drafts(name: str, words: Words, files: Sequence[str]) -> list[str]:
         actions = _listed(words.verbs[:verbs], "or")
         objects = _listed(words.nouns[:nouns], "or") or "data"
         also = f", also with {_listed(words.terms[:3], 'or')}" if verbs > 4 and words.terms else ""
-        given = (
-            f"; the request gives its {_listed(words.labels[:3], 'and')}" if words.labels else ""
-        )
+        given = f"; the request gives its {labels}" if labels else ""
         triggers = [
             f"Use when the user asks to {actions} {objects}{where}" if actions else "",
             f"Use when a question asks {asks}, about {objects}{where}" if asks else "",

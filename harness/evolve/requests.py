@@ -101,11 +101,12 @@ def words_of(prompts: Sequence[str], terms: frozenset[str] = frozenset()) -> Wor
     """The words that several prompts use, by what they are used as.
 
     Without a tagger: what follows "to", or begins a sentence before an article, is asked for; the
-    last word of content behind an article is what it is asked of, if it follows one directly, too.
-    A word with a capital inside of a sentence is a name.
+    last word of content behind an article is what it is asked of. A word with a capital inside of
+    a sentence is a name.
     """
     uses: dict[str, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
     forms: dict[str, Counter[str]] = defaultdict(Counter)
+    modified: dict[str, list[tuple[str, int]]] = defaultdict(list)
     lists = requests().words
     for number, prompt in enumerate(prompts):
         for label in set(_LABEL.findall(prompt[:PROMPT])):
@@ -133,10 +134,14 @@ def words_of(prompts: Sequence[str], terms: frozenset[str] = frozenset()) -> Wor
                     begins and after in lists["articles"]
                 ):
                     uses["verb"][key].add(number)
-                elif article and not _has_content(after):
+                elif before in lists["articles"] and not _has_content(after):
                     uses["noun"][key].add(number)
-                if before in lists["articles"]:
-                    uses["direct"][key].add(number)
+                elif article and not _has_content(after):
+                    modified[key].append((_key(before), number))
+    # "the blank rows", but not "the person sits": what is a noun elsewhere modifies none here.
+    nouns = frozenset(uses["noun"])
+    for key, places in modified.items():
+        uses["noun"][key] |= {number for modifier, number in places if modifier not in nouns}
     least = max(FEWEST, SHARE * len(prompts))
 
     def common(use: str, against: str, banned: frozenset[str]) -> tuple[str, ...]:
@@ -147,7 +152,6 @@ def words_of(prompts: Sequence[str], terms: frozenset[str] = frozenset()) -> Wor
             if len(tasks) >= least
             and len(tasks) > len(uses[against].get(key, ()))
             and len(tasks) > len(uses["name"].get(key, ()))
-            and (use == "verb" or key in uses["direct"])
             and not {key, *forms[key]} & (banned | terms)
         }
         keys = sorted(counts, key=lambda key: (-counts[key], key))
