@@ -307,7 +307,7 @@ async def select(state: State, runtime: Context) -> Update:
     def draft(edits: tuple[Edit, ...], rejected: tuple[Discarded, ...] = ()) -> Draft:
         unplaced: tuple[Discarded, ...] = ()
         if not options.exemplar:
-            limits = {"min_support": options.min_support, "max_rules": options.max_rules}
+            limits: Any = options.model_dump(include={"min_support", "max_rules", "size"})
             edits, unplaced = assemble(evolution.seed, edits, tasks, translated.rules, **limits)
         patch = translated.patch.model_copy(update={"edits": edits})
         discarded = (*translated.discarded, *rejected, *unplaced)

@@ -236,7 +236,8 @@ def seed_skill(options: EvolveOptions) -> Skill:
     # Until the tasks are known that teach it.
     description = options.description or f"{words.capitalize()}. Use when a task is about {words}."
     support = f"at least {options.min_support} different tasks"
-    body = (HOW_TO_EXAMPLES if options.exemplar else HOW_TO).format(
+    guide = "\n# {title}\n" if options.size == "compact" else HOW_TO
+    body = (HOW_TO_EXAMPLES if options.exemplar else guide).format(
         title=words.capitalize(), support=support
     )
     return new_skill(name, description, body)

@@ -10,7 +10,7 @@ from pydantic import Field
 from harness.core import BadInput, Option, Value
 from harness.evals import ModelSettings, TrustSettings, WorkerSettings
 from harness.evolve.merge.similarity import Grouping
-from harness.evolve.types import AnalystType, Signal
+from harness.evolve.types import AnalystType, Signal, Size
 
 AnalystKind = Literal["agentic", "single", "exemplar"]
 MergeKind = Literal["model", "deterministic"]
@@ -42,6 +42,8 @@ class EvolveOptions(Value):
         merge_batch: patches per merge prompt (the paper's 32).
         min_support: distinct tasks that a rule of SKILL.md needs.
         max_rules: rules that SKILL.md gains at most; the rest goes to references.
+        size: `compact` (the best rules in 230 tokens, no reference), `standard`, or `full` (all
+            other rules in the reference, up to 200).
         select: whether all lessons enter the skill, or the set that does best on trial tasks, by
             `greedy` forward selection or `tpe` (a tree-structured Parzen estimator).
         select_tasks: trial tasks of a selection, of those that the analysts learned from (the
@@ -78,6 +80,9 @@ class EvolveOptions(Value):
     merge_batch: Annotated[int, Field(ge=2), Option()] = 32
     min_support: Annotated[int, Option("Tasks that a rule needs.")] = 2
     max_rules: Annotated[int, Option("Rules in SKILL.md at most.")] = 40
+    size: Annotated[Size, Option("How much is written of the rules; compact: 230 tokens.")] = (
+        "standard"
+    )
     select: Annotated[
         Select, Option("Take all lessons, or the set that does best on some train tasks.")
     ] = "all"

@@ -12,6 +12,7 @@ from harness.evolve.rules import Rule
 
 Signal = Literal["error", "success", "combined"]
 AnalystType = Literal["error", "success"]
+Size = Literal["compact", "standard", "full"]
 MAX_ITEMS = 3
 SAID = "a rule says it in other words"
 """Reason of the lessons that a rule was made from, beside the one that gave it its wording."""

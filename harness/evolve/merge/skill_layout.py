@@ -16,10 +16,10 @@ from harness.core import Edit
 from harness.evolve.merge.deterministic import support
 from harness.evolve.merge.lessons import Lesson, of_edit
 from harness.evolve.merge.similarity import tfidf_similarities
-from harness.evolve.merge.wording import content_words
+from harness.evolve.merge.wording import content_words, says_something, specific
 from harness.evolve.rules import Rule
-from harness.evolve.types import Discarded
-from harness.skills import Skill, sections
+from harness.evolve.types import Discarded, Size
+from harness.skills import Skill, count_tokens, sections
 
 PHASES: dict[str, str] = {
     "Look before you change": "inspect explore discover examine discovery inspection existence"
@@ -51,7 +51,9 @@ _NO_TOPIC_WORDS = (
 )
 _NO_TOPIC = frozenset(_NO_TOPIC_WORDS.split())
 REFERENCE = "references/further-rules.md"
-REFERENCE_RULES = 200
+REFERENCE_RULES: dict[Size, int] = {"compact": 0, "standard": 60, "full": 200}
+# The one section of a compact skill, and the tokens of the body of a new one.
+RULES, COMPACT_TOKENS = "Rules", 230
 # Share of the places of SKILL.md that rare rules have before all others.
 RESERVED = 0.25
 REFERENCE_INTRO = (
@@ -70,19 +72,25 @@ def assemble(
     *,
     min_support: int,
     max_rules: int,
+    size: Size = "standard",
 ) -> tuple[tuple[Edit, ...], tuple[Discarded, ...]]:
     """The final edits, and what found no place.
 
     Rules with `min_support` distinct tasks go to SKILL.md, the best supported first, and so do rare
     ones that explain failures which those do not; they have a share of the `max_rules` places
-    before all others. The rest goes to a reference file that SKILL.md links. Edits that are no
-    rules (replacements, new files) stay as they are if they have the support.
+    before all others. The rest goes to a reference file that SKILL.md links, those first that say
+    when they apply or name what they are about. A compact skill has what fits 230 tokens, causes
+    first, and no reference. Edits that are no rules (replacements, new files) stay as they are if
+    they have the support.
 
     Args:
         skill: the seed, whose sections are used where they fit.
         merged: merged edits with `sources` and `support`, best supported first.
         tasks: trajectory id -> task id.
         rules: what they rest on, judged by the runs.
+        min_support: distinct tasks that a rule of SKILL.md needs.
+        max_rules: rules that SKILL.md gains at most.
+        size: how much is written of the rules.
     """
     causes = {rule.content for rule in rules if rule.outcome.standing == "cause"}
     places: dict[str, list[tuple[Lesson, Edit]]] = {"main": [], "rare": [], "more": []}
@@ -94,14 +102,21 @@ def assemble(
     main = places["main"][: max_rules - reserved]
     rare = places["rare"][: max_rules - len(main)]
     strong = [*main, *rare]
-    further = [*places["main"][len(main) :], *places["rare"][len(rare) :], *places["more"]]
+    if size == "compact":
+        strong.sort(key=lambda pair: pair[0].for_readers() not in causes)
+        strong = _fitting(skill, strong)
+    placed = set(map(id, strong))
+    unplaced = [*places["main"], *places["rare"], *places["more"]]
+    unplaced = [pair for pair in unplaced if id(pair) not in placed]
+    further = [pair for pair in unplaced if says_something(pair[0].text)]
+    further.sort(key=lambda pair: not specific(pair[0].text))
     lines = skill.text.split("\n")
     own = {
         section.title: "\n".join(lines[section.content : section.end])
         for section in sections(lines)
         if section.level == 2
     }
-    edits = _edits("SKILL.md", strong, own)
+    edits = _edits("SKILL.md", strong, own, RULES if size == "compact" else "")
     discarded: list[Discarded] = []
     for edit in merged:
         if of_edit(edit):
@@ -111,7 +126,8 @@ def assemble(
         else:
             reason = f"support {edit.support}: below {min_support} distinct tasks"
             discarded.append(Discarded.of(edit, reason))
-    referenced = further[:REFERENCE_RULES]
+    room = REFERENCE_RULES[size]
+    referenced = further[:room]
     reference = _edits(REFERENCE, referenced, {})
     if referenced and REFERENCE not in skill.files:
         sources = tuple(sorted({source for _, edit in referenced for source in edit.sources}))
@@ -128,14 +144,34 @@ def assemble(
             support=count,
         )
         reference = [create, *reference, link]
+    full = f"{REFERENCE} is full" if room else f"a compact skill has {COMPACT_TOKENS} tokens"
     discarded += [
-        Discarded.of(edit, f"support {edit.support}, and {REFERENCE} is full")
-        for _, edit in further[REFERENCE_RULES:]
+        Discarded.of(edit, f"support {edit.support}, and {full}") for _, edit in further[room:]
     ]
+    empty = [pair for pair in unplaced if not says_something(pair[0].text)]
+    discarded += [Discarded.of(edit, "a rule without content") for _, edit in empty]
     return (*edits, *reference), tuple(discarded)
 
 
-def _edits(file: str, rules: Sequence[tuple[Lesson, Edit]], own: Mapping[str, str]) -> list[Edit]:
+def _fitting(skill: Skill, rules: Sequence[tuple[Lesson, Edit]]) -> list[tuple[Lesson, Edit]]:
+    """The rules that a compact skill has room for, the best first.
+
+    The body of a new skill counts; what a person wrote into a seed does not.
+    """
+    title, _, written = skill.body.strip().partition("\n")
+    text = f"{'' if written.strip() else title}\n\n## {RULES}\n\n"
+    chosen: list[tuple[Lesson, Edit]] = []
+    for rule in rules:
+        longer = f"{text}{rule[0].for_readers()}\n"
+        if count_tokens(longer) <= COMPACT_TOKENS:
+            chosen.append(rule)
+            text = longer
+    return chosen
+
+
+def _edits(
+    file: str, rules: Sequence[tuple[Lesson, Edit]], own: Mapping[str, str], section: str = ""
+) -> list[Edit]:
     """One edit a rule, in the order in which they are applied, so that each line has its sources.
 
     Every edit is an `add_section`, which appends where the section is already there. A new
@@ -143,7 +179,8 @@ def _edits(file: str, rules: Sequence[tuple[Lesson, Edit]], own: Mapping[str, st
     """
     # How the skill is read is no place for a rule.
     places = {heading: text for heading, text in own.items() if heading != GUIDE}
-    headings = file_under([lesson for lesson, _ in rules], places)
+    lessons = [lesson for lesson, _ in rules]
+    headings = [section] * len(rules) if section else file_under(lessons, places)
     new_headings = order([heading for heading in headings if heading not in own])
     present = list(own)
     edits: list[Edit] = []
