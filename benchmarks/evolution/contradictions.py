@@ -61,10 +61,10 @@ def kappa(labels: Labels) -> float:
     return (agreed - chance) / (1 - chance)
 
 
-def row(labels: Labels, found: Callable[[str], bool]) -> dict[str, Any]:
+def row(labels: Labels, flags: Callable[[str], bool]) -> dict[str, Any]:
     """Precision and recall with 95 % intervals, by the first label."""
     positive = {pair for pair, both in labels.items() if both[0]}
-    flagged = {pair for pair in labels if found(pair)}
+    flagged = {pair for pair in labels if flags(pair)}
     hits = len(positive & flagged)
 
     def share(of: int) -> dict[str, Any]:

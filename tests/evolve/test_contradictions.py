@@ -98,12 +98,12 @@ def test_contradictions_of_recorded_lessons_are_found_as_the_benchmark_says(shar
     stored = json.loads(benchmark.LABELS.read_text("utf-8"))
     texts = benchmark.read(shared / PATCHES, stored["run"])
 
-    def found(pair: str) -> bool:
+    def flags(pair: str) -> bool:
         first, second = pair.split()
         return disagreement(sides(texts[first]), sides(texts[second])) != ""
 
     labels = stored["labels"]
-    result = benchmark.row(labels, found)
+    result = benchmark.row(labels, flags)
     assert benchmark.kappa(labels) > 0.9
     assert result["precision"]["share"] >= 0.85
     assert result["recall"]["share"] >= 0.45

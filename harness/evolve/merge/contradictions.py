@@ -242,13 +242,13 @@ def contradictions(lessons: Sequence[Lesson]) -> list[Contradiction]:
                 pair = (min(first, second), max(first, second))
                 if pair not in pairs and (about := disagreement(distinct[first], distinct[second])):
                     pairs[pair] = about
-    found_in = [
+    grouped = [
         Contradiction(one=tuple(alike[distinct[a]]), two=tuple(alike[distinct[b]]), about=about)
         for (a, b), about in pairs.items()
     ]
     several = (
         pair
-        for pair in found_in
+        for pair in grouped
         if len({lessons[index].sources for index in (*pair.one, *pair.two)}) > 1
     )
     return sorted(several, key=lambda pair: (pair.one, pair.two))
