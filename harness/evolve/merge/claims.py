@@ -187,8 +187,8 @@ def _behaviour_claims(sentence: str) -> Iterator[Claim]:
             continue
         if shape.unless and re.search(shape.unless, sentence, re.IGNORECASE):
             continue
-        matches = ((match, True) for pattern in says if (match := pattern.search(sentence)))
-        opposite = ((match, False) for pattern in denies if (match := pattern.search(sentence)))
+        opposite = ((match, False) for pattern in denies for match in pattern.finditer(sentence))
+        matches = ((match, True) for pattern in says for match in pattern.finditer(sentence))
         for match, asserted in (*opposite, *matches):
             context = sentence[max(0, match.start() - BEFORE) : match.end()]
             if _HEDGE.search(context):
