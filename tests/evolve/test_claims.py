@@ -67,7 +67,7 @@ FALSE = [
     "Use openpyxl's array_formula attribute.",
     "A missing sheet raises ValueError.",
     "Writing formulas to new cells produces static text, not executable formulas.",
-    'Avoid escape characters that may be preserved in the formula (e.g., `\\"` will appear literally in Excel).',
+    'Avoid escapes that may be preserved in the formula (e.g., `\\"` will appear in Excel).',
     'Escaped quotes such as \\" will appear literally in Excel.',
     "Look whether a cell holds a formula by using the `.formula` attribute.",
     "Look for the sheet in wb.sheetnames before accessing it to prevent AttributeError.",

@@ -7,8 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from harness.core import Edit
-from harness.evolve.merge.contradictions import contradictions, disagreement, settle, sides
+from harness.evolve.merge.contradictions import (
+    contradictions,
+    disagreement,
+    parted,
+    settle,
+    sides,
+)
 from harness.evolve.merge.lessons import Lesson
 
 OPPOSED = [
@@ -59,33 +64,30 @@ def test_equal_lessons_are_one_side_and_one_run_does_not_contradict_itself() -> 
     assert contradictions([lesson(fresh, "a"), lesson(copied, "a")]) == []
 
 
-def rule(text: str, *sources: str) -> Edit:
-    content = f"- {text}"
-    return Edit(
-        file="SKILL.md", op="append_to_section", content=content, sources=sources,
-        support=len(sources),
-    )  # fmt: skip
-
-
 def test_of_contradicting_rules_the_far_better_supported_stays_or_neither() -> None:
     fresh, copied = OPPOSED[1]
     clear, keep = OPPOSED[2]
-    rules = [rule(copied, "a", "b", "c"), rule(fresh, "d"), rule(clear, "e"), rule(keep, "f")]
-    remaining, discarded, conflicts = settle([*rules, rule("Name every sheet.", "g")])
-    assert [edit.content for edit in remaining] == [f"- {copied}", "- Name every sheet."]
-    assert [row.sources for row in discarded] == [("d",), ("e",), ("f",)]
-    assert all("contradicts" in row.reason for row in discarded)
-    assert [(row.kept, len(row.withheld)) for row in conflicts] == [(f"- {copied}", 1), ("", 2)]
+    texts = [copied, fresh, clear, keep, "Name every sheet."]
+    rules = [lesson(text, name) for text, name in zip(texts, "abcde", strict=True)]
+    withheld, conflicts = settle(rules, [3, 1, 1, 1, 1])
+    assert sorted(withheld) == [1, 2, 3]
+    assert copied in withheld[1] and "fresh workbook" in withheld[1]
+    assert [(row.kept, len(row.withheld)) for row in conflicts] == [(copied, 1), ("", 2)]
 
 
 def test_a_rule_that_is_withheld_withholds_no_other() -> None:
     fresh, copied = OPPOSED[1]
-    again = "Start with a blank workbook for the result."
-    rules = [rule(copied, "a", "b", "c"), rule(fresh, "d"), rule("Copy the input file first.", "e")]
-    remaining, _, conflicts = settle(rules)
-    assert [edit.sources for edit in remaining] == [("a", "b", "c"), ("e",)]
-    assert len(conflicts) == 1
-    assert len(settle([*rules, rule(again, "f")])[2]) == 2
+    texts = [copied, fresh, "Copy the input file first."]
+    rules = [lesson(text, name) for text, name in zip(texts, "abc", strict=True)]
+    withheld, conflicts = settle(rules, [3, 1, 1])
+    assert list(withheld) == [1] and len(conflicts) == 1
+
+
+def test_opposites_that_sound_alike_are_parted() -> None:
+    up, down = OPPOSED[9]
+    lessons = [lesson(text, name) for text, name in zip((up, down, up), "abc", strict=True)]
+    assert parted([0, 1, 2], lessons) == [[0, 2], [1]]
+    assert parted([0, 2], lessons) == [[0, 2]]
 
 
 PATCHES = "data/dev/spreadsheet_skill_patches.jsonl"

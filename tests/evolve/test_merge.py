@@ -50,11 +50,11 @@ def test_the_same_patches_give_the_same_bytes() -> None:
 
 
 def test_equal_sides_of_a_contradiction_are_both_withheld() -> None:
-    patches = [patch("a", "Prefer pandas."), patch("b", "Never use pandas."), patch("c", VERIFY)]
+    sums = ["Prefer pandas for sums.", "Never use pandas for sums."]
+    patches = [patch("a", sums[0]), patch("b", sums[1]), patch("c", VERIFY)]
     merged = merge_deterministic(patches, {name: name for name in "abc"})
-    assert [one.withheld for one in merged.conflicts] == [
-        ("Some rule. Prefer pandas.", "Some rule. Never use pandas.")
-    ]
+    (conflict,) = merged.conflicts
+    assert sorted(conflict.withheld) == sorted(f"Some rule. {text}" for text in sums)
     assert all("pandas" not in edit.content for edit in merged.patch.edits)
 
 
@@ -62,7 +62,7 @@ def test_far_more_support_settles_a_contradiction() -> None:
     prefer = [patch(name, "Prefer pandas for the aggregation of large tables.") for name in "abc"]
     never = patch("d", "Never use pandas for the aggregation of large tables.")
     merged = merge_deterministic([*prefer, never], {name: name for name in "abcd"})
-    assert "Prefer pandas" in merged.conflicts[0].kept
+    assert "3 tasks teach the opposite" in merged.discarded[0].reason
     assert [edit.support for edit in merged.patch.edits] == [3]
 
 

@@ -18,11 +18,11 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from harness.core import Edit, Value, read_yaml
+from harness.core import Value, read_yaml
 from harness.evolve.merge.claims import behaviour_claims
-from harness.evolve.merge.lessons import Lesson, of_edit
+from harness.evolve.merge.lessons import Lesson
 from harness.evolve.merge.wording import content_words
-from harness.evolve.types import Conflict, Discarded
+from harness.evolve.types import Conflict
 
 _SENTENCE = re.compile(r"(?<=[.!?;:])\s+|\s*\u2014\s*")
 # What comes first in a sentence: a condition, or a moment. "For" and "in" name kinds of work, and
@@ -178,46 +178,51 @@ class Contradiction(Value):
     about: str
 
 
+def parted(group: Sequence[int], lessons: Sequence[Lesson]) -> list[list[int]]:
+    """A group of lessons that sound alike, without those that its first one contradicts; those."""
+    first, *later = group
+    own = sides(lessons[first].text)
+    against = [index for index in later if disagreement(own, sides(lessons[index].text))]
+    return [[index for index in group if index not in against], *([against] if against else [])]
+
+
 def settle(
-    rules: Sequence[Edit],
-) -> tuple[tuple[Edit, ...], tuple[Discarded, ...], tuple[Conflict, ...]]:
-    """The rules that can be followed together, those that are withheld, and every conflict.
+    rules: Sequence[Lesson], support: Sequence[int]
+) -> tuple[dict[int, str], list[Conflict]]:
+    """Rules to withhold, with the reason, so that all others can be followed together.
 
     Of two rules that contradict each other the one with :data:`STRONGER` times the support of the
     other stays, otherwise neither does. The best supported are settled first; what is withheld
     then withholds nothing.
+
+    Args:
+        rules: with the sources of all lessons that they were made from.
+        support: of each, in distinct tasks.
     """
-    lessons = [(lesson, number) for number, rule in enumerate(rules) for lesson in of_edit(rule)]
     pairs = {
-        tuple(sorted((lessons[first][1], lessons[second][1]))): pair.about
-        for pair in contradictions([lesson for lesson, _ in lessons])
+        (min(first, second), max(first, second)): pair.about
+        for pair in contradictions(rules)
         for first, second in product(pair.one, pair.two)
     }
-
-    def weight(pair: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
-        return -max(rules[number].support for number in pair), pair
-
     withheld: dict[int, str] = {}
     conflicts: list[Conflict] = []
-    for pair in sorted(pairs, key=weight):
-        strong, weak = sorted(pair, key=lambda number: (-rules[number].support, number))
-        if strong == weak or strong in withheld or weak in withheld:
+    for pair in sorted(pairs, key=lambda pair: (-max(support[n] for n in pair), pair)):
+        strong, weak = sorted(pair, key=lambda number: (-support[number], number))
+        if strong in withheld or weak in withheld:
             continue
-        settled = rules[strong].support >= STRONGER * rules[weak].support
+        settled = support[strong] >= STRONGER * support[weak]
         losers = {weak: strong} if settled else {weak: strong, strong: weak}
         for loser, rival in losers.items():
-            withheld[loser] = f"contradicts {rules[rival].content!r} ({pairs[pair]})"
+            withheld[loser] = f"contradicts {rules[rival].wording!r} ({pairs[pair]})"
         conflicts.append(
             Conflict(
-                kept=rules[strong].content if settled else "",
-                withheld=tuple(rules[number].content for number in sorted(losers)),
+                kept=rules[strong].wording if settled else "",
+                withheld=tuple(rules[number].wording for number in sorted(losers)),
                 about=pairs[pair],
                 sources=tuple(sorted({*rules[strong].sources, *rules[weak].sources})),
             )
         )
-    remaining = tuple(rule for number, rule in enumerate(rules) if number not in withheld)
-    discarded = (Discarded.of(rules[number], withheld[number]) for number in sorted(withheld))
-    return remaining, tuple(discarded), tuple(conflicts)
+    return withheld, conflicts
 
 
 def contradictions(lessons: Sequence[Lesson]) -> list[Contradiction]:
@@ -341,7 +346,7 @@ def _yes(wanted: bool) -> str:
 
 def _wanted(text: str, place: int, default: bool | None = True) -> bool | None:
     """Whether a sentence wants what stands at a place; None where it only looks at it."""
-    before = text[:place]
+    before = re.sub(r"\([^()]*\)", "", text[:place])  # a refusal in brackets ends there
     cues = [cue for cue in _CUE.finditer(before) if not cue["over"] or "prefer" in before.lower()]
     if "whether" in before.lower():
         return None

@@ -13,17 +13,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from harness.core import Edit, Patch
-from harness.evolve.merge.contradictions import contradictions
+from harness.evolve.merge.contradictions import parted, settle
 from harness.evolve.merge.evidence import Citations, mistaken, outvoted, quoted, signs_of
 from harness.evolve.merge.lessons import Lesson, of_edit
 from harness.evolve.merge.similarity import CHUNK, Grouping, Measure, measure, similar_groups
 from harness.evolve.merge.wording import best_wording, compact
 from harness.evolve.rules import Member, Rule
-from harness.evolve.types import SAID, Conflict, Discarded, Merge
+from harness.evolve.types import SAID, Discarded, Merge
 
 ItemT = TypeVar("ItemT")
-# A contradiction is settled, not withheld, where one side has so many times the tasks.
-STRONGER = 3
 # Rules at least so similar say the same.
 SAME = 0.6
 
@@ -74,19 +72,17 @@ def merge_deterministic(
         citations: what lessons quote; lessons of different evidence are never counted as one.
     """
     by, scopes, citations = measure(grouping), scopes or {}, citations or {}
-    every = [lesson for patch in patches for edit in patch.edits for lesson in of_edit(edit)]
-    withheld, conflicts = _settle(every, tasks)
-    discarded = [_discarded([every[i]], tasks, reason) for i, reason in sorted(withheld.items())]
-    lessons = [lesson for index, lesson in enumerate(every) if index not in withheld]
+    lessons = [lesson for patch in patches for edit in patch.edits for lesson in of_edit(edit)]
     tasks_of = [frozenset(tasks.get(name, name) for name in row.sources) for row in lessons]
     against = outvoted(lessons, tasks_of)
-    discarded += [_discarded([lessons[i]], tasks, reason) for i, reason in against.items()]
+    discarded = [_discarded([lessons[i]], tasks, reason) for i, reason in against.items()]
     lessons = [lesson for index, lesson in enumerate(lessons) if index not in against]
 
     # 1. Causes: lessons that sound alike and quote alike, without those that are mistaken.
     texts = [f"{lesson.wording} {scopes.get(lesson.text, '')}" for lesson in lessons]
     quotes = [quoted(lesson, citations) for lesson in lessons]
     causes = similar_groups(texts, by, [" ".join(row) for row in quotes])
+    causes = [part for cause in causes for part in parted(cause, lessons)]
     mistakes = mistaken(causes, lessons, [_support(lessons, cause, tasks) for cause in causes])
     causes = [[index for index in cause if index not in mistakes] for cause in causes]
     signs = signs_of(lessons, quotes, causes)
@@ -111,12 +107,20 @@ def merge_deterministic(
         ),
     )
 
-    # 3. Rules that more tasks speak against than for.
+    # 3. Rules that more tasks speak against than for, or that cannot be followed beside another.
     sourced = [frozenset(_sources(lessons[i] for i in causes[number])) for _, number in ranked]
     against = outvoted(
         [wording for wording, _ in ranked],
         [frozenset(tasks.get(name, name) for name in names) for names in sourced],
     )
+    withheld, conflicts = settle(
+        [
+            wording.model_copy(update={"sources": () if place in against else tuple(names)})
+            for place, ((wording, _), names) in enumerate(zip(ranked, sourced, strict=True))
+        ],
+        [support(names, tasks) for names in sourced],
+    )
+    against |= withheld
     for place, reason in against.items():
         discarded += _each(lessons, causes[ranked[place][1]], tasks, reason)
     ranked = [pair for place, pair in enumerate(ranked) if place not in against]
@@ -246,32 +250,3 @@ def _members(
 
 def _sources(lessons: Iterable[Lesson]) -> tuple[str, ...]:
     return tuple(sorted({source for lesson in lessons for source in lesson.sources}))
-
-
-def _settle(
-    lessons: Sequence[Lesson], tasks: Mapping[str, str]
-) -> tuple[dict[int, str], list[Conflict]]:
-    """Lessons to withhold with the reason, and the contradictions that they are part of."""
-    sides: dict[str, tuple[set[int], set[int]]] = {}
-    for pair in contradictions(lessons):
-        side_a, side_b = sides.setdefault(pair.about, (set(), set()))
-        swapped = side_b & set(pair.one) or side_a & set(pair.two)
-        side_a |= set(pair.two if swapped else pair.one)
-        side_b |= set(pair.one if swapped else pair.two)
-    withheld: dict[int, str] = {}
-    conflicts: list[Conflict] = []
-    for about, (side_a, side_b) in sides.items():
-        weights = [support(_sources(lessons[i] for i in side), tasks) for side in (side_a, side_b)]
-        strong, weak = (side_a, side_b) if weights[0] >= STRONGER * weights[1] else (side_b, side_a)
-        settled = max(weights) >= STRONGER * min(weights)
-        losers = weak if settled else side_a | side_b
-        withheld |= dict.fromkeys(sorted(losers), f"contradicts other lessons about {about}")
-        conflicts.append(
-            Conflict(
-                kept=lessons[min(strong)].wording if settled else "",
-                withheld=tuple(lessons[i].wording for i in sorted(losers)),
-                about=about,
-                sources=_sources(lessons[i] for i in {*side_a, *side_b}),
-            )
-        )
-    return withheld, conflicts
