@@ -29,6 +29,7 @@ OPPOSED = [
     ("Iterate over the specified range.", "Use ws.max_row, not boundaries from the task."),
     ("openpyxl does not compute formulas.", "Read back computed values of the formula cells."),
     ("Add 1 to pandas row indices.", "Add 2 to pandas row indices."),
+    ("Always round to two digits.", "Never round to two digits."),
     ("Sort dates in ascending order.", "Sort dates in descending order."),
 ]
 COMPATIBLE = [
@@ -84,7 +85,7 @@ def test_a_rule_that_is_withheld_withholds_no_other() -> None:
 
 
 def test_opposites_that_sound_alike_are_parted() -> None:
-    up, down = OPPOSED[9]
+    up, down = OPPOSED[10]
     lessons = [lesson(text, name) for text, name in zip((up, down, up), "abc", strict=True)]
     assert parted([0, 1, 2], lessons) == [[0, 2], [1]]
     assert parted([0, 2], lessons) == [[0, 2]]

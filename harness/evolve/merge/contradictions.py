@@ -74,9 +74,9 @@ _VERBS = (
 )
 _INSTRUCTION = re.compile(
     r"^\W*(?:(?:for|in|to|on|at|within|across)\b[^,]*,\s*)?"
-    r"(?:(?:always|only|first|then|also|instead|explicitly|programmatically|directly|either"
+    r"(?:(?:only|first|then|also|instead|explicitly|programmatically|directly|either"
     r"|\w+ly)\W+)*"
-    rf"(?:never|avoid\w*|do not|don't|refrain|{'|'.join(_VERBS.split())})\b"
+    rf"(?:never|always|avoid\w*|do not|don't|refrain|{'|'.join(_VERBS.split())})\b"
     r"|\b(?:must|should)\b",
     re.I,
 )
@@ -337,7 +337,7 @@ def _sides_of(sentence: str) -> Iterator[Side]:
         lone = len(clause) == 1
         compared = frozenset(content_words(main) if lone else clause)
         stand, fewest = _yes(cue["no"] is None), 1 if lone else 2
-        yield Side(f"to {clause[0]}", stand, when, compared, fewest, OVERLAP)
+        yield Side(clause[0], stand, when, compared, fewest, OVERLAP)
 
 
 def _yes(wanted: bool) -> str:
