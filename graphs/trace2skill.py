@@ -270,18 +270,17 @@ async def translate(state: State, runtime: Context) -> Update:
     instructions or hidden text."""
     evolution = runtime.context
     patch, used = evolution.merged(state).patch, Usage()
-    refuted: tuple[Discarded, ...] = ()
-    if evolution.merger is not None and not evolution.options.exemplar:
-        # A model words rules anew, and may claim what no lesson did.
-        (patch,), again = await asyncio.to_thread(sift, [patch], evolution.execute)
-        refuted = again.discarded
+    sifted = Sifted()
+    if not evolution.options.exemplar:
+        # A rule that was worded anew may claim what no lesson did.
+        (patch,), sifted = await asyncio.to_thread(sift, [patch], evolution.execute)
     findings = [(edit, list(lint_text(edit.content))) for edit in patch.edits]
     unsafe = tuple(Discarded.of(edit, lint[0][1]) for edit, lint in findings if lint)
     edits = tuple(edit for edit, lint in findings if not lint)
     if evolution.merger is not None and not evolution.options.exemplar:
         edits, used = await translate_anchors(evolution.seed, edits, evolution.merger)
     patch = patch.model_copy(update={"edits": edits, "batch_index": -1})
-    draft = Draft(patch=patch, discarded=(*refuted, *unsafe))
+    draft = Draft(patch=patch, discarded=(*sifted.discarded, *unsafe))
     return {"edits": evolution.store.put(draft), "spent": [used.model_dump(mode="json")]}
 
 

@@ -116,16 +116,15 @@ def sift(
         execute: as for :func:`check`.
         programs: as for :func:`check`.
     """
-    edits = [edit for patch in patches for edit in patch.edits]
-    lessons = [lesson for edit in edits for lesson in of_edit(edit)]
-    checked = check(lessons, execute, programs)
+    rows = [(lesson, edit) for patch in patches for edit in patch.edits for lesson in of_edit(edit)]
+    checked = check([lesson for lesson, _ in rows], execute, programs)
     refuted = checked.refuted()
     discarded = tuple(
         Discarded(
-            content=result.content, reason=result.reason, sources=result.sources, support=1,
-            claim=result,
+            content=result.content, reason=result.reason, sources=result.sources,
+            support=rows[number][1].support, claim=result,
         )
-        for _, result in sorted(refuted.items())
+        for number, result in sorted(refuted.items())
     )  # fmt: skip
     number = 0
     sifted: list[Patch] = []
