@@ -35,6 +35,7 @@ from harness.evolve.gate import gate
 from harness.evolve.merge.by_model import merge_batch, prompt_batches, translate_anchors
 from harness.evolve.merge.claims import sift
 from harness.evolve.merge.outcomes import Contrast, weighed
+from harness.evolve.merge.rewrites import faithful
 from harness.evolve.merge.skill_layout import assemble
 from harness.evolve.selection import try_edits
 from harness.evolve.types import (
@@ -254,13 +255,10 @@ async def merge(unit: Unit, runtime: Context) -> Update:
         records = evolution.store.hold(unit["collected"], Collected).records
         lessons = [(record.trajectory_id, item) for record in records for item in record.items]
         merged = merge_deterministic(
-            batch,
-            tasks,
-            terms,
-            evolution.options.grouping,
+            batch, tasks, terms, evolution.options.grouping,
             scopes={item.line: item.generalization for _, item in lessons},
             citations={(source, item.line): item.evidence for source, item in lessons},
-        )
+        )  # fmt: skip
         step = MergeStep(merge=merged, members=len(batch))
     return {"merged": [[len(unit["levels"]), unit["number"], await evolution.store.keep(step)]]}
 
@@ -270,8 +268,11 @@ async def translate(state: State, runtime: Context) -> Update:
     instructions or hidden text."""
     evolution = runtime.context
     patch, used = evolution.merged(state).patch, Usage()
-    sifted = Sifted()
+    sifted, reworded = Sifted(), tuple[Discarded, ...]()
     if not evolution.options.exemplar:
+        if evolution.merger is not None:
+            taught = evolution.store.get(state["levels"][0], Patches).patches
+            patch, reworded = faithful(patch, taught, frozenset(evolution.runs(state).terms))
         # A rule that was worded anew may claim what no lesson did.
         (patch,), sifted = await asyncio.to_thread(sift, [patch], evolution.execute)
     findings = [(edit, list(lint_text(edit.content))) for edit in patch.edits]
@@ -280,7 +281,7 @@ async def translate(state: State, runtime: Context) -> Update:
     if evolution.merger is not None and not evolution.options.exemplar:
         edits, used = await translate_anchors(evolution.seed, edits, evolution.merger)
     patch = patch.model_copy(update={"edits": edits, "batch_index": -1})
-    draft = Draft(patch=patch, discarded=(*sifted.discarded, *unsafe))
+    draft = Draft(patch=patch, discarded=(*reworded, *sifted.discarded, *unsafe))
     return {"edits": evolution.store.put(draft), "spent": [used.model_dump(mode="json")]}
 
 

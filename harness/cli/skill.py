@@ -121,7 +121,7 @@ def explain_line(place: str, as_json: bool) -> None:
         if evidence.contrast is not None:
             lines.append(f"  its signs stand {evidence.contrast}")
         lines += [f"  checked: {trial.claim}: {trial.verdict}" for trial in evidence.claims]
-        lines += [f"  speaks against it: {objection}" for objection in evidence.against]
+        lines += [f"  may speak against it: {objection}" for objection in evidence.against]
     shown = [record for record in origin.records if record.summary or record.quotes]
     lines += [f"  {line}" for record in shown for line in str(record).splitlines()]
     if origin.records and not shown:

@@ -34,6 +34,8 @@ LESSONS = 3000
 SHORTEST, SHOWN = 8, 160
 # Words of content that a clause and its denial share, and their share of the shorter clause.
 SHARED_WORDS, SHARED_PART = 2, 0.6
+# Texts that share so many of their words, with one polarity, say the same.
+SAME = 0.6
 # Words that a lesson must share which the rule was not made from: there are many of them.
 ELSEWHERE = 3
 # Lessons from which on a word is common that so large a share of them hold: alone it is no matter.
@@ -44,6 +46,7 @@ _CLAUSE = re.compile(
     r"[.;:,](?=\s|$)|[()\u2014]|\b(?:but|because|since|so that|which|while|and then)\b"
 )
 _LETTERS = re.compile(r"[a-z]{4,}")
+_CHOICE = re.compile(r"\b(?:instead|rather than|in place of|over)\b", re.IGNORECASE)
 _INSTEAD = re.compile(r"\b(?:instead of|rather than|in place of|without)\b", re.IGNORECASE)
 _NOT = re.compile(
     r"\b(?:not(?! (?:just|only|merely)\b)|never|no|(?<!to )avoid|cannot|can't|don't|doesn't|isn't"
@@ -64,6 +67,8 @@ def denies(rule: str, lesson: str, common: frozenset[str] = frozenset()) -> int:
         lesson: that may deny it.
         common: words that many lessons hold; these alone are no matter.
     """
+    if _polarity(rule) == _polarity(lesson) and _overlap(rule, lesson) >= SAME:
+        return 0
     strongest = TAKES_SIDES if disagreement(sides(rule), sides(lesson)) else 0
     for refused, words in _clauses(rule):
         for also_refused, opposite in _clauses(lesson):
@@ -72,6 +77,19 @@ def denies(rule: str, lesson: str, common: frozenset[str] = frozenset()) -> int:
             if refused != also_refused and len(shared) >= least and shared - common:
                 strongest = max(strongest, len(shared))
     return strongest
+
+
+def _polarity(text: str) -> tuple[bool, bool]:
+    """Whether a text negates, and whether it takes one of two."""
+    return _NOT.search(text) is not None, _CHOICE.search(text) is not None
+
+
+def _overlap(first: str, second: str) -> float:
+    """Share of the words of content of the shorter text that both hold."""
+    words, opposite = (
+        frozenset[str]().union(*(group for _, group in _clauses(text))) for text in (first, second)
+    )
+    return len(words & opposite) / max(1, min(len(words), len(opposite)))
 
 
 @lru_cache(maxsize=8192)
