@@ -53,6 +53,8 @@ TRUE = [
     "openpyxl cells do not have an `.address` attribute, which does not exist.",
     "Never assign None to the fill of a cell.",
     "openpyxl does not auto-adjust references when a formula is written elsewhere.",
+    "Call `ws.cell(row=int, column=int)` where a formula has IF(source=1).",
+    "Write tables with `pandas.to_excel()`.",
     "Do not rely on `ws.max_row`, which counts empty formatted rows.",
 ]
 FALSE = [
@@ -71,6 +73,7 @@ FALSE = [
     'Escaped quotes such as \\" will appear literally in Excel.',
     "Look whether a cell holds a formula by using the `.formula` attribute.",
     "Look for the sheet in wb.sheetnames before accessing it to prevent AttributeError.",
+    "Load tables with `openpyxl.load_from_dataframe()`.",
     "Set the width with `ws.set_column_width(1, 20)`.",
 ]
 
@@ -95,6 +98,7 @@ def test_a_false_claim_is_refuted(text: str, verdicts: dict[str, set[str]]) -> N
     "text",
     [
         "Avoid `ws.get_highest_row()`.",
+        "Prefer workbooks over pandas.DataFrames here.",
         "Before names such as Cell.address are used, confirm they exist.",
         "Do not assume that iter_rows skips the header.",
         "Let Excel recalculate the formulas and check the computed values there.",

@@ -26,6 +26,8 @@ OBJECTS = {
     **dict.fromkeys(("pd", "pandas"), "import pandas\n\n{} = pandas\n"),
     "openpyxl": "import openpyxl\n",
 }  # fmt: skip
+# In front of a name these stand for anything that the library makes: `pandas.to_excel()`.
+LIBRARIES = {"openpyxl": "openpyxl", "pandas": "pandas", "pd": "pandas"}
 # Where a function without an object in front is looked for.
 OWNERS = """\
 import os, re, shutil, copy, datetime
@@ -99,14 +101,16 @@ def name_claims(sentence: str) -> Iterator[NameClaim]:
     functions: list[str] = []
     for match in _NAME.finditer(sentence):
         path = match["path"].split(".")
-        if match["path"] in ("e.g", "i.e"):
+        if match["path"] in ("e.g", "i.e") or path[-1].isupper():  # a function of a sheet
             continue
+        marked = match["call"] or sentence[match.start() - 1 : match.start()] == "`"
         absent = _ABSENT.search(sentence[max(0, match.start() - NEAR) : match.end() + NEAR])
         denied = advised_against(sentence, match.start())
         if len(path) > 1 and (path[0].lower() in OBJECTS or path[0] in sys.stdlib_module_names):
             path[0] = path[0] if path[0] in sys.stdlib_module_names else path[0].lower()
             columns = path[0] in ("df", "dataframe")  # `df.price` may be a column
-            if (not denied or absent) and (match["call"] or not columns):
+            prose = path[0] in LIBRARIES and not marked
+            if (not denied or absent) and (match["call"] or not columns) and not prose:
                 yield _attribute(".".join(path), absent is None)
         if len(path) > 1 or match["call"]:
             functions.append(".".join(path))
@@ -178,6 +182,15 @@ def _attribute(path: str, asserted: bool) -> NameClaim:
         "except AttributeError as error:\n"
         "    holds = None if 'NoneType' in str(error) else False\n    print(error)\n"
     )
+    name = path.rpartition(".")[2]
+    if head in LIBRARIES:
+        program += (
+            f"\n{_owners(LIBRARIES[head])}\n"
+            f"holds = holds or any(hasattr(owner, {name!r}) for owner in owners)\n"
+        )
+    elif name.endswith("s"):  # "cell.values" may be the values of cells
+        owner = path.removesuffix(f".{name}")
+        program += f"    holds = None if hasattr({owner}, {name[:-1]!r}) else holds\n"
     if any(keyword.iskeyword(part) for part in rest_of_path.split(".")):
         program = "holds = None\n"
     return NameClaim(f"{path} exists", asserted, program)
@@ -215,14 +228,19 @@ def _parameter(function: str, name: str, *, asserted: bool) -> NameClaim:
 
 def _owned(library: str, name: str, *, asserted: bool) -> NameClaim:
     """A name that any object of the library has."""
-    cells = BOOK + (
+    program = (
+        f"{_owners(library)}\nholds = any(hasattr(owner, {name!r}) for owner in owners)\n"
+        f"print('{library} has {name}:', holds)\n"
+    )
+    return NameClaim(f"{library} has {name}", asserted, program)
+
+
+def _owners(library: str) -> str:
+    """Makes the objects of a library, as `owners`."""
+    if library == "pandas":
+        return "owners = []\n" + FRAMES
+    return BOOK + (
         '\ncell = Workbook().active["A1"]\n'
         "sheet, color = cell.parent, cell.fill.fgColor\n"
         "owners = [cell, sheet, sheet.parent, cell.font, cell.fill, color]\n"
     )
-    make = cells if library == "openpyxl" else "owners = []\n" + FRAMES
-    program = (
-        f"{make}\nholds = any(hasattr(owner, {name!r}) for owner in owners)\n"
-        f"print('{library} has {name}:', holds)\n"
-    )
-    return NameClaim(f"{library} has {name}", asserted, program)

@@ -50,6 +50,8 @@ _FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # A call of the object itself is one of a method of that name: `cell(row=1)`. A method with empty
 # brackets is named, not called: `wb.save()`.
 _CALLED = re.compile(rf"(?<![.\w])(?:{'|'.join(OBJECTS)})\(|^[\w.]+\(\)")
+# A type in the place of a value stands for one: `cell(row=int)`.
+_TYPES = re.compile(r"[=(,]\s*(?:int|str|float|list|dict)\b(?!\()")
 _INLINE = re.compile(r"`([^`\n]+)`")
 
 
@@ -217,8 +219,9 @@ def _fenced_code(text: str) -> Iterator[str]:
         code = textwrap.dedent(block)
         try:
             names = free_names(code)
-        except SyntaxError:
-            if tag in ("py", "python"):
+        except SyntaxError as error:
+            sketch = "expected an indented block" in str(error)  # a comment in place of a body
+            if tag in ("py", "python") and not sketch:
                 yield code
             continue
         if names <= OBJECTS.keys():
@@ -234,7 +237,7 @@ def _inline_code(sentence: str) -> Iterator[str]:
             continue
         # A name alone says nothing that `api_names` does not look up.
         acts = re.search(r"[=(\[]", match[1]) and not advised_against(sentence, match.start())
-        acts = acts and not _CALLED.search(match[1])
+        acts = acts and not _CALLED.search(match[1]) and not _TYPES.search(match[1])
         if acts and names and names <= OBJECTS.keys():
             yield f"{prelude(names)}\n{match[1]}\n"
 
