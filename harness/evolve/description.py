@@ -238,12 +238,12 @@ async def _written(
     prompt = render("skill_describe", name=name.replace("-", " "), tasks=shown, kinds=kinds)
     texts, _, usage = await ask_json(model, prompt, read)
     # A name or number that is in the prompts, but in one of them alone.
-    counts = Counter(word for text in prompts for word in set(re.findall(r"\w+", text)))
+    counts = Counter(word for text in prompts for word in set(re.findall(r"\w+", text.lower())))
     usable = [
         text
         for text in texts or ()
         if 20 <= len(text) <= LONGEST
         and not set("<>") & set(text)
-        and not any(0 < counts[word] < FEWEST for word in _INNER_NAME.findall(text))
+        and not any(0 < counts[word.lower()] < FEWEST for word in _INNER_NAME.findall(text))
     ]
     return usable, usage
