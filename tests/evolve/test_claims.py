@@ -60,6 +60,7 @@ TRUE = [
 FALSE = [
     READ_BACK,
     "Verify that formula cells produce expected values after writing, not just their text.",
+    "Verify that formula cells display computed values, not unevaluated formula strings.",
     "Use load_workbook with data_only=True to evaluate formulas after writing them.",
     "`iter_rows` skips the header row.",
     "ws.max_row returns the last row with data.",
