@@ -57,7 +57,8 @@ _HERE = "harness.cli.eval"
 def evaluate() -> None:
     """Run an agent over a suite and score it, or steer a run from another terminal.
 
-    SUITE is a .yaml file, a folder with suite.yaml, a .jsonl task file or a shipped suite.
+    SUITE is a .yaml file, a folder with suite.yaml, a task file (.jsonl,
+    .csv, .json, .parquet), hf:OWNER/NAME or a shipped suite.
 
     Example: harness eval demo --limit 20 --model local/smollm2-135m
     """
@@ -73,7 +74,8 @@ def evaluate() -> None:
 def run_suite(as_json: bool, dry_run: bool, live: bool, junit: Path | None, **options: Any) -> None:
     """Run an agent over a suite and score it.
 
-    SUITE is a .yaml file, a folder with suite.yaml, a .jsonl task file or a shipped suite.
+    SUITE is a .yaml file, a folder with suite.yaml, a task file (.jsonl,
+    .csv, .json, .parquet), hf:OWNER/NAME or a shipped suite.
 
     Exit code 4 or 2 if every attempt was invalid: the model was unreachable, or the reason shown.
 

@@ -121,13 +121,13 @@ def parse_row(line: str, where: str, parse_constant: ParseConstant = None) -> di
 
 
 def read_models(path: Path, model: type[ModelT]) -> list[ModelT]:
-    """Read every line of a JSONL file as `model`; numbers that JSON lacks are null.
+    """Read every line of a JSONL file as `model`.
 
     Raises:
         BadInput: as :func:`read_rows`, or if a row does not fit the model.
     """
     rows: list[ModelT] = []
-    for number, row in read_rows(path, lambda _: None):
+    for number, row in read_rows(path):
         try:
             rows.append(model.model_validate(row))
         except ValidationError as error:

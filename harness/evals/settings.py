@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import urlencode
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from harness.agents import SkillMode
 from harness.core import BadInput, Option, Value
@@ -37,6 +38,14 @@ def read_amounts(context: Any, parameter: Any, words: tuple[str, ...]) -> dict[s
         if not name or not 0 <= amounts[name] < float("inf"):
             raise BadInput(f"--worker-resource: expected NAME=AMOUNT such as GPU=0.5, got {word!r}")
     return amounts
+
+
+def read_columns(context: Any, parameter: Any, words: tuple[str, ...]) -> dict[str, str]:
+    """Words of the form COLUMN=FIELD as field by column."""
+    pairs = [word.rpartition("=") for word in words]
+    if wrong := [word for word, (column, _, _) in zip(words, pairs, strict=True) if not column]:
+        raise BadInput(f"--map: expected COLUMN=FIELD such as question=prompt, got {wrong[0]!r}")
+    return {column: field for column, _, field in pairs}
 
 
 Sandbox = Annotated[str, Option("Sandbox back end, or none.")]
@@ -145,12 +154,23 @@ class SuiteSettings(ModelSettings, WorkerSettings, TrustSettings):
 
     Attributes:
         suite: path or name of a suite.
+        columns: column of the task file -> field of a task; from then on part of `suite`.
         limit: take the first tasks only.
         out: run folder; default `runs/<id>`.
         resume: run folder to resume.
     """
 
     suite: str
+    columns: Annotated[
+        dict[str, str],
+        Option(
+            "A column of the task file as id, prompt, answer, check or files.",
+            names=("--map",),
+            metavar="COLUMN=FIELD",
+            callback=read_columns,
+            multiple=True,
+        ),
+    ] = {}
     split: Annotated[Split | None, Option()] = None
     agent: Annotated[
         str | None, Option("graph:FILE.py:NAME, cmd:COMMAND or py:FILE.py:FUNCTION.")
@@ -160,6 +180,15 @@ class SuiteSettings(ModelSettings, WorkerSettings, TrustSettings):
     out: Annotated[Path | None, Option("Run folder. Default: runs/<id>.")] = None
     resume: Annotated[Path | None, Option("Resume this run folder.")] = None
     concurrency: Annotated[int, Option()] = 16
+
+    @model_validator(mode="before")
+    @classmethod
+    def _columns_in_reference(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """The reference holds the columns, so that the suite is read the same when found again."""
+        if values.get("columns"):
+            suite = f"{values.get('suite')}?{urlencode(values['columns'])}"
+            return {**values, "suite": suite, "columns": {}}
+        return values
 
 
 class EvalSettings(SuiteSettings):

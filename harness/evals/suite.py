@@ -36,11 +36,11 @@ from harness.core import (
     digest_file,
     first_fault,
     inside,
-    read_models,
     read_rows,
     read_yaml,
 )
 from harness.models import SampleLimits, Sampling
+from harness.tasks.files.rows import HUB, SUFFIXES, divided_reference, read_tasks
 
 Split = Literal["train", "selection", "test"]
 Rows = dict[Split, tuple[int, int]]
@@ -173,6 +173,7 @@ def load_suite(reference: str, split: Split | None = None, *, trusted: bool = Fa
         BadInput: if it cannot be found or read, has no tasks, repeats a task id, or names a file
             out of its folder.
     """
+    reference, columns = divided_reference(reference)
     path = _find(reference)
     published = _is_spreadsheetbench(path)
     chosen: Split | None = None
@@ -180,10 +181,15 @@ def load_suite(reference: str, split: Split | None = None, *, trusted: bool = Fa
         suite, file = Suite(name=path.stem, tasks=path.name), path
         root = base = path if path.is_dir() else path.parent
     else:
-        suite, root = _read(path), path.parent
-        file, chosen = _tasks_file(suite, root, split)
-        base = file.parent
-        if suite.corpus is None and not trusted and inside(root, file) is None:
+        suite = _read(path)
+        root = Path.cwd() if reference.startswith(HUB) else path.parent
+        source, chosen = _tasks_file(suite, root, split)
+        source, own_columns = divided_reference(source)
+        columns = own_columns | columns
+        file = Path(source)
+        hub = source.startswith(HUB)
+        base = root if hub else file.parent
+        if suite.corpus is None and not hub and not trusted and inside(root, file) is None:
             raise BadInput(
                 f"suite {suite.name!r}: expected its task file below {str(root)!r}, found "
                 f"{str(file)!r}: move it there, or --trust the suite"
@@ -197,7 +203,7 @@ def load_suite(reference: str, split: Split | None = None, *, trusted: bool = Fa
 
         tasks = tuple(load_spreadsheetbench(file))
     else:
-        tasks = tuple(read_models(file, Task))
+        tasks = read_tasks(str(file), columns)
     if not published:
         if not tasks:
             raise BadInput(f"{str(file)!r} has no tasks")
@@ -256,6 +262,8 @@ def _find(reference: str) -> Path:
     path = Path(reference)
     if path.is_dir() and not _is_spreadsheetbench(path):
         path = path / "suite.yaml"
+    if reference.startswith(HUB):
+        return path
     if path.exists():
         return path.resolve()
     shipped = assets.root() / "evals" / f"{reference}.yaml"
@@ -263,8 +271,8 @@ def _find(reference: str) -> Path:
         return shipped
     names = ", ".join(sorted(file.stem for file in shipped.parent.glob("*.yaml"))) or "none"
     raise BadInput(
-        f"no suite {reference!r}: expected a .yaml file, a folder with suite.yaml, a .jsonl task "
-        f"file, or a shipped suite ({names})"
+        f"no suite {reference!r}: expected a .yaml file, a folder with suite.yaml, a task file "
+        f"({', '.join(SUFFIXES)}), {HUB}OWNER/NAME, or a shipped suite ({names})"
     )
 
 
@@ -278,10 +286,14 @@ def _is_spreadsheetbench(path: Path) -> bool:
 
 
 def _read(path: Path) -> Suite:
-    if path.suffix == ".jsonl":
+    if path.suffix in SUFFIXES or str(path).startswith(HUB):
+        name = str(path) if str(path).startswith(HUB) else path.name
+        return Suite(name=path.stem.replace(":", "-"), tasks=name)
+    document = read_yaml(path)
+    if isinstance(document, dict) and {"prompts", "tests"} <= document.keys():  # promptfoo's
         return Suite(name=path.stem, tasks=path.name)
     try:
-        suite = Suite.model_validate(read_yaml(path))
+        suite = Suite.model_validate(document)
         canonical_json(suite.model_dump(mode="json"))
     except ValidationError as error:
         raise BadInput(f"{path}: {first_fault(error, 'suite')}") from error
@@ -290,21 +302,25 @@ def _read(path: Path) -> Suite:
     return suite
 
 
-def _tasks_file(suite: Suite, root: Path, split: Split | None) -> tuple[Path, Split | None]:
+def _tasks_file(suite: Suite, root: Path, split: Split | None) -> tuple[str, Split | None]:
     if suite.corpus is not None:
         from harness.corpora import corpus_tasks
 
         chosen: Split = split or "test"
-        return corpus_tasks(suite.corpus, chosen), chosen
+        return str(corpus_tasks(suite.corpus, chosen)), chosen
     if isinstance(suite.tasks, str):
-        return root / suite.tasks, None
+        return _below(root, suite.tasks), None
     if not suite.tasks:
         raise BadInput(f"suite {suite.name!r} names neither tasks nor a corpus")
     order: tuple[Split, ...] = ("test", "selection", "train")
     chosen = split or next(name for name in order if name in suite.tasks)
     if chosen not in suite.tasks:
         raise BadInput(f"suite {suite.name!r} has no split {chosen!r}, only {list(suite.tasks)}")
-    return root / suite.tasks[chosen], chosen
+    return _below(root, suite.tasks[chosen]), chosen
+
+
+def _below(root: Path, tasks: str) -> str:
+    return tasks if tasks.startswith(HUB) else str(root / tasks)
 
 
 def _half(tasks: tuple[Task, ...], suite: Suite, split: Split) -> tuple[Task, ...]:

@@ -24,6 +24,8 @@ from .families import GenericFamily as GenericFamily
 from .families import copy_inputs as copy_inputs
 from .families import family as family
 from .families import leaves_workbook as leaves_workbook
+from .files.spreadsheetbench import KNOWN_BAD as KNOWN_BAD
+from .files.spreadsheetbench import load_spreadsheetbench as load_spreadsheetbench
 from .math import MathFamily as MathFamily
 from .math import judge_math as judge_math
 from .ranges import parse_answer_position as parse_answer_position
@@ -33,8 +35,6 @@ from .spreadsheet import INPUT_NAME as INPUT_NAME
 from .spreadsheet import OUTPUT_NAME as OUTPUT_NAME
 from .spreadsheet import SpreadsheetFamily as SpreadsheetFamily
 from .spreadsheet import input_name as input_name
-from .spreadsheetbench import KNOWN_BAD as KNOWN_BAD
-from .spreadsheetbench import load_spreadsheetbench as load_spreadsheetbench
 from .tableqa import TableFamily as TableFamily
 from .workbooks import MAX_CELLS as MAX_CELLS
 from .workbooks import UnreadableWorkbook as UnreadableWorkbook

@@ -66,16 +66,23 @@ def accepted_answers(task: Task) -> list[str]:
     return texts
 
 
+DEFAULT_CHECK = "em"
+"""How a task is judged that has an answer and names no check."""
 COMPARISONS = ("em", "exact", "contains", "numeric", "f1")
 """Checks that compare an answer text with the accepted ones."""
 
 
-def compare_answer(check: str, task: Task, accepted: Sequence[str], answer: str) -> Score:
-    """Judge an answer by one of :data:`COMPARISONS`.
+def compare_answer(task: Task, answer: str | None) -> Score:
+    """Judge an answer by one of :data:`COMPARISONS`, `em` without one; none fails, or an empty one.
 
     Raises:
-        BadInput: for `numeric`, if an accepted answer is no number; for a setting that is none.
+        BadInput: if the task has no accepted answers; for `numeric`, if one is no number; for a
+            setting that is none.
     """
+    check, accepted = task.check or DEFAULT_CHECK, accepted_answers(task)
+    answer = (answer or "").strip()
+    if not answer:
+        return failed("there is no final answer")
     if check == "f1":
         threshold = setting(task, "threshold", 1.0)
         value = max(token_f1(gold, answer) for gold in accepted)

@@ -14,12 +14,9 @@ from typing import Protocol
 from harness.core import BadInput, Score, Task
 from harness.core.plugins import load, plugins
 from harness.sandbox import Sandbox, select
-from harness.tasks.answers import COMPARISONS
+from harness.tasks.answers import COMPARISONS, DEFAULT_CHECK, accepted_answers, compare_answer
 from harness.tasks.code_checks import command_of, run_command, run_function
-from harness.tasks.scorers import SCORERS, judge
-
-DEFAULT_CHECK = "em"
-"""How a task is judged that has an answer and names no check."""
+from harness.tasks.scorers import SCORERS
 
 
 class Family(Protocol):
@@ -121,8 +118,10 @@ class GenericFamily:
         """See :meth:`Family.prepare`."""
         check = _check(task)
         # What cannot judge is refused before a model call is paid for.
-        if check in COMPARISONS or check in SCORERS:
-            judge(task, None, workdir)
+        if check in COMPARISONS:
+            accepted_answers(task)
+        elif check in SCORERS:
+            SCORERS[check](task, None, workdir)
         elif check not in plugins("scorers") and not is_function(check):
             _refuse_no_program(task, check, base)
         copy_inputs(task, base, workdir)
@@ -135,8 +134,10 @@ class GenericFamily:
             BadInput: if the task has no check, or one that cannot be used.
         """
         check = _check(task)
-        if check in COMPARISONS or check in SCORERS:
-            return judge(task, answer, workdir)
+        if check in COMPARISONS:
+            return compare_answer(task.model_copy(update={"check": check}), answer)
+        if check in SCORERS:
+            return SCORERS[check](task, answer, workdir)
         if check in plugins("scorers"):
             return load("scorers", check)(task, answer, workdir)
         sandbox = None if self._trusted else self._sandbox or select()

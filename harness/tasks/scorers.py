@@ -31,21 +31,6 @@ Scorer = Callable[[Task, str | None, Path], Score]
 _FENCE = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL | re.IGNORECASE)
 
 
-def judge(task: Task, answer: str | None, workdir: Path) -> Score:
-    """Judge by a comparison, or one of :data:`SCORERS`; no answer fails every comparison.
-
-    Raises:
-        BadInput: if the task cannot be judged so.
-    """
-    check = task.check or ""
-    if check in SCORERS:
-        return SCORERS[check](task, answer, workdir)
-    accepted = accepted_answers(task)
-    if answer is None or not answer.strip():
-        return failed("there is no final answer")
-    return compare_answer(check, task, accepted, answer.strip())
-
-
 def regex(task: Task, answer: str | None, workdir: Path) -> Score:
     """Whether a pattern matches.
 
@@ -114,7 +99,8 @@ def several(task: Task, answer: str | None, workdir: Path) -> Score:
     reasons: list[str] = []
     values: dict[str, JsonValue] = {}
     for number, (part, weight) in enumerate(parts(task), start=1):
-        score = judge(part, answer, workdir)
+        scorer = SCORERS.get(part.check or "")
+        score = scorer(part, answer, workdir) if scorer else compare_answer(part, answer)
         if score.outcome == "invalid":
             return score
         total, reached = total + weight, reached + weight * score.value

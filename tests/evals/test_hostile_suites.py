@@ -159,15 +159,6 @@ def test_a_task_file_of_no_possible_name_is_named(folder: Path) -> None:
         load_suite(str(folder))
 
 
-def test_a_number_of_a_task_that_json_lacks_is_null(folder: Path) -> None:
-    """As programs write it that make JSON lines of tables."""
-    (folder / "t.jsonl").write_text('{"id": "a", "prompt": "p", "meta": {"x": NaN, "y": 1e999}}\n')
-    (folder / "suite.yaml").write_text("name: s\ntasks: t.jsonl\n")
-    suite = load_suite(str(folder))
-    assert suite.tasks[0].meta == {"x": None, "y": None}
-    assert suite.digest
-
-
 def test_aliases_cost_no_memory(folder: Path) -> None:
     rows = [f"k{n}: &k{n} [{f'*k{n - 1}, ' * 9}]" for n in range(1, 12)]
     (folder / "suite.yaml").write_text("\n".join(["k0: &k0 [lol]", *rows]))

@@ -1,0 +1,1 @@
+"""The files that tasks come in: our rows, tables of others, and published sets."""

@@ -1,0 +1,83 @@
+"""The tests of a promptfoo configuration, as rows of tasks (its format since version 0.100).
+
+Prompts are templates; every prompt is asked with the variables of every test. Those assertions are
+read that decide by text or JSON; one that runs code or asks a model is refused by name, since a
+suite without it would be easier than the one that it claims to be.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from harness.core import BadInput, inside, read_yaml
+from harness.trajectories.lenient import listing, mapping, string
+
+Row = dict[str, Any]
+
+
+def promptfoo_rows(path: Path) -> Iterator[tuple[int, Row]]:
+    """(number, fields of a task) of every prompt with every test.
+
+    Raises:
+        BadInput: if prompts or tests are none, or an assertion cannot be read.
+    """
+    from jinja2 import TemplateError
+    from jinja2.sandbox import SandboxedEnvironment
+
+    document = mapping(read_yaml(path))
+    usual = mapping(document.get("defaultTest"))
+    prompts = [_template(path, prompt) for prompt in listing(document.get("prompts"))]
+    tests = [mapping(test) for test in listing(document.get("tests"))]
+    if not prompts or not tests:
+        raise BadInput(f"{str(path)!r}: expected lists of prompts and of tests in the file itself")
+    environment, number = SandboxedEnvironment(), 0
+    for test in tests:
+        variables = mapping(usual.get("vars")) | mapping(test.get("vars"))
+        asserts = [*listing(usual.get("assert")), *listing(test.get("assert"))]
+        checks = [_check(path, mapping(row)) for row in asserts]
+        for place, prompt in enumerate(prompts, start=1):
+            try:
+                text = environment.from_string(prompt).render(variables)
+            except TemplateError as error:
+                raise BadInput(f"{path}: prompt {place}: {error}") from error
+            number += 1
+            meta: Row = {"vars": variables, "checks": checks, "stratum": f"prompt {place}"}
+            if name := string(test.get("description")):
+                meta["description"] = name
+            yield number, {"prompt": text, "check": "all", "meta": meta}
+
+
+def _template(path: Path, prompt: Any) -> str:
+    """The text of a prompt, which may lie in a file below the configuration's folder."""
+    text = string(prompt) or string(mapping(prompt).get("raw"))
+    if not text.startswith("file://"):
+        return text
+    file = inside(path.parent, text.removeprefix("file://"))
+    if file is None or not file.is_file():
+        raise BadInput(f"{path}: expected a prompt below its folder, found none at {text!r}")
+    return file.read_text("utf-8")
+
+
+def _check(path: Path, row: Row) -> Row:
+    """An assertion as a part of the check `all`."""
+    kind, value = string(row.get("type")), row.get("value")
+    texts = [re.escape(str(text)) for text in listing(value) or [value]]
+    every, some = "".join(rf"(?=[\s\S]*{text})" for text in texts), "|".join(texts)
+    patterns = {
+        "contains": every, "contains-all": every, "contains-any": some, "regex": str(value),
+        "icontains": f"(?i){every}", "icontains-all": f"(?i){every}",
+        "icontains-any": f"(?i){some}", "starts-with": rf"\A(?:{some})",
+    }  # fmt: skip
+    if kind in patterns:
+        check: Row = {"check": "regex", "answer": patterns[kind]}
+    elif kind == "equals":
+        check = {"check": "exact", "answer": value}
+    elif kind == "is-json":
+        check = {"check": "json_schema", "answer": value or {}}
+    else:
+        names = ", ".join(["equals", "is-json", *patterns])
+        raise BadInput(f"{path}: assertion {kind!r} cannot be read; those that can: {names}")
+    return check | ({"weight": row["weight"]} if "weight" in row else {})

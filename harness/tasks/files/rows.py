@@ -1,0 +1,211 @@
+"""Tasks out of the files that people have: tables, lists, data sets and promptfoo's tests.
+
+| reference | rows |
+|---|---|
+| `tasks.jsonl` | one a line |
+| `tasks.csv`, `tasks.tsv` | one a line, with a header; `,` `;` or tab between the cells |
+| `tasks.json` | a list, or an object that holds one |
+| `tasks.parquet` | its rows (`pip install pyarrow`) |
+| `hf:OWNER/NAME[/CONFIG][:SPLIT]` | a data set of the hub or of a folder (`pip install datasets`) |
+| `promptfooconfig.yaml` | every prompt with every test |
+
+Columns with the usual names become the fields of a task (:data:`NAMES`), or those that the
+reference names: `questions.csv?frage=prompt&soll=answer`. All others go to `meta`. A row without an
+id gets one from its prompt, so that a row that is added moves no other.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from pathlib import Path
+from typing import Any, cast
+from urllib.parse import parse_qsl
+
+from pydantic import ValidationError
+
+from harness.core import (
+    BadInput,
+    Task,
+    digest,
+    first_fault,
+    read_json,
+    read_rows,
+    require,
+)
+from harness.trajectories.lenient import listing, mapping, string
+
+HUB = "hf:"
+NAMES: Mapping[str, tuple[str, ...]] = {
+    "id": ("id", "task_id", "_id", "key"),
+    "prompt": ("prompt", "input", "question", "instruction", "query", "problem"),
+    "answer": (
+        "answer",
+        "expected",
+        "expected_output",
+        "target",
+        "ideal",
+        "output",
+        "label",
+        "gold",
+    ),
+    "check": ("check", "scorer"),
+    "files": ("files",),
+    "meta": ("meta", "metadata"),
+}
+"""Field of a task -> names that its column usually has, the first that is there counts."""
+SUFFIXES = (".jsonl", ".csv", ".tsv", ".json", ".parquet")
+MAX_CELL = 2**24
+"""Characters of a cell of a table."""
+Row = dict[str, Any]
+
+
+def divided_reference(reference: str) -> tuple[str, dict[str, str]]:
+    """A reference without the columns behind its question mark, and those: column -> field.
+
+    Raises:
+        BadInput: for a field that tasks do not have.
+    """
+    path, query_begins, query = reference.partition("?")
+    if not query_begins or os.path.exists(reference):  # noqa: PTH110  # False for a name too long
+        return reference, {}
+    columns = dict(parse_qsl(query, keep_blank_values=True))
+    for column, field in columns.items():
+        if field not in NAMES:
+            raise BadInput(
+                f"column {column!r}: expected one of the fields {', '.join(NAMES)}, got {field!r}"
+            )
+    return path, columns
+
+
+def read_tasks(source: str, columns: Mapping[str, str]) -> tuple[Task, ...]:
+    """The tasks of a file or a data set.
+
+    Args:
+        source: path, or `hf:...`.
+        columns: name of a column -> field of the task, where :data:`NAMES` do not say it.
+
+    Raises:
+        BadInput: if it cannot be read, a row fits no task (its place is named), or no column holds
+            the prompts.
+    """
+    path = Path(source)
+    if source.startswith(HUB):
+        rows = _of_hub(source)
+    elif path.suffix in (".csv", ".tsv"):
+        rows = _of_table(path)
+    elif path.suffix == ".parquet":
+        parquet: Any = require("pyarrow.parquet", "Parquet files need pyarrow", "pyarrow")
+        # Programs write NaN into columns of numbers where there is no value.
+        present = [
+            {name: None if value != value else value for name, value in row.items()}
+            for row in parquet.read_table(path).to_pylist()
+        ]
+        rows = enumerate(present, start=1)
+    elif path.suffix == ".json":
+        rows = _of_list(path)
+    elif path.suffix in (".yaml", ".yml"):
+        from harness.tasks.files.promptfoo import promptfoo_rows
+
+        rows = promptfoo_rows(path)
+    else:
+        rows = read_rows(path)
+    used: Counter[str] = Counter()
+    tasks: list[Task] = []
+    for number, row in rows:
+        where = f"{source}:{number}"
+        fields = row if not columns and {"id", "prompt"} <= row.keys() else _fields(row, columns)
+        if "prompt" not in fields:
+            raise BadInput(
+                f"{where}: no column for the prompt among {', '.join(map(repr, row))}: "
+                "name it with --map COLUMN=prompt"
+            )
+        if "id" not in fields:
+            name = digest(fields["prompt"])[:8]
+            used[name] += 1
+            fields = {**fields, "id": name if used[name] == 1 else f"{name}-{used[name]}"}
+        try:
+            tasks.append(Task.model_validate(fields))
+        except ValidationError as error:
+            got = str(error.errors()[0]["input"])[:60]
+            raise BadInput(f"{where}: {first_fault(error, 'row')}, got {got!r}") from error
+    return tuple(tasks)
+
+
+def _fields(row: Row, columns: Mapping[str, str]) -> Row:
+    """The fields of a task; what no field takes is its `meta`."""
+    of_field = {field: column for column, field in columns.items() if column in row}
+    usual = {name.strip().casefold(): name for name in row}
+    for field, names in NAMES.items():
+        free = [usual[name] for name in names if name in usual and usual[name] not in columns]
+        if free and field not in of_field:
+            of_field[field] = free[0]
+    values = {field: row[column] for field, column in of_field.items()}
+    values = {field: value for field, value in values.items() if value is not None}
+    rest = {name: value for name, value in row.items() if name not in of_field.values()}
+    values["meta"] = json.loads(json.dumps(rest | mapping(values.get("meta")), default=str))
+    if "prompt" in values:
+        values["prompt"] = _text(values["prompt"])
+    if isinstance(values.get("id"), float) and values["id"].is_integer():
+        values["id"] = int(values["id"])
+    if isinstance(values.get("files"), str):
+        values["files"] = [name.strip() for name in values["files"].split(";") if name.strip()]
+    return values
+
+
+def _text(prompt: Any) -> Any:
+    """A prompt as text: chat messages of system and user one under the other."""
+    if messages := [mapping(message) for message in listing(prompt)]:
+        texts = [string(message.get("content")) for message in messages]
+        if all(texts) and {message.get("role") for message in messages} <= {"system", "user"}:
+            return "\n\n".join(texts)
+    return str(prompt) if isinstance(prompt, int | float) else prompt  # another is named later
+
+
+def _of_table(path: Path) -> Iterator[tuple[int, Row]]:
+    csv.field_size_limit(MAX_CELL)
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as handle:
+            header = handle.readline()
+            between = "\t" if path.suffix == ".tsv" else max(",;\t", key=header.count)
+            reader = csv.DictReader(chain([header], handle), delimiter=between, strict=True)
+            for row in reader:
+                if None in row or None in row.values():
+                    count = len(reader.fieldnames or ())
+                    raise BadInput(
+                        f"{path}:{reader.line_num}: expected {count} cells, as the header has"
+                    )
+                yield reader.line_num, {name: text for name, text in row.items() if text != ""}
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise BadInput(f"cannot read {str(path)!r}: {error}") from error
+
+
+def _of_list(path: Path) -> Iterator[tuple[int, Row]]:
+    document = read_json(path)
+    lists = [listing(value) for value in (document, *mapping(document).values()) if value]
+    lists = [rows for rows in lists if rows]
+    if len(lists) != 1:
+        raise BadInput(f"{str(path)!r}: expected a list of tasks, or an object that holds one list")
+    for number, row in enumerate(lists[0], start=1):
+        if not isinstance(row, dict):
+            raise BadInput(f"{path}:{number}: expected an object, got {row!r:.60}")
+        yield number, cast("Row", row)
+
+
+def _of_hub(source: str) -> Iterator[tuple[int, Row]]:
+    library: Any = require("datasets", "data sets of the hub need datasets", "datasets")
+    name, _, split = source.removeprefix(HUB).partition(":")
+    config = None
+    if not Path(name).exists():
+        owner, _, rest = name.partition("/")
+        rest, _, config = rest.partition("/")
+        name = f"{owner}/{rest}" if rest else owner
+    try:
+        rows = library.load_dataset(name, config or None, split=split or "test")
+    except Exception as error:  # of many libraries: network, formats, names
+        raise BadInput(f"cannot load {source!r}: {type(error).__name__}: {error}") from error
+    yield from enumerate((dict(row) for row in rows), start=1)

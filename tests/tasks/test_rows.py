@@ -1,0 +1,159 @@
+"""Task files that people have: tables, lists, Parquet, promptfoo; columns by their names."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.core import BadInput
+from harness.evals import load_suite
+from harness.tasks import family
+from tests.attacks.running import command
+
+
+def tasks_of(path: Path, text: str = "", query: str = "") -> list[dict[str, Any]]:
+    if text:
+        path.write_text(text)
+    return [task.model_dump(exclude_defaults=True) for task in load_suite(f"{path}{query}").tasks]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("t.csv", "question,expected,level\n\"What, now?\",4,easy\nWho?,Ann,\n"),
+        ("t.csv", "\ufeffquestion;expected;level\nWhat, now?;4;easy\nWho?;Ann;\n"),
+        ("t.tsv", "question\texpected\tlevel\nWhat, now?\t4\teasy\nWho?\tAnn\t\n"),
+        ("t.json", '[{"input": "What, now?", "target": "4", "level": "easy"},'
+                   ' {"input": "Who?", "target": "Ann"}]'),
+        ("t.json", '{"rows": [{"query": "What, now?", "ideal": "4", "level": "easy"},'
+                   ' {"query": "Who?", "ideal": "Ann", "level": null}], "version": 2}'),
+        ("t.jsonl", '{"input": [{"role": "user", "content": "What, now?"}], "ideal": "4",'
+                    ' "level": "easy"}\n{"input": "Who?", "ideal": "Ann"}\n'),
+    ],
+)  # fmt: skip
+def test_usual_columns_are_known(name: str, text: str, tmp_path: Path) -> None:
+    first, second = tasks_of(tmp_path / name, text)
+    assert (first["prompt"], first["answer"], first["meta"]) == (
+        "What, now?",
+        "4",
+        {"level": "easy"},
+    )
+    assert (second["prompt"], second["answer"]) == ("Who?", "Ann")
+    assert second.get("meta", {}) in ({}, {"level": None})
+
+
+def test_ids_are_made_of_prompts(tmp_path: Path) -> None:
+    """A row that is added or moved keeps the others' ids, and so their results."""
+    names = [task["id"] for task in tasks_of(tmp_path / "a.csv", "prompt,answer\na,1\nb,2\na,3\n")]
+    more = [task["id"] for task in tasks_of(tmp_path / "b.csv", "prompt,answer\nc,0\nb,2\na,1\n")]
+    assert len(set(names)) == 3 and names[2] == f"{names[0]}-2"
+    assert set(more) > {names[0], names[1]}
+
+
+def test_columns_are_named_where_they_are_not_usual(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    text = "Nr,Frage,prompt,Soll,files\n7,Was?,unused,5,a.txt; b.txt\n"
+    (tmp_path / "a.txt").touch()
+    (tmp_path / "b.txt").touch()
+    assert tasks_of(path, text, "?Nr=id&Frage=prompt&Soll=answer") == [
+        {"id": "7", "prompt": "Was?", "answer": "5", "meta": {"prompt": "unused"},
+         "files": {"a.txt": "a.txt", "b.txt": "b.txt"}}
+    ]  # fmt: skip
+    (tmp_path / "suite.yaml").write_text('name: s\ntasks: "t.csv?Frage=prompt&Soll=answer"\n')
+    assert tasks_of(tmp_path / "suite.yaml")[0]["prompt"] == "Was?"
+
+
+def test_map_is_part_of_the_reference_that_a_run_records(tmp_path: Path) -> None:
+    path, out = tmp_path / "t.csv", tmp_path / "run"
+    path.write_text("Frage,Soll\nWas?,5\n")
+    shown = command("eval", path, "--map", "Frage=prompt", "--map", "Soll=answer", "--out", out,
+                    "--agent", "cmd:echo 5", "--sandbox", "none")  # fmt: skip
+    assert "passed 1  failed 0" in shown.stdout, shown.stderr
+    again = command("eval", "regrade", out, "--out", tmp_path / "again")
+    assert again.returncode == 0 and "passed 1" in again.stdout, again.stderr
+    wrong = command("eval", path, "--map", "Frage")
+    assert "expected COLUMN=FIELD such as question=prompt, got 'Frage'" in wrong.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("t.csv", "a,b\n1,2\n", "no column for the prompt among 'a', 'b': name it with --map"),
+        ("t.csv", "prompt,answer\na\n", "t.csv:2: expected 2 cells"),
+        ("t.csv", "prompt,answer\na,b,c\n", "t.csv:2: expected 2 cells"),
+        ("t.csv", 'prompt\n"a\n', "cannot read"),
+        ("t.json", "{}", "expected a list of tasks"),
+        ("t.json", '{"a": [1], "b": [2]}', "expected a list of tasks"),
+        ("t.json", "[5]", "t.json:1: expected an object"),
+        ("t.jsonl", '{"input": {"a": 1}}', "t.jsonl:1: prompt"),
+        ("t.jsonl", '{"input": [{"role": "assistant", "content": "x"}]}', "t.jsonl:1: prompt"),
+        ("t.csv", "prompt\n", "has no tasks"),
+        ("t.json", '[{"prompt": "a", "level": NaN}]', "t.json:1: meta"),
+    ],
+)
+def test_a_row_that_is_no_task_is_named(name: str, text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=message):
+        tasks_of(tmp_path / name, text)
+
+
+def test_an_unknown_field_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="column 'a': expected one of the fields id, prompt"):
+        tasks_of(tmp_path / "t.csv", "a\nb\n", "?a=text")
+
+
+def test_parquet(tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = arrow.table(
+        {"question": ["What?"], "answer": [4], "when": [float("nan")], "tags": [["a"]]}
+    )
+    parquet.write_table(table, tmp_path / "t.parquet")
+    (task,) = tasks_of(tmp_path / "t.parquet")
+    assert (task["answer"], task["meta"]) == (4, {"when": None, "tags": ["a"]})
+
+
+PROMPTFOO = """
+prompts: ["Translate to {{language}}: {{text}}", "file://prompts/two.txt"]
+providers: [openai:gpt-4.1-mini]
+defaultTest: {vars: {language: French}, assert: [{type: icontains, value: bonjour}]}
+tests:
+  - description: greeting
+    vars: {text: Hello}
+    assert:
+      - {type: contains-any, value: [monde, amis], weight: 2}
+      - {type: equals, value: Bonjour le monde}
+  - vars: {text: Bye, language: Latin}
+"""
+
+
+def test_promptfoo_asks_every_prompt_with_every_test(tmp_path: Path) -> None:
+    (tmp_path / "prompts").mkdir()
+    (tmp_path / "prompts" / "two.txt").write_text("In {{ language }}, say {{ text }}.")
+    path = tmp_path / "promptfooconfig.yaml"
+    path.write_text(PROMPTFOO)
+    tasks = load_suite(str(path)).tasks
+    assert [task.prompt for task in tasks] == [
+        "Translate to French: Hello", "In French, say Hello.",
+        "Translate to Latin: Bye", "In Latin, say Bye.",
+    ]  # fmt: skip
+    judge = family(tasks[0])
+    judge.prepare(tasks[0], tmp_path, tmp_path)
+    assert judge.score(tasks[0], tmp_path, tmp_path, "Bonjour le monde").outcome == "pass"
+    assert judge.score(tasks[0], tmp_path, tmp_path, "bonjour le monde").value == 0.75
+    path.write_text(PROMPTFOO.replace("type: equals", "type: llm-rubric"))
+    with pytest.raises(BadInput, match="assertion 'llm-rubric' cannot be read; those that can"):
+        load_suite(str(path))
+    path.write_text(PROMPTFOO.replace("prompts/two.txt", "../two.txt"))
+    with pytest.raises(BadInput, match="expected a prompt below its folder"):
+        load_suite(str(path))
+
+
+def test_a_template_of_a_stranger_runs_nothing(tmp_path: Path) -> None:
+    attack = "{{ ''.__class__.__mro__[1].__subclasses__() }}"
+    path = tmp_path / "promptfooconfig.yaml"
+    path.write_text(json.dumps({"prompts": [attack], "tests": [{"vars": {}}]}))
+    with pytest.raises(BadInput, match="unsafe"):
+        load_suite(str(path))
