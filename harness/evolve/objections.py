@@ -67,9 +67,12 @@ def denies(rule: str, lesson: str, common: frozenset[str] = frozenset()) -> int:
         lesson: that may deny it.
         common: words that many lessons hold; these alone are no matter.
     """
-    if _polarity(rule) == _polarity(lesson) and _overlap(rule, lesson) >= SAME:
-        return 0
     strongest = TAKES_SIDES if disagreement(sides(rule), sides(lesson)) else 0
+    shared, shorter = len(_words(rule) & _words(lesson)), min(map(len, map(_words, (rule, lesson))))
+    if shared < SHARED_WORDS:
+        return strongest
+    if _polarity(rule) == _polarity(lesson) and shared >= SAME * shorter:
+        return 0
     for refused, words in _clauses(rule):
         for also_refused, opposite in _clauses(lesson):
             shared = words & opposite
@@ -79,17 +82,16 @@ def denies(rule: str, lesson: str, common: frozenset[str] = frozenset()) -> int:
     return strongest
 
 
+@lru_cache(maxsize=8192)
 def _polarity(text: str) -> tuple[bool, bool]:
     """Whether a text negates, and whether it takes one of two."""
     return _NOT.search(text) is not None, _CHOICE.search(text) is not None
 
 
-def _overlap(first: str, second: str) -> float:
-    """Share of the words of content of the shorter text that both hold."""
-    words, opposite = (
-        frozenset[str]().union(*(group for _, group in _clauses(text))) for text in (first, second)
-    )
-    return len(words & opposite) / max(1, min(len(words), len(opposite)))
+@lru_cache(maxsize=8192)
+def _words(text: str) -> frozenset[str]:
+    """The words of content of all clauses."""
+    return frozenset[str]().union(*(words for _, words in _clauses(text)))
 
 
 @lru_cache(maxsize=8192)
@@ -144,10 +146,12 @@ def rule_evidence(edits: Iterable[Edit], ground: Ground) -> list[RuleEvidence]:
     signs = [_signs(edit, merged.get(edit.content), places) for edit in rules]
     shown = _shown({sign for group in signs for sign in group}, ground)
     outcomes = {run.id: run.outcome for run in ground.runs}
+    sampled = Counter(run.outcome for run in sample(ground.runs))
     evidence: list[RuleEvidence] = []
     for edit, own, group in zip(rules, wordings, signs, strict=True):
         against = _denials(edit, own, lessons, common)
-        contrast, runs = _contrast(edit, group, shown, outcomes, merged.get(edit.content))
+        rule = merged.get(edit.content)
+        contrast, runs = _contrast(edit, group, shown, outcomes, sampled, rule)
         evidence.append(
             RuleEvidence(
                 content=edit.content,
@@ -186,8 +190,7 @@ def _common_words(lessons: Sequence[str]) -> frozenset[str]:
     """Words that many lessons hold; none where there are few lessons."""
     if len(lessons) < MANY_LESSONS:
         return frozenset()
-    held = (set[str]().union(*(words for _, words in _clauses(text))) for text in lessons)
-    counts = Counter(word for words in held for word in words)
+    counts = Counter(word for text in lessons for word in _words(text))
     return frozenset(word for word, n in counts.items() if n >= COMMON * len(lessons))
 
 
@@ -285,6 +288,7 @@ def _contrast(
     signs: Sequence[str],
     shown: Mapping[str, Mapping[str, int]],
     outcomes: Mapping[str, str],
+    sampled: Mapping[str, int],
     rule: Rule | None,
 ) -> tuple[Contrast | None, list[Objection]]:
     """How often a rule's signs stand in failed and passed runs, and the runs that speak against it.
@@ -306,10 +310,12 @@ def _contrast(
         for run, (sign, step) in sorted(holding.items())
         if outcomes[run] == contrary and run not in edit.sources
     ]
-    sampled = Counter(shown_outcome for shown_outcome in outcomes.values())
+    if rule is not None and rule.outcome.standing != "not measured":
+        # As the merge measured it: among the runs to which the rule applies.
+        fields = rule.outcome.model_dump(include=set(Contrast.model_fields))
+        return Contrast(signs=tuple(signs), **fields), against[:OBJECTIONS]
     contrast = Contrast(
         signs=tuple(signs),
-        standing="" if rule is None else rule.outcome.standing,
         failed=sum(outcomes[run] == "fail" for run in holding),
         of_failed=sampled["fail"],
         passed=sum(outcomes[run] == "pass" for run in holding),

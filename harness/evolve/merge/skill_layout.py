@@ -103,7 +103,8 @@ def assemble(
     rare = places["rare"][: max_rules - len(main)]
     strong = [*main, *rare]
     if size == "compact":
-        strong.sort(key=lambda pair: pair[0].for_readers() not in causes)
+        orders = {rule.content: rule.outcome.order or len(merged) for rule in rules}
+        strong.sort(key=lambda pair: orders.get(pair[0].for_readers(), len(merged)))
         strong = _fitting(skill, strong)
     placed = set(map(id, strong))
     unplaced = [*places["main"], *places["rare"], *places["more"]]
