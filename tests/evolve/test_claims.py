@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import json
+import string
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from harness.core import Edit, Patch
 from harness.evolve import EvolveOptions, evolve
@@ -54,6 +58,7 @@ TRUE = [
     "Never assign None to the fill of a cell.",
     "openpyxl does not auto-adjust references when a formula is written elsewhere.",
     "Call `ws.cell(row=int, column=int)` where a formula has IF(source=1).",
+    "Parse dates with `datetime.strptime()` and replace with `string.replace()`.",
     "Write tables with `pandas.to_excel()`.",
     "Do not rely on `ws.max_row`, which counts empty formatted rows.",
 ]
@@ -99,6 +104,8 @@ def test_a_false_claim_is_refuted(text: str, verdicts: dict[str, set[str]]) -> N
     "text",
     [
         "Avoid `ws.get_highest_row()`.",
+        "Print `book.title` and `cell.charge` of the answer.",
+        "With xlsxwriter, call `worksheet.write(0, 0, text)` and `sheet.autofit()`.",
         "Prefer workbooks over pandas.DataFrames here.",
         "Before names such as Cell.address are used, confirm they exist.",
         "Do not assume that iter_rows skips the header.",
@@ -109,6 +116,13 @@ def test_a_false_claim_is_refuted(text: str, verdicts: dict[str, set[str]]) -> N
 )
 def test_advice_and_doubt_are_no_claims(text: str) -> None:
     assert [claim for claim in claims_of(lesson(text)) if claim.kind != "code"] == []
+
+
+@given(st.text(alphabet=string.printable, max_size=120), st.sampled_from([*TRUE, *FALSE]))
+def test_any_text_has_claims_whose_programs_parse(text: str, sentence: str) -> None:
+    for claim in claims_of(lesson(f"{sentence[: len(text)]}{text} openpyxl {sentence}")):
+        if claim.kind != "code":
+            ast.parse(claim.program)
 
 
 def test_a_refutation_shows_what_the_program_printed_and_with_which_versions() -> None:
@@ -129,6 +143,11 @@ def test_fenced_code_of_a_rule_is_run() -> None:
     assert [(result.lesson, result.verdict) for result in checked.results] == [
         (0, "holds"), (1, "refuted"), (2, "refuted"),
     ]  # fmt: skip
+
+
+def test_code_about_other_things_is_not_run() -> None:
+    other = lesson("Call `book.title()` once.", "```python\ncell.divide(2)\n```")
+    assert claims_of(other) == []
 
 
 def test_the_program_of_an_analyst_judges_its_lesson() -> None:

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import ast
 import builtins
-import keyword
 import re
-import sys
 from collections.abc import Iterator
+from keyword import iskeyword
 from typing import NamedTuple
 
 BOOK = "from openpyxl import Workbook\n"
@@ -26,8 +25,14 @@ OBJECTS = {
     **dict.fromkeys(("pd", "pandas"), "import pandas\n\n{} = pandas\n"),
     "openpyxl": "import openpyxl\n",
 }  # fmt: skip
+# Modules of Python that are meant by their names; `string` and `array` mostly are not.
+_MODULES = (
+    "os re shutil copy json csv math itertools collections functools statistics pathlib glob sys"
+    " subprocess tempfile zipfile decimal traceback logging random datetime"
+)
+MODULES = frozenset(_MODULES.split())
 # In front of a name these stand for anything that the library makes: `pandas.to_excel()`.
-LIBRARIES = {"openpyxl": "openpyxl", "pandas": "pandas", "pd": "pandas"}
+LIBRARIES = {"openpyxl": "openpyxl", "pandas": "pandas", "pd": "pandas", "datetime": "datetime"}
 # Where a function without an object in front is looked for.
 OWNERS = """\
 import os, re, shutil, copy, datetime
@@ -42,7 +47,7 @@ import pandas
 
 owners += [pandas, pandas.DataFrame, pandas.Series, pandas.Series.str]
 """
-MODULES = "owners += [os, os.path, re, re.Pattern, shutil, copy, datetime, str, list, dict]\n"
+COMMON = "owners += [os, os.path, re, re.Pattern, shutil, copy, datetime, str, list, dict]\n"
 _IDENTIFIER = r"[A-Za-z_]\w*"
 _NAME = re.compile(
     rf"(?<![\w.'\"/$\]\)])(?P<path>{_IDENTIFIER}(?:\.{_IDENTIFIER})*)(?P<call>\((?P<arguments>[^()]*)\))?"
@@ -63,6 +68,13 @@ _LONE = re.compile(
     rf"(?<![\w)\]}}.])\.(?P<name>{_IDENTIFIER})\b(?:\(\))?`? (?:attribute|property|method)"
 )
 _WHOSE = re.compile(r"\b(?:openpyxl|cells?|worksheets?|workbooks?)\b", re.IGNORECASE)
+# Words that are names of such objects where the lesson is about sheets, and of others elsewhere.
+_AMBIGUOUS = frozenset(("book", "sheet", "cell", "target_cell"))
+_SHEETS = re.compile(
+    r"openpyxl|excel|spreadsheet|work(?:book|sheet)|\b(?:rows?|columns?)\b|xlsx|formula",
+    re.IGNORECASE,
+)
+_ELSEWHERE = re.compile(r"\b(?:xlrd|xlwings|xlsxwriter|gspread|pyexcel)\b", re.IGNORECASE)
 # What is to be looked up first is not taken for granted.
 _LOOK_UP = re.compile(
     r"\b(?:confirm|verify|check)\w* (?:that )?(?:they|it) exists?\b", re.IGNORECASE
@@ -94,20 +106,27 @@ class NameClaim(NamedTuple):
     program: str
 
 
-def name_claims(sentence: str) -> Iterator[NameClaim]:
-    """Every attribute of a known object, and every parameter of a known function."""
-    if _LOOK_UP.search(sentence):
+def name_claims(sentence: str, wording: str) -> Iterator[NameClaim]:
+    """Every attribute of a known object, and every parameter of a known function.
+
+    Args:
+        sentence: of a lesson.
+        wording: all of the lesson, which says whether a "cell" is one of a sheet.
+    """
+    objects = objects_of(wording)
+    if _LOOK_UP.search(sentence) or not objects:
         return
     functions: list[str] = []
     for match in _NAME.finditer(sentence):
         path = match["path"].split(".")
-        if match["path"] in ("e.g", "i.e") or path[-1].isupper():  # a function of a sheet
+        # Neither "e.g." nor a function of a sheet.
+        if match["path"] in ("e.g", "i.e") or path[-1].isupper() or any(map(iskeyword, path)):
             continue
         marked = match["call"] or sentence[match.start() - 1 : match.start()] == "`"
         absent = _ABSENT.search(sentence[max(0, match.start() - NEAR) : match.end() + NEAR])
         denied = advised_against(sentence, match.start())
-        if len(path) > 1 and (path[0].lower() in OBJECTS or path[0] in sys.stdlib_module_names):
-            path[0] = path[0] if path[0] in sys.stdlib_module_names else path[0].lower()
+        if len(path) > 1 and (path[0].lower() in objects or path[0] in MODULES):
+            path[0] = path[0] if path[0] in MODULES else path[0].lower()
             columns = path[0] in ("df", "dataframe")  # `df.price` may be a column
             prose = path[0] in LIBRARIES and not marked
             if (not denied or absent) and (match["call"] or not columns) and not prose:
@@ -118,7 +137,7 @@ def name_claims(sentence: str) -> Iterator[NameClaim]:
             for name in _ARGUMENT.findall(match["arguments"]):
                 yield _parameter(".".join(path), name, asserted=True)
     for owner, name in _HASATTR.findall(sentence):
-        if owner in OBJECTS:
+        if owner in objects:
             yield _attribute(f"{owner}.{name}", asserted=True)
     for match in _LONE.finditer(sentence):
         near = sentence[max(0, match.start() - NEAR) : match.end() + NEAR]
@@ -136,6 +155,13 @@ def name_claims(sentence: str) -> Iterator[NameClaim]:
             denied = advised_against(sentence, match.start())
             if not denied or len(names) > 1:
                 yield _parameter(called[0], match[1] or match[2], asserted=not denied)
+
+
+def objects_of(wording: str) -> frozenset[str]:
+    """Names of :data:`OBJECTS` that a lesson means by them; none if it is of another library."""
+    if _ELSEWHERE.search(wording):
+        return frozenset()
+    return frozenset(OBJECTS) - (frozenset() if _SHEETS.search(wording) else _AMBIGUOUS)
 
 
 def advised_against(sentence: str, place: int) -> bool:
@@ -175,7 +201,7 @@ def prelude(names: set[str]) -> str:
 
 
 def _attribute(path: str, asserted: bool) -> NameClaim:
-    head, _, rest_of_path = path.partition(".")
+    head = path.partition(".")[0]
     make = OBJECTS[head].format(head) if head in OBJECTS else f"import {head}\n"
     program = (
         f"{make}\ntry:\n    {path}\n    holds = True\n    print({path!r}, 'is there')\n"
@@ -191,8 +217,6 @@ def _attribute(path: str, asserted: bool) -> NameClaim:
     elif name.endswith("s"):  # "cell.values" may be the values of cells
         owner = path.removesuffix(f".{name}")
         program += f"    holds = None if hasattr({owner}, {name[:-1]!r}) else holds\n"
-    if any(keyword.iskeyword(part) for part in rest_of_path.split(".")):
-        program = "holds = None\n"
     return NameClaim(f"{path} exists", asserted, program)
 
 
@@ -200,12 +224,12 @@ def _parameter(function: str, name: str, *, asserted: bool) -> NameClaim:
     """The function of a known object, or the first of that name in the libraries."""
     head, _, attribute = function.rpartition(".")
     root = head.partition(".")[0].lower()
-    if root in OBJECTS or root in sys.stdlib_module_names:
+    if root in OBJECTS or root in MODULES:
         make = OBJECTS[root].format(root) if root in OBJECTS else f"import {root}\n"
         find = f"functions = [{root}{function[len(root) :]}]\n"
     else:
         frames = FRAMES if attribute not in ("load_workbook", "cell") else ""
-        make = OWNERS + frames + MODULES
+        make = OWNERS + frames + COMMON
         find = (
             f"owners = [owner for owner in owners if hasattr(owner, {attribute!r})]\n"
             f"functions = [getattr(owner, {attribute!r}) for owner in owners]\n"
@@ -239,6 +263,10 @@ def _owners(library: str) -> str:
     """Makes the objects of a library, as `owners`."""
     if library == "pandas":
         return "owners = []\n" + FRAMES
+    if library == "datetime":
+        return (
+            "import datetime\n\nowners = [datetime.datetime, datetime.date, datetime.timedelta]\n"
+        )
     return BOOK + (
         '\ncell = Workbook().active["A1"]\n'
         "sheet, color = cell.parent, cell.fill.fgColor\n"

@@ -22,6 +22,7 @@ from harness.evolve.merge.api_names import (
     advised_against,
     free_names,
     name_claims,
+    objects_of,
     prelude,
 )
 from harness.evolve.merge.claim_types import Claim, ClaimCheck, ClaimResult
@@ -153,17 +154,18 @@ def claims_of(lesson: Lesson, program: str = "") -> list[Claim]:
         program: what its analyst wrote to check it.
     """
     claims: dict[tuple[str, bool], Claim] = {}
+    objects = objects_of(f"{lesson.wording} {lesson.code}")
     for sentence in _SENTENCE.split(lesson.text):
         stated = behaviour_claims(sentence)
         named = (
             Claim(sentence=sentence, kind="name", **claim._asdict())
-            for claim in name_claims(sentence)
+            for claim in name_claims(sentence, lesson.wording)
         )
         for claim in (*stated, *named):
             claims.setdefault((claim.subject, claim.asserted), claim)
-        for code in _inline_code(sentence):
+        for code in _inline_code(sentence, objects):
             claims[code, True] = _runs(sentence, "its code runs", code, "code")
-    for code in _fenced_code(lesson.code):
+    for code in _fenced_code(lesson.code, objects):
         claims[code, True] = _runs(lesson.text, "its code runs", code, "code")
     if program:
         subject = "the program of its analyst ends without an error"
@@ -210,7 +212,7 @@ def _behaviour_claims(sentence: str) -> Iterator[Claim]:
             break
 
 
-def _fenced_code(text: str) -> Iterator[str]:
+def _fenced_code(text: str, objects: frozenset[str]) -> Iterator[str]:
     """Python blocks that need no more than the objects that lessons are about, made first.
 
     A block that does not parse is yielded as it is: running it says so.
@@ -224,11 +226,11 @@ def _fenced_code(text: str) -> Iterator[str]:
             if tag in ("py", "python") and not sketch:
                 yield code
             continue
-        if names <= OBJECTS.keys():
+        if names <= objects:
             yield f"{prelude(names)}\n{code}"
 
 
-def _inline_code(sentence: str) -> Iterator[str]:
+def _inline_code(sentence: str, objects: frozenset[str]) -> Iterator[str]:
     """Code between backticks that needs the same; a fragment or a formula does not parse."""
     for match in _INLINE.finditer(sentence):
         try:
@@ -238,7 +240,7 @@ def _inline_code(sentence: str) -> Iterator[str]:
         # A name alone says nothing that `api_names` does not look up.
         acts = re.search(r"[=(\[]", match[1]) and not advised_against(sentence, match.start())
         acts = acts and not _CALLED.search(match[1]) and not _TYPES.search(match[1])
-        if acts and names and names <= OBJECTS.keys():
+        if acts and names and names <= objects:
             yield f"{prelude(names)}\n{match[1]}\n"
 
 
