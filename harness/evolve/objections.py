@@ -156,6 +156,7 @@ def rule_evidence(edits: Iterable[Edit], ground: Ground) -> list[RuleEvidence]:
             RuleEvidence(
                 content=edit.content,
                 wordings=own,
+                quotes=_quotes(rule),
                 against=(*against, *runs),
                 contrast=contrast,
                 claims=_trials(edit, own, ground.claims),
@@ -184,6 +185,15 @@ def _wordings(
                 nearest = record.items[likeness.index(max(likeness))]
                 wordings[record.trajectory_id].append(nearest.line)
     return {source: tuple(dict.fromkeys(texts)) for source, texts in wordings.items() if texts}
+
+
+def _quotes(rule: Rule | None) -> dict[str, tuple[str, ...]]:
+    """Trajectory id -> what the lessons of a rule quote from it, or from one that says the same."""
+    quotes: dict[str, dict[str, None]] = defaultdict(dict)
+    for member in rule.members if rule is not None else ():
+        for source in member.sources:
+            quotes[source] |= dict.fromkeys(member.quotes)
+    return {source: tuple(texts) for source, texts in quotes.items() if texts}
 
 
 def _common_words(lessons: Sequence[str]) -> frozenset[str]:
@@ -306,7 +316,7 @@ def _contrast(
     blames = 2 * sum(outcomes.get(source) == "fail" for source in edit.sources) > len(edit.sources)
     contrary = "pass" if blames else "fail"
     against = [
-        Objection(kind="run", text=sign[:SHOWN], trajectory_id=run, step=step)
+        Objection(kind="run", text=sign[:SHOWN], trajectory_id=run, step=step, outcome=contrary)
         for run, (sign, step) in sorted(holding.items())
         if outcomes[run] == contrary and run not in edit.sources
     ]

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from harness.core import BadInput, Value, first_fault, read_json
 
@@ -27,6 +27,7 @@ class Objection(Value):
         trajectory_id: of the run.
         step: of the passage, None where the run as such is meant.
         merged: whether the lesson is one of those that the rule was made from.
+        outcome: of the run: `pass` or `fail`.
     """
 
     kind: Literal["lesson", "run"]
@@ -34,11 +35,13 @@ class Objection(Value):
     trajectory_id: str
     step: int | None = None
     merged: bool = False
+    outcome: str = ""
 
     def __str__(self) -> str:
         if self.kind == "run":
             step = "" if self.step is None else f" step {self.step}"
-            return f'run {self.trajectory_id}{step}: "{self.text}"'
+            ended = {"pass": "passed", "fail": "failed"}.get(self.outcome, "ended")
+            return f'run {self.trajectory_id}, which {ended},{step} shows it: "{self.text}"'
         origin = "merged into this rule" if self.merged else "another rule or none"
         return f'lesson of {self.trajectory_id} ({origin}): "{self.text}"'
 
@@ -90,6 +93,7 @@ class RuleEvidence(Value):
     Attributes:
         content: of its edit.
         wordings: trajectory id -> its lessons that the rule was made from, in the analyst's words.
+        quotes: trajectory id -> what these lessons quote; none where only the record does.
         against: runs and lessons that speak against it.
         contrast: how often its signs stand in failed and passed runs; None where none is known.
         claims: the programs that checked it.
@@ -97,6 +101,7 @@ class RuleEvidence(Value):
 
     content: str
     wordings: Mapping[str, tuple[str, ...]] = {}
+    quotes: Mapping[str, tuple[str, ...]] = {}
     against: tuple[Objection, ...] = ()
     contrast: Contrast | None = None
     claims: tuple[Trial, ...] = ()
@@ -110,11 +115,10 @@ def read_rules(path: Path) -> tuple[RuleEvidence, ...]:
     """
     if not path.is_file():
         return ()
-    rows: Any = read_json(path)
     try:
-        return tuple(RuleEvidence.model_validate(row) for row in rows)
-    except (ValidationError, TypeError) as error:
-        reason = first_fault(error) if isinstance(error, ValidationError) else str(error)
+        return TypeAdapter(tuple[RuleEvidence, ...]).validate_python(read_json(path))
+    except ValidationError as error:
+        reason = first_fault(error)
         raise BadInput(f"{str(path)!r}: expected what rules rest on: {reason}") from error
 
 

@@ -207,11 +207,14 @@ def explain_place(place: str) -> Explanation:
         return line
     rules = evolution_file(root, RULES)
     evidence = of_content(read_rules(rules) if rules else (), line.edit.content)
-    records = tuple(
-        record.model_copy(update={"wordings": evidence.wordings.get(record.trajectory_id, ())})
-        for record in matching(read_sources(root), line.edit.sources)
-    )
-    return line.model_copy(update={"records": records, "evidence": evidence})
+    records: list[Source] = []
+    for record in matching(read_sources(root), line.edit.sources):
+        # Of a record with several lessons, what the lessons of this rule quote.
+        own = evidence.quotes.get(record.trajectory_id, ())
+        quotes = tuple(quote for quote in record.quotes if quote.text in own) or record.quotes
+        wordings = evidence.wordings.get(record.trajectory_id, ())
+        records.append(record.model_copy(update={"wordings": wordings, "quotes": quotes}))
+    return line.model_copy(update={"records": tuple(records), "evidence": evidence})
 
 
 def _line_keys(text: str) -> list[tuple[str, int]]:

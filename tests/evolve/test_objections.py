@@ -50,7 +50,8 @@ def test_a_false_rule_shows_who_denies_it(skill: Path) -> None:
     assert [row.trajectory_id for row in denying] == ["d"]
     assert TRUE in denying[0].text
     (run,) = [row for row in found.evidence.against if row.kind == "run"]
-    assert (run.trajectory_id, run.step) == ("e", 2)
+    assert (run.trajectory_id, run.outcome, run.step) == ("e", "pass", 2)
+    assert "run e, which passed, step 2 shows it" in str(run)
     contrast = found.evidence.contrast
     assert contrast is not None
     assert (contrast.failed, contrast.of_failed, contrast.passed, contrast.of_passed) == (
