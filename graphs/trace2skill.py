@@ -243,8 +243,7 @@ def to_mergers(state: State, runtime: Context) -> list[Send] | str:
 async def merge(unit: Unit, runtime: Context) -> Update:
     """A batch of patches to one patch, which keeps every source.
 
-    The paper prefers what recurs; its prompts carry no counts. Here support is the number of
-    distinct tasks, and a merge by the model that loses a source is done again without it.
+    Ours: support is counted, in tasks; a model's merge that loses a source is done without it.
     """
     evolution = runtime.context
     batch = _batches(evolution, unit)[unit["number"]]
@@ -255,10 +254,11 @@ async def merge(unit: Unit, runtime: Context) -> Update:
         records = evolution.store.hold(unit["collected"], Collected).records
         lessons = [(record.trajectory_id, item) for record in records for item in record.items]
         merged = merge_deterministic(
-            batch, tasks, terms, evolution.options.grouping,
+            *(batch, tasks, terms, evolution.options.grouping),
             scopes={item.line: item.generalization for _, item in lessons},
             citations={(source, item.line): item.evidence for source, item in lessons},
-        )  # fmt: skip
+            praised=frozenset(row.trajectory_id for row in records if row.kind == "success"),
+        )
         step = MergeStep(merge=merged, members=len(batch))
     return {"merged": [[len(unit["levels"]), unit["number"], await evolution.store.keep(step)]]}
 
@@ -305,13 +305,13 @@ async def select(state: State, runtime: Context) -> Update:
     edits, tasks = translated.patch.edits, evolution.tasks(state)
 
     def draft(edits: tuple[Edit, ...], rejected: tuple[Discarded, ...] = ()) -> Draft:
-        unplaced: tuple[Discarded, ...] = ()
+        unplaced = tuple[Discarded, ...]()
         if not options.exemplar:
             limits: Any = options.model_dump(include={"min_support", "max_rules", "size"})
             edits, unplaced = assemble(evolution.seed, edits, tasks, translated.rules, **limits)
         patch = translated.patch.model_copy(update={"edits": edits})
-        discarded = (*translated.discarded, *rejected, *unplaced)
-        return Draft(patch=patch, discarded=discarded, rules=translated.rules)
+        rejected = (*translated.discarded, *rejected, *unplaced)
+        return Draft(patch=patch, discarded=rejected, rules=translated.rules)
 
     if options.exemplar or options.select == "all":
         return {"final": evolution.store.put(draft(edits)), "spent": []}

@@ -20,6 +20,7 @@ class Outcome(Value):
 
     Attributes:
         standing: `cause` (it explains failures that the rules taken before it leave open),
+            `safeguard` (praise of what passed runs show more often than failed ones),
             `false friend` (it explains none, though failed runs show it more often), `habit`
             (passed runs show it as often, or its lessons ask for what their runs did), `unclear`
             (too few runs to tell) or `not measured` (nothing is quoted, or no runs to compare).
@@ -31,7 +32,9 @@ class Outcome(Value):
         gain: of a cause: log likelihood that it adds to those taken before it, in nats.
     """
 
-    standing: Literal["cause", "unclear", "false friend", "habit", "not measured"] = "not measured"
+    standing: Literal["cause", "safeguard", "unclear", "false friend", "habit", "not measured"] = (
+        "not measured"
+    )
     failed: int = 0
     passed: int = 0
     of_failed: int = 0
@@ -61,6 +64,8 @@ class Rule(Value):
     Attributes:
         content: of its edit, by which it is found again.
         signs: what its lessons quote, without what belongs to one task.
+        praise: whether its lessons say what passed runs did well, and blame nothing.
+        related: whether a lesson has a word of its sign: one without may be about nothing.
         quoted: whether its lessons quote anything; without signs they quote what they ask for.
         members: its lessons, the most central first.
         outcome: how its signs stand in failed and passed runs.
@@ -68,6 +73,8 @@ class Rule(Value):
 
     content: str
     signs: tuple[str, ...] = ()
+    praise: bool = False
     quoted: bool = False
+    related: bool = False
     members: tuple[Member, ...] = ()
     outcome: Outcome = Outcome()

@@ -14,7 +14,16 @@ from typing import TypeVar
 
 from harness.core import Edit, Patch
 from harness.evolve.merge.contradictions import parted, settle
-from harness.evolve.merge.evidence import Citations, mistaken, outvoted, quoted, signs_of
+from harness.evolve.merge.evidence import (
+    Citations,
+    Mistake,
+    mistaken,
+    outvoted,
+    quoted,
+    saying,
+    signs_of,
+    typical,
+)
 from harness.evolve.merge.lessons import Lesson, of_edit
 from harness.evolve.merge.similarity import CHUNK, Grouping, Measure, measure, similar_groups
 from harness.evolve.merge.wording import best_wording, compact
@@ -22,6 +31,7 @@ from harness.evolve.rules import Member, Rule
 from harness.evolve.types import SAID, Discarded, Merge
 
 ItemT = TypeVar("ItemT")
+UNFIT = "no wording free of one task's particulars, or too short or long for a rule"
 # Rules at least so similar say the same.
 SAME = 0.6
 
@@ -57,6 +67,7 @@ def merge_deterministic(
     grouping: Grouping = "lexical",
     scopes: Mapping[str, str] | None = None,
     citations: Citations | None = None,
+    praised: frozenset[str] = frozenset(),
 ) -> Merge:
     """Merge patches into one, the same bytes every time and in every order of equal support.
 
@@ -70,35 +81,57 @@ def merge_deterministic(
         grouping: how lessons that sound alike are found.
         scopes: text of a lesson -> when it applies, as its analyst put it; compared too.
         citations: what lessons quote; lessons of different evidence are never counted as one.
+        praised: trajectories that passed, and whose lessons say what was done well.
     """
     by, scopes, citations = measure(grouping), scopes or {}, citations or {}
     lessons = [lesson for patch in patches for edit in patch.edits for lesson in of_edit(edit)]
+    discarded: list[Discarded] = []
     tasks_of = [frozenset(tasks.get(name, name) for name in row.sources) for row in lessons]
-    against = outvoted(lessons, tasks_of)
-    discarded = [_discarded([lessons[i]], tasks, reason) for i, reason in against.items()]
-    lessons = [lesson for index, lesson in enumerate(lessons) if index not in against]
-
-    # 1. Causes: lessons that sound alike and quote alike, without those that are mistaken.
     texts = [f"{lesson.wording} {scopes.get(lesson.text, '')}" for lesson in lessons]
     quotes = [quoted(lesson, citations) for lesson in lessons]
-    causes = similar_groups(texts, by, [" ".join(row) for row in quotes])
-    causes = [part for cause in causes for part in parted(cause, lessons)]
-    mistakes = mistaken(causes, lessons, [_support(lessons, cause, tasks) for cause in causes])
+
+    # 1. Causes: lessons that sound alike and quote alike, without those that most tasks speak
+    # against and those that are mistaken. Praise of passed runs blames nothing: it stands apart.
+    causes: list[list[int]] = []
+    mistakes: dict[int, Mistake] = {}
+    praises = [praised.issuperset(lesson.sources) for lesson in lessons]
+    for praise in (False, True):
+        part = [index for index, alike in enumerate(praises) if alike == praise]
+        against = outvoted([lessons[i] for i in part], [tasks_of[i] for i in part])
+        discarded += [_discarded([lessons[part[n]]], tasks, why) for n, why in against.items()]
+        part = [index for n, index in enumerate(part) if n not in against]
+        joined = [" ".join(quotes[index]) for index in part]
+        groups = similar_groups([texts[index] for index in part], by, joined)
+        groups = [side for group in groups for side in parted([part[n] for n in group], lessons)]
+        sizes = [_support(lessons, group, tasks) for group in groups]
+        for index, mistake in mistaken(groups, lessons, sizes).items():
+            cause = mistake.cause + len(causes)
+            mistakes[index] = mistake.model_copy(update={"cause": cause})
+        causes += groups
+    # A cause without lessons keeps its number.
     causes = [[index for index in cause if index not in mistakes] for cause in causes]
-    signs = signs_of(lessons, quotes, causes)
+    signs = signs_of(lessons, quotes, [row for row in causes if row and not praises[row[0]]])
 
     # 2. Rules: the wording of each cause that can stand in a skill, best supported first.
-    worded = [
-        (best_wording(lessons, members, terms), number)
-        for number, members in enumerate(causes)
-        if members
+    follows = [
+        bool(said) and not shown and not praise
+        for said, shown, praise in zip(quotes, signs, praises, strict=True)
     ]
-    reason = "no wording free of one task's particulars, or too short or long for a rule"
-    for wording, number in worded:
-        if wording is None:
-            discarded += _each(lessons, causes[number], tasks, reason)
+    worded: list[tuple[Lesson, int]] = []
+    for number, members in enumerate(causes):
+        if not members:
+            continue
+        chosen = typical(members, lessons, follows)
+        wording = best_wording(lessons, chosen, terms)
+        if chosen and wording is None:
+            wording = best_wording(lessons, members, terms)
+        if wording is not None:
+            worded.append((wording, number))
+        else:
+            reason = UNFIT if chosen else "its lessons speak against each other"
+            discarded += _each(lessons, members, tasks, reason)
     ranked = sorted(
-        ((wording, number) for wording, number in worded if wording is not None),
+        worded,
         key=lambda pair: (
             -_support(lessons, causes[pair[1]], tasks),
             -len(causes[pair[1]]),
@@ -108,14 +141,14 @@ def merge_deterministic(
     )
 
     # 3. Rules that more tasks speak against than for, or that cannot be followed beside another.
-    sourced = [frozenset(_sources(lessons[i] for i in causes[number])) for _, number in ranked]
+    sourced = [_sources(lessons[index] for index in causes[number]) for _, number in ranked]
     against = outvoted(
         [wording for wording, _ in ranked],
         [frozenset(tasks.get(name, name) for name in names) for names in sourced],
     )
     withheld, conflicts = settle(
         [
-            wording.model_copy(update={"sources": () if place in against else tuple(names)})
+            wording.model_copy(update={"sources": () if place in against else names})
             for place, ((wording, _), names) in enumerate(zip(ranked, sourced, strict=True))
         ],
         [support(names, tasks) for names in sourced],
@@ -131,27 +164,30 @@ def merge_deterministic(
     edits: list[Edit] = []
     rules: list[Rule] = []
     for place, (wording, number) in enumerate(ranked):
-        members = [lessons[index] for index in causes[number]]
         content[number] = ranked[said_by[place]][0].for_readers()
         if said_by[place] != place:
             reason = "a rule with other evidence says the same"
             discarded += _each(lessons, causes[number], tasks, reason, content[number])
             continue
-        sources = _sources(members)
-        headings = [lesson.section for lesson in members if lesson.section]
+        sources = _sources(lessons[index] for index in causes[number])
+        sections = [lessons[index].section for index in causes[number] if lessons[index].section]
         edit = Edit(
             file="SKILL.md",
             op="append_to_section",
-            target_section=max(sorted(set(headings)), key=headings.count, default="Lessons"),
+            target_section=max(sorted(set(sections)), key=sections.count, default="Lessons"),
             content=wording.markdown(),
             sources=sources,
             support=support(sources, tasks),
         )
         edits.append(edit)
+        words = [saying(lessons[index].text) - {"not"} for index in causes[number]]
+        shown = tuple(dict.fromkeys(sign for i in causes[number] for sign in signs[i]))
         rules.append(
             Rule(
                 content=content[number],
-                signs=tuple(dict.fromkeys(sign for i in causes[number] for sign in signs[i])),
+                signs=shown,
+                praise=praises[causes[number][0]],
+                related=any(row & saying(sign) for sign in shown for row in words),
                 quoted=any(quotes[index] for index in causes[number]),
                 members=_members(lessons, causes[number], signs),
             )

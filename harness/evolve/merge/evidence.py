@@ -24,12 +24,16 @@ from harness.evolve.merge.lessons import Lesson
 # Distinct tasks from which a group of lessons counts as a cause that others may be mistaken for.
 FEWEST = 2
 # How much nearer to another cause than to its own a mistaken lesson is (cosine similarity).
-NEARER = 0.15
+NEARER = 0.3
 # Share of the words of the shorter of two phrases, by rarity, that the longer one holds if they
 # say the same, and lessons that are compared with all others at one time.
-SAME_WORDS, BLOCK = 0.75, 200
+SAME_WORDS, BLOCK = 0.65, 200
+# The same share from which on a quote shows what advice asks for: one other word may be the fault.
+FOLLOWED = 0.9
 # Wordings of advice of one cause that its quotes are compared with.
 ASKED = 50
+# Lessons of one cause whose advice is compared.
+COMPARED = 100
 # Causes that lessons are compared with, the best supported.
 CAUSES = 1000
 _WORDS = re.compile(r"[^\W\d_]+")
@@ -165,7 +169,7 @@ def signs_of(
     def weight(words: Iterable[str]) -> float:
         return sum(math.sqrt(math.log(1 + total / counts[word])) for word in words if word != "not")
 
-    signs: list[tuple[str, ...]] = [()] * len(lessons)
+    signs = [tuple(row) for row in quotes]
     for members in causes:
         asked = [parts[index][0] for index in members if len(parts[index][0]) > 1]
         common = [phrase for phrase, _ in Counter(asked).most_common(ASKED)]
@@ -175,7 +179,7 @@ def signs_of(
                 words = saying(quote)
                 if quote not in shown:
                     shown[quote] = "not" in words or not any(
-                        weight(words & phrase) >= SAME_WORDS * min(weight(words), weight(phrase))
+                        weight(words & phrase) >= FOLLOWED * min(weight(words), weight(phrase))
                         for phrase in common
                     )
             signs[index] = tuple(quote for quote in quotes[index] if shown[quote])
@@ -228,3 +232,40 @@ def outvoted(lessons: Sequence[Lesson], tasks: Sequence[frozenset[str]]) -> dict
                 reason = f"{votes[1]} tasks teach the opposite and {votes[0]} the same"
                 against[start + int(index)] = reason
     return against
+
+
+def typical(
+    members: Sequence[int], lessons: Sequence[Lesson], follows: Sequence[bool]
+) -> list[int]:
+    """The half of the lessons of one cause whose advice the others share most, best first.
+
+    One that says the opposite sounds much like the others; what it asks for, they refuse. None
+    where the lessons cannot be told apart and speak against each other.
+
+    Args:
+        members: indices, the most central first.
+        lessons: all lessons.
+        follows: whether what a lesson quotes is what it asks for: then it is no remedy.
+    """
+    parts = [advice(lessons[index].text) for index in members[:COMPARED]]
+
+    def shared(first: Saying, second: Saying) -> float:
+        return len(first & second) / min(len(first), len(second)) if first and second else 0.0
+
+    def agreement(place: int) -> float:
+        asked, refused = parts[place]
+        return sum(
+            shared(asked, also) + shared(refused, not_either)
+            - shared(asked, not_either) - shared(refused, also)
+            for number, (also, not_either) in enumerate(parts)
+            if number != place
+        )  # fmt: skip
+
+    order = sorted(
+        range(len(parts)),
+        key=lambda place: (follows[members[place]], -round(agreement(place), 9), place),
+    )
+    alike = len({follows[index] for index in members}) == 1
+    if alike and len(order) > 1 and agreement(order[0]) < 0:
+        return []
+    return [members[place] for place in order[: -(-len(order) // 2)]]

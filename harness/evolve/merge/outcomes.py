@@ -45,6 +45,8 @@ GAIN = 0.7
 HARMLESS = -1.0
 # Standard errors by which a word of the tasks marks a condition, and by which all of them do.
 MARK, CONDITION = 1.5, 2.0
+# Standard errors by which passed runs show praise more often than failed ones.
+SAFE = 2.5
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n")
 
 
@@ -202,25 +204,33 @@ def outcomes(rules: Sequence[Rule], contrast: Contrast | None) -> list[Outcome]:
     for number, rule in enumerate(rules):
         idle = sum(len(m.sources) for m in rule.members if all(ordinary[q] for q in m.quotes))
         total = sum(len(m.sources) for m in rule.members)
-        habit = 2 * idle > total
+        habit = rule.praise or 2 * idle > total
         for sign in rule.signs:
             if habit or not ordinary[sign]:
                 there[:, number] |= shows[sign]
         for member in rule.members:
-            if any(habit or not ordinary[sign] for sign in member.quotes):
-                there[[number_of[s] for s in member.sources if s in number_of], number] = True
-        applies[:, number] = _applies(there[:, number], failed, tasks)
+            # A failed run that teaches a cause shows it; praise is not confirmed by its own runs.
+            if rule.praise or any(habit or not ordinary[sign] for sign in member.quotes):
+                own = [number_of[name] for name in member.sources if name in number_of]
+                there[own, number] = not rule.praise
+        if not rule.praise:
+            applies[:, number] = _applies(there[:, number], failed, tasks)
     there &= applies
-    taken, beside = explain_failures(there, failed, GAIN, len(rules))
+    blames = np.array([not rule.praise for rule in rules])
+    taken, beside = explain_failures(there & blames, failed, GAIN, len(rules))
     judged: list[Outcome] = []
     for rule, column, where, harm in zip(rules, there.T, applies.T, beside, strict=True):
         counts = [int((column & failed).sum()), int((where & failed).sum())]
         counts += [int((column & ~failed).sum()), int((where & ~failed).sum())]
         standing = "unclear" if column.any() else "not measured"
-        if rule.quoted and not rule.signs:
+        often = counts[2] * counts[1] >= counts[0] * counts[3]
+        if rule.praise and rule.quoted:
+            out = [counts[3] - counts[2], counts[1] - counts[0]]
+            sure = _z_score(counts[2], counts[0], *out) >= SAFE
+            standing = "safeguard" if sure else "habit"
+        elif rule.quoted and not rule.signs:
             standing = "habit"
         elif harm < HARMLESS:
-            often = counts[2] * counts[1] >= counts[0] * counts[3]
             standing = "habit" if often else "false friend"
         names = ("failed", "of_failed", "passed", "of_passed")
         fields = dict(zip(names, counts, strict=True))
@@ -269,16 +279,19 @@ def _applies(shows: Bools, failed: Bools, tasks: Bools) -> Bools:
     f_out, p_out = (shows & failed).sum() - f, (shows & ~failed).sum() - p
     f_not, p_not = counts(~shows & failed), counts(~shows & ~failed)
 
-    def z_score(a: Any, b: Any, c: Any, d: Any) -> Any:
-        """Of the log odds ratio of (a, b) against (c, d)."""
-        a, b, c, d = a + 0.5, b + 0.5, c + 0.5, d + 0.5
-        return np.log(a * d / (b * c)) / np.sqrt(1 / a + 1 / b + 1 / c + 1 / d)
-
-    marks = (z_score(f, p, f_out, p_out) >= MARK) & (z_score(f, p, f_not, p_not) >= 1.0)
+    marks = (_z_score(f, p, f_out, p_out) >= MARK) & (_z_score(f, p, f_not, p_not) >= 1.0)
     where: Bools = np.asarray(tasks[:, marks].any(axis=1), dtype=np.bool_)
     inside, outside = shows & where, shows & ~where
-    sure = z_score(
+    sure = _z_score(
         (inside & failed).sum(), (inside & ~failed).sum(),
         (outside & failed).sum(), (outside & ~failed).sum(),
     )  # fmt: skip
     return where if float(sure) >= CONDITION else np.ones_like(shows)
+
+
+def _z_score(a: Any, b: Any, c: Any, d: Any) -> Any:
+    """Of the log odds ratio of a : b against c : d."""
+    import numpy as np
+
+    a, b, c, d = a + 0.5, b + 0.5, c + 0.5, d + 0.5
+    return np.log(a * d / (b * c)) / np.sqrt(1 / a + 1 / b + 1 / c + 1 / d)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from harness.core import Edit
 from harness.evolve.merge.deterministic import support
@@ -56,6 +57,7 @@ REFERENCE_RULES: dict[Size, int] = {"compact": 0, "standard": 60, "full": 200}
 RULES, COMPACT_TOKENS = "Rules", 230
 # Share of the places of SKILL.md that rare rules have before all others.
 RESERVED = 0.25
+Place = Literal["main", "rare", "praise", "more"]
 REFERENCE_INTRO = (
     "# Further rules\n\n"
     "Each was learned from one or two tasks only: evidence that it helps is thin. Read the "
@@ -92,14 +94,17 @@ def assemble(
         max_rules: rules that SKILL.md gains at most.
         size: how much is written of the rules.
     """
-    causes = {rule.content for rule in rules if rule.outcome.standing == "cause"}
-    places: dict[str, list[tuple[Lesson, Edit]]] = {"main": [], "rare": [], "more": []}
+    rested = {rule.content: rule for rule in rules}
+    places: dict[str, list[tuple[Lesson, Edit]]] = {
+        "main": [], "rare": [], "praise": [], "more": [],
+    }  # fmt: skip
     for edit in merged:
         for lesson in of_edit(edit):
-            weak = "rare" if lesson.for_readers() in causes else "more"
-            places["main" if edit.support >= min_support else weak].append((lesson, edit))
+            rule = rested.get(lesson.for_readers(), Rule(content=""))
+            places[_place(rule, edit.support, min_support)].append((lesson, edit))
     reserved = min(len(places["rare"]), int(RESERVED * max_rules))
-    main = places["main"][: max_rules - reserved]
+    first = [*places["main"], *places["praise"]]
+    main = first[: max_rules - reserved]
     rare = places["rare"][: max_rules - len(main)]
     strong = [*main, *rare]
     if size == "compact":
@@ -107,7 +112,7 @@ def assemble(
         strong.sort(key=lambda pair: orders.get(pair[0].for_readers(), len(merged)))
         strong = _fitting(skill, strong)
     placed = set(map(id, strong))
-    unplaced = [*places["main"], *places["rare"], *places["more"]]
+    unplaced = [*first, *places["rare"], *places["more"]]
     unplaced = [pair for pair in unplaced if id(pair) not in placed]
     further = [pair for pair in unplaced if says_something(pair[0].text)]
     further.sort(key=lambda pair: not specific(pair[0].text))
@@ -168,6 +173,19 @@ def _fitting(skill: Skill, rules: Sequence[tuple[Lesson, Edit]]) -> list[tuple[L
             chosen.append(rule)
             text = longer
     return chosen
+
+
+def _place(rule: Rule, support: int, min_support: int) -> Place:
+    """Where a rule belongs; a rare one explains failures alone, and no passed run shows it.
+
+    Praise of passed runs may be of a habit of all: unless it was measured, it comes after the rest.
+    """
+    if rule.praise and rule.outcome.standing == "not measured":
+        return "praise" if support >= min_support else "more"
+    if support >= min_support:
+        return "main"
+    alone = rule.outcome.standing == "cause" and not rule.outcome.passed
+    return "rare" if alone and rule.related else "more"
 
 
 def _edits(
