@@ -69,6 +69,7 @@ FALSE = [
     "Use load_workbook with data_only=True to evaluate formulas after writing them.",
     "`iter_rows` skips the header row.",
     "ws.max_row returns the last row with data.",
+    "Always determine data ranges programmatically using max_row and max_column.",
     "When copying a formula, references are adjusted automatically.",
     "Check `hasattr(cell, 'formula')` before a cell is overwritten.",
     "Call ws.cell(row=1, col=2) to reach a cell.",
