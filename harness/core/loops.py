@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from contextvars import copy_context
+from threading import Event
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -13,11 +17,38 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     """As :func:`asyncio.run`, on uvloop where it is installed (it is not made for Windows).
 
     For what makes many small model calls: an eval sample costs a tenth less of the processor
-    (`benchmarks/evals/overhead.py`).
+    (`benchmarks/evals/overhead.py`). Where a loop is running already, as in a notebook, the work
+    gets a thread with a loop of its own; the caller waits, and an interrupt ends the work.
     """
     try:
         from uvloop import new_event_loop
     except ImportError:
         new_event_loop = None
-    with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        return runner.run(work)
+
+    def complete(work: Coroutine[Any, Any, T]) -> T:
+        with asyncio.Runner(loop_factory=new_event_loop) as runner:
+            return runner.run(work)
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return complete(work)
+    begun: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = []
+    interrupted = Event()
+
+    async def noted() -> T:
+        begun.append((asyncio.get_running_loop(), asyncio.current_task()))
+        if interrupted.is_set():
+            raise asyncio.CancelledError
+        return await work
+
+    with ThreadPoolExecutor(1, thread_name_prefix="harness") as pool:
+        try:
+            return pool.submit(copy_context().run, complete, noted()).result()
+        except KeyboardInterrupt:
+            interrupted.set()
+            for loop, task in begun:
+                if task is not None:
+                    with suppress(RuntimeError):  # it has ended by itself
+                        loop.call_soon_threadsafe(task.cancel)
+            raise

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 import sys
+from contextvars import ContextVar
 
 import pytest
 
@@ -20,3 +22,48 @@ def test_work_runs_on_uvloop_and_without_it_on_asyncios_loop(
     assert loops.run(_kind()).startswith("uvloop")
     monkeypatch.setitem(sys.modules, "uvloop", None)
     assert loops.run(_kind()).startswith("asyncio")
+
+
+def test_work_runs_inside_a_running_loop() -> None:
+    """As in a notebook."""
+    name = ContextVar("name", default="")
+
+    async def work() -> tuple[str, str]:
+        await asyncio.sleep(0)
+        return await _kind(), name.get()
+
+    async def cell() -> tuple[str, str]:
+        name.set("mine")
+        return loops.run(work())
+
+    kind, seen = asyncio.run(cell())
+    assert kind.startswith("uvloop") and seen == "mine"
+
+
+INTERRUPTED = """
+import asyncio, os, signal
+from harness.core import loops
+
+async def work():
+    try:
+        await asyncio.sleep(0.3)  # CPython may miss a signal just before it begins to wait
+        os.kill(os.getpid(), signal.SIGINT)
+        await asyncio.sleep(60)
+    except asyncio.CancelledError:
+        print("cancelled")
+        raise
+
+async def cell():
+    loops.run(work())
+
+try:
+    asyncio.new_event_loop().run_until_complete(cell())
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_an_interrupt_ends_work_inside_a_running_loop() -> None:
+    command = [sys.executable, "-c", INTERRUPTED]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=50)
+    assert ended.stdout.split() == ["cancelled", "interrupted"], ended.stderr

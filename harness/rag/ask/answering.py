@@ -6,14 +6,13 @@ the passages that are closest to the question.
 
 from __future__ import annotations
 
-import asyncio
 import math
 import re
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from harness.core import BadInput, LimitReached, Unreachable, render
+from harness.core import BadInput, LimitReached, Unreachable, loops, render
 from harness.rag.ask.passages import find_passages, within
 from harness.rag.ask.types import Answer, AskSettings, Checker, Citation
 from harness.rag.retrieve import Document, open_encoder, sentence_spans, terms
@@ -75,7 +74,7 @@ def ask(
         fields = {"method": "extract", "citations": tuple(sentences)}
         return _finished(read, text, checker, began, warnings=note, **fields)
     try:
-        return asyncio.run(_written(read, model, settings, checker))
+        return loops.run(_written(read, model, settings, checker))
     except (Unreachable, LimitReached) as error:
         if on_failure is not None:
             on_failure(_finished(read, model=model.spec, error=str(error)))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from harness.core import BadInput, Value, render
+from harness.core import BadInput, Value, loops, render
 from harness.models import Model, Sampling
 from harness.rag.check.blind import (
     DEFAULTS,
@@ -141,7 +140,7 @@ def repair_answer(
             solver = roles.solver
             return await repair(answer, sources, recheck, solver, question=question, rounds=rounds)
 
-    return asyncio.run(run())
+    return loops.run(run())
 
 
 async def repair(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,7 +18,7 @@ from harness.cli import (
     path_type,
     shared_option,
 )
-from harness.core import write_atomic
+from harness.core import loops, write_atomic
 from harness.rag import retrieve
 from harness.rag.cli.index import index_option, reading, reading_options
 
@@ -153,7 +152,7 @@ def _with_model(
         finally:
             await model.aclose()
 
-    return asyncio.run(run())
+    return loops.run(run())
 
 
 def table(ablation: Ablation) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
-from harness.core import BadInput, HarnessError, LimitReached, Unreachable
+from harness.core import BadInput, HarnessError, LimitReached, Unreachable, loops
 from harness.models import Budget, CallStore, ChatModel, Role, Sampling, open_model, parse_roles
 from harness.rag.check.batch import BatchReport, Row
 from harness.rag.check.blind.session import MarchContext, march
@@ -124,7 +124,7 @@ def check_blind(
             context = replace(roles, documents=tuple(sources), on_event=on_event)
             return await march(context, question=question, response=answer)
 
-    return asyncio.run(run())
+    return loops.run(run())
 
 
 def check_batch_blind(
@@ -182,7 +182,7 @@ def check_batch_blind(
         return [task.result() for task in tasks]
 
     try:
-        return asyncio.run(run())
+        return loops.run(run())
     except* (Unreachable, LimitReached) as errors:
         raise errors.exceptions[0] from None
 

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Sequence
 
-from harness.core import BadInput, render
+from harness.core import BadInput, loops, render
 from harness.models import ChatModel, Model, Sampling, open_model
 from harness.rag.compress.critics.windows import merged, unit_windows
 from harness.rag.compress.types import Query, Unit
@@ -47,7 +47,7 @@ class ModelCritic:
         tokens = [count_tokens(unit.text) + 4 for unit in units]
         windows = unit_windows(tokens, self._window, self._overlap)
         parts = [[units[place] for place in window] for window in windows]
-        scored = asyncio.run(self._score_all(query, parts))
+        scored = loops.run(self._score_all(query, parts))
         unread = sum(scores is None for scores in scored)
         if windows and unread == len(windows):
             raise BadInput(
