@@ -125,7 +125,7 @@ async def describe(
     ]
     texts, usage = drafts(name, words_of(taught, terms), common), Usage()
     if model is not None and prompts:
-        written, usage = await _written(name, taught, common, terms, model)
+        written, usage = await written_drafts(name, taught, common, terms, model)
         texts += written
     texts = [text for text in dict.fromkeys(texts) if not residue(text, terms)]
     if not texts:
@@ -222,7 +222,7 @@ def _listed(words: Sequence[str], last: str) -> str:
     return f"{', '.join(head)} {last} {tail}" if head else tail
 
 
-async def _written(
+async def written_drafts(
     name: str, prompts: Sequence[str], files: Sequence[str], terms: frozenset[str], model: Model
 ) -> tuple[list[str], Usage]:
     """Candidates by a model; those with a word of one task alone are not taken."""

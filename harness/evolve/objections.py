@@ -142,9 +142,9 @@ def rule_evidence(edits: Iterable[Edit], ground: Ground) -> list[RuleEvidence]:
     places: dict[str, list[Location]] = defaultdict(list)
     for record, located in zip(ground.records, ground.places, strict=True):
         places[record.trajectory_id] += located
-    common = _common_words([text for _, text in lessons])
+    common = common_words([text for _, text in lessons])
     signs = [_signs(edit, merged.get(edit.content), places) for edit in rules]
-    shown = _shown({sign for group in signs for sign in group}, ground)
+    shown = runs_that_show({sign for group in signs for sign in group}, ground)
     outcomes = {run.id: run.outcome for run in ground.runs}
     sampled = Counter(run.outcome for run in sample(ground.runs))
     evidence: list[RuleEvidence] = []
@@ -156,10 +156,10 @@ def rule_evidence(edits: Iterable[Edit], ground: Ground) -> list[RuleEvidence]:
             RuleEvidence(
                 content=edit.content,
                 wordings=own,
-                quotes=_quotes(rule),
+                quotes=quotes_of(rule),
                 against=(*against, *runs),
                 contrast=contrast,
-                claims=_trials(edit, own, ground.claims),
+                claims=trials_of(edit, own, ground.claims),
             )
         )
     return evidence
@@ -187,7 +187,7 @@ def _wordings(
     return {source: tuple(dict.fromkeys(texts)) for source, texts in wordings.items() if texts}
 
 
-def _quotes(rule: Rule | None) -> dict[str, tuple[str, ...]]:
+def quotes_of(rule: Rule | None) -> dict[str, tuple[str, ...]]:
     """Trajectory id -> what the lessons of a rule quote from it, or from one that says the same."""
     quotes: dict[str, dict[str, None]] = defaultdict(dict)
     for member in rule.members if rule is not None else ():
@@ -196,7 +196,7 @@ def _quotes(rule: Rule | None) -> dict[str, tuple[str, ...]]:
     return {source: tuple(texts) for source, texts in quotes.items() if texts}
 
 
-def _common_words(lessons: Sequence[str]) -> frozenset[str]:
+def common_words(lessons: Sequence[str]) -> frozenset[str]:
     """Words that many lessons hold; none where there are few lessons."""
     if len(lessons) < MANY_LESSONS:
         return frozenset()
@@ -228,7 +228,7 @@ def _denials(
     ]
 
 
-def _trials(
+def trials_of(
     edit: Edit, own: Mapping[str, Sequence[str]], claims: Sequence[ClaimResult]
 ) -> tuple[Trial, ...]:
     """The programs that checked what a rule, or a lesson that it was made from, says of code."""
@@ -265,7 +265,7 @@ def _signs(
     return tuple(sorted(counts, key=lambda sign: (-counts[sign], -len(sign), sign))[:SIGNS])
 
 
-def _shown(signs: set[str], ground: Ground) -> dict[str, dict[str, int]]:
+def runs_that_show(signs: set[str], ground: Ground) -> dict[str, dict[str, int]]:
     """Sign -> the runs whose agent shows it, and the step where it first does; of a sample."""
     shown: dict[str, dict[str, int]] = {sign: {} for sign in signs}
     for run in sample(ground.runs) if signs else ():

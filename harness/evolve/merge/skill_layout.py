@@ -110,7 +110,7 @@ def assemble(
     if size == "compact":
         orders = {rule.content: rule.outcome.order or len(merged) for rule in rules}
         strong.sort(key=lambda pair: orders.get(pair[0].for_readers(), len(merged)))
-        strong = _fitting(skill, strong)
+        strong = fitting(skill, strong)
     placed = set(map(id, strong))
     unplaced = [*first, *places["rare"], *places["more"]]
     unplaced = [pair for pair in unplaced if id(pair) not in placed]
@@ -159,7 +159,7 @@ def assemble(
     return (*edits, *reference), tuple(discarded)
 
 
-def _fitting(skill: Skill, rules: Sequence[tuple[Lesson, Edit]]) -> list[tuple[Lesson, Edit]]:
+def fitting(skill: Skill, rules: Sequence[tuple[Lesson, Edit]]) -> list[tuple[Lesson, Edit]]:
     """The rules that a compact skill has room for, the best first.
 
     The body of a new skill counts; what a person wrote into a seed does not.
