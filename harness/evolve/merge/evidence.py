@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
@@ -27,7 +27,7 @@ FEWEST = 2
 NEARER = 0.3
 # Share of the words of the shorter of two phrases, by rarity, that the longer one holds if they
 # say the same, and lessons that are compared with all others at one time.
-SAME_WORDS, BLOCK = 0.65, 200
+SAME_WORDS, BLOCK = 0.65, 100
 # The same share from which on a quote shows what advice asks for: one other word may be the fault.
 FOLLOWED = 0.9
 # Wordings of advice of one cause that its quotes are compared with.
@@ -99,24 +99,29 @@ def mistaken(
     if len(known) < 2:
         return {}
     module: Any = import_module("sklearn.feature_extraction.text")
+    sparse: Any = import_module("scipy.sparse")
     model: Any = module.TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5), sublinear_tf=True)
-    vectors = model.fit_transform([lesson.wording for lesson in lessons])
-    sums = {n: vectors[list(causes[n])].sum(axis=0) for n in known}
-    centres = np.asarray(np.vstack([sums[n] / len(causes[n]) for n in known]))
-    near = np.asarray(vectors @ centres.T)
+    row = {text: n for n, text in enumerate(sorted({lesson.wording for lesson in lessons}))}
+    vectors = model.fit_transform(row)
+    cells = [
+        (place, row[lessons[index].wording], 1 / len(causes[n]))
+        for place, n in enumerate(known)
+        for index in causes[n]
+    ]
+    places, columns, shares = zip(*cells, strict=True)
+    centres = sparse.csr_matrix((shares, (places, columns)), shape=(len(known), len(row))) @ vectors
+    place_of = {n: place for place, n in enumerate(known)}
     mistakes: dict[int, Mistake] = {}
-    place = {n: column for column, n in enumerate(known)}
-    for number, members in enumerate(causes):
-        size = len(members)
-        for index in members:
-            scores = near[index].copy()
-            own = 0.0
-            if number in place:
-                # Its own cause without itself.
-                column = place[number]
-                own = (scores[column] * size - 1.0) / max(1, size - 1)
-                scores[column] = -1.0
-            best = int(scores.argmax())
+    members = [(number, index) for number, cause in enumerate(causes) for index in cause]
+    for start in range(0, len(members), BLOCK):
+        block = members[start : start + BLOCK]
+        near = (vectors[[row[lessons[index].wording] for _, index in block]] @ centres.T).toarray()
+        for (number, index), scores in zip(block, near, strict=True):
+            size, own = len(causes[number]), 0.0
+            if number in place_of:  # its own cause without itself
+                own = (scores[place_of[number]] * size - 1.0) / max(1, size - 1)
+                scores[place_of[number]] = -1.0
+            best = int(np.argmax(scores))
             if scores[best] > own + NEARER:
                 mistakes[index] = Mistake(cause=known[best])
     return mistakes
@@ -199,7 +204,11 @@ def outvoted(lessons: Sequence[Lesson], tasks: Sequence[frozenset[str]]) -> dict
     import numpy as np
 
     sparse: Any = import_module("scipy.sparse")
-    phrases = [phrase for lesson in lessons for phrase in advice(lesson.text)]
+    teaching: dict[str, set[str]] = defaultdict(set)  # text -> tasks
+    for lesson, own in zip(lessons, tasks, strict=True):
+        teaching[lesson.text] |= own
+    texts = sorted(teaching)
+    phrases = [phrase for text in texts for phrase in advice(text)]
     counts = Counter(word for phrase in phrases for word in phrase)
     column = {word: number for number, word in enumerate(counts)}
     entries = [
@@ -214,9 +223,9 @@ def outvoted(lessons: Sequence[Lesson], tasks: Sequence[frozenset[str]]) -> dict
     shape = (len(phrases), len(column))
     matrix = sparse.csr_matrix((values, (rows, columns)), shape=shape)
     size = np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel()
-    against: dict[int, str] = {}
-    for start in range(0, len(lessons), BLOCK):
-        stop = min(start + BLOCK, len(lessons))
+    against: dict[str, str] = {}
+    for start in range(0, len(texts), BLOCK):
+        stop = min(start + BLOCK, len(texts))
         shared = (matrix[2 * start : 2 * stop] @ matrix.T).toarray()
         least = np.minimum(size[2 * start : 2 * stop, None], size[None, :])
         alike = (shared >= SAME_WORDS * least) & (least > 0)
@@ -225,13 +234,15 @@ def outvoted(lessons: Sequence[Lesson], tasks: Sequence[frozenset[str]]) -> dict
         other = (asked[:, 1::2] | refused[:, 0::2]) & ~same
         for index in np.flatnonzero(other.any(axis=1)):
             votes = [
-                len(frozenset[str]().union(*(tasks[int(n)] for n in np.flatnonzero(row[index]))))
+                len(
+                    set[str]().union(*(teaching[texts[int(n)]] for n in np.flatnonzero(row[index])))
+                )
                 for row in (same, other)
             ]
             if votes[1] > votes[0]:
                 reason = f"{votes[1]} tasks teach the opposite and {votes[0]} the same"
-                against[start + int(index)] = reason
-    return against
+                against[texts[start + int(index)]] = reason
+    return {n: against[row.text] for n, row in enumerate(lessons) if row.text in against}
 
 
 def typical(
