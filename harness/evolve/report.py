@@ -25,6 +25,7 @@ from harness.evolve.objections import Ground, rule_evidence, sample
 from harness.evolve.rules import Rule
 from harness.evolve.selection import Selection
 from harness.evolve.types import (
+    SAID,
     Collected,
     Discarded,
     Draft,
@@ -161,7 +162,7 @@ def result_of(
         skill=str(evolved.evolution.skill_dir),
         accepted={"accepted": True, "refused": False}.get(evolved.gate.verdict),
         edits=sum(edit.changed for edit in evolved.applied.applied),
-        discarded=len(evolved.discarded),
+        discarded=sum(row.reason != SAID for row in evolved.discarded),
         gate=evolved.gate,
         calls=evolved.usage.calls,
         tokens=evolved.usage.tokens,
