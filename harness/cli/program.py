@@ -8,6 +8,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable
+from difflib import get_close_matches
 from importlib import import_module
 from io import StringIO
 from typing import Any, TypeVar
@@ -77,6 +78,18 @@ class LazyGroup(click.Group):
         if not isinstance(command, click.Command):
             raise TypeError(f"the command {cmd_name!r} is not a click command")
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does; a name that is misspelt gets a suggestion."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            if close := get_close_matches(args[0], self.list_commands(ctx), 1):
+                message = f"{error.format_message()} Did you mean {close[0]!r}?"
+                raise click.UsageError(message, ctx) from error
+            raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands under their intents; only those of plugins are imported."""

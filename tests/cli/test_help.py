@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from harness.cli import INTENTS, cli
 
@@ -80,3 +81,13 @@ def test_an_unknown_command_is_bad_input() -> None:
     assert done.returncode == 2
     assert "no-such" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [(["evl"], "eval"), (["skill", "shwo"], "show"), (["models", "lst"], "list")],
+)
+def test_a_misspelt_command_gets_a_suggestion(words: list[str], meant: str) -> None:
+    result = CliRunner().invoke(cli, words)
+    assert result.exit_code == 2
+    assert f"Did you mean '{meant}'?" in result.output
