@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from harness.evals.regrade import RegradeReport
 
 SHOWN_STEPS, SHOWN_CHANGES = 40, 20
+PERCENT = click.FloatRange(0, 100)
 _HERE = "harness.cli.eval"
 
 
@@ -68,10 +69,20 @@ def evaluate() -> None:
 @click.argument("suite")
 @shared_option("--live", help="Print the events of every attempt as they happen.")
 @shared_option("--junit", help="Write JUnit XML, one case per attempt.")
+@click.option("--min-pass", type=PERCENT, help="Exit 5 below this many percent passed.")
+@click.option("--fail-on-invalid", is_flag=True, help="Exit 5 if an attempt was invalid.")
 @telemetry_options
 @dry_run_option
 @json_option
-def run_suite(as_json: bool, dry_run: bool, live: bool, junit: Path | None, **options: Any) -> None:
+def run_suite(
+    as_json: bool,
+    dry_run: bool,
+    live: bool,
+    junit: Path | None,
+    min_pass: float | None,
+    fail_on_invalid: bool,
+    **options: Any,
+) -> None:
     """Run an agent over a suite and score it.
 
     SUITE is a .yaml file, a folder with suite.yaml, a task file (.jsonl,
@@ -81,6 +92,7 @@ def run_suite(as_json: bool, dry_run: bool, live: bool, junit: Path | None, **op
 
     Example: harness eval run demo --limit 20 --model local/smollm2-135m
     """
+    from harness.core import Refused
     from harness.core.rundir import new_run_id
     from harness.evals import EvalSettings, run_evaluation
     from harness.evals.report import write_junit
@@ -109,6 +121,12 @@ def run_suite(as_json: bool, dry_run: bool, live: bool, junit: Path | None, **op
     text = "\n\n".join(report_text(report) for report in reports)
     emit(rows[0] if len(rows) == 1 else rows, as_json, text)
     refuse_all_invalid(reports, folders)
+    report = reports[-1]  # with --baseline the run with the skill
+    if min_pass is not None and (report.score is None or 100 * report.score < min_pass):
+        passed = f"{report.passed} of {report.passed + report.failed} passed"
+        raise Refused(f"{report.run}: {passed}, expected {min_pass:g} %")
+    if fail_on_invalid and report.invalid:
+        raise Refused(f"{report.run}: {report.invalid} of {report.items} attempts were invalid")
 
 
 def refuse_all_invalid(reports: Sequence[EvalReport], folders: Sequence[Path]) -> None:

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from harness.cli import cli
-from harness.core import BadInput, HarnessError, Unreachable
+from harness.core import BadInput, HarnessError, Refused, Unreachable
 from harness.evals import records
 from tests.models.http_server import completion, serve
 
@@ -31,6 +31,26 @@ def test_a_model_that_no_attempt_reaches_is_exit_code_4(tmp_path: Path) -> None:
     assert ended.exception.exit_code == 4
     # What was tried is kept, so that a resumed run tries it again.
     assert [item.outcome for item in records(tmp_path / "run")] == ["invalid"] * 2
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--min-pass", "50"], ""),
+        (["--min-pass", "50.1"], "1 of 2 passed, expected 50.1 %"),
+        (["--fail-on-invalid"], "1 of 3 attempts were invalid"),
+    ],
+)
+def test_a_build_fails_below_its_threshold(options: list[str], says: str, tmp_path: Path) -> None:
+    path = tmp_path / "tasks.csv"
+    path.write_text("prompt,answer\n4,4\n5,4\n6,4\n")
+    agent = "cmd:sh -c 'test $0 = 6 && exit 3; echo $0' {prompt}"
+    command = ["eval", str(path), "--out", str(tmp_path / "run"), "--sandbox", "none",
+               "--agent", agent, *options]  # fmt: skip
+    ended = CliRunner().invoke(cli, command)
+    assert "passed 1  failed 1  invalid 1" in ended.output
+    assert isinstance(ended.exception, Refused) is bool(says)
+    assert says in str(ended.exception)
 
 
 @pytest.mark.parametrize(
