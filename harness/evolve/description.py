@@ -32,7 +32,9 @@ from harness.models import Model
 
 LONGEST = 500  # characters of a description; clients refuse more than 1,024
 QUERY = 400  # characters of a prompt that is asked
-QUERIES = 12  # prompts that a model is asked for each candidate
+# A model is shown so many prompts, and asked as many for each candidate, and as many of others; of
+# the candidates by rule it judges the best by words.
+QUERIES, BY_RULE = 8, 3
 FILE_SHARE = 0.15
 NEARLY = 0.05  # merits that differ less are the same: one prompt in twenty
 SHARED = 2  # words that a description and a request share before a client opens the skill
@@ -124,6 +126,7 @@ async def describe(
         if count >= max(FEWEST, FILE_SHARE * len(prompts))
     ]
     texts, usage = drafts(name, words_of(taught, terms), common), Usage()
+    written: list[str] = []
     if model is not None and prompts:
         written, usage = await written_drafts(name, taught, common, terms, model)
         texts += written
@@ -140,25 +143,33 @@ async def describe(
     rivals = [rival.description for rival in library]
     foreign = [query for rival in library for query in rival.requests]
     foreign += requests().strangers
-    by, rows = "words", [by_words(text, unseen, rivals, foreign) for text in texts]
+    by = "words"
+    rows = ranked([by_words(text, unseen, rivals, foreign) for text in texts])
     if model is not None and "choose" in plugins.plugins("triggers"):
         measure: Measure = plugins.load("triggers", "choose")
         queries = [" ".join(prompt.split())[:QUERY] for prompt in unseen[:QUERIES]]
-        measured, spent = await measure(name, texts, queries, rivals, foreign[::2], model)
+        tried = [row.text for row in rows if row.text not in written][:BY_RULE]
+        tried += [text for text in written if text in texts]
+        strangers = foreign[:: -(-len(foreign) // QUERIES)]
+        measured, spent = await measure(name, tried, queries, rivals, strangers, model)
         usage += spent
         if measured:
-            by, rows = model.spec, measured
-    # Of (nearly) equals one that says what it is not for; then the shorter, which costs less.
-    best = max(row.merit for row in rows)
-    rows = sorted(
-        rows,
-        key=lambda row: (
-            row.merit < best - NEARLY,
-            " Not for " not in row.text,
-            len(row.text) if row.merit >= best - NEARLY else -row.merit,
-        ),
-    )
+            by, rows = model.spec, ranked(measured)
     return Described(text=rows[0].text, by=by, candidates=tuple(rows), usage=usage)
+
+
+def ranked(rows: Sequence[Candidate]) -> list[Candidate]:
+    """The best candidates first.
+
+    Of (nearly) equals one that says what it is not for; then the shorter, which costs less.
+    """
+    best = max(row.merit for row in rows)
+
+    def place(row: Candidate) -> tuple[bool, bool, float]:
+        worse = row.merit < best - NEARLY
+        return worse, " Not for " not in row.text, -row.merit if worse else len(row.text)
+
+    return sorted(rows, key=place)
 
 
 def drafts(name: str, words: Words, files: Sequence[str]) -> list[str]:
