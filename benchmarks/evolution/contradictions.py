@@ -11,8 +11,9 @@ and pairs that a reader of all lessons of the half held to be contradictions or 
 Both labels are one annotator's, a language model, at two times and in two orders; their agreement
 says how steady it is, not that others would agree. The tuning half was labelled before the code was
 written. The other half was labelled after the code was frozen, which then had precision 6 of 8 and
-recall 6 of 43 there; matters were added since, so the figures of that half flatter us, too. A pair
-of these sets is a contradiction far more often than a pair of lessons at random.
+recall 6 of 43 there; it was looked at since, so that its figures flatter us, too. What is a matter
+was cut until the conflicts of the recorded runs were conflicts, which cost a third of the recall. A
+pair of these sets is a contradiction far more often than a pair of lessons at random.
 """
 
 from __future__ import annotations

@@ -25,10 +25,9 @@ from harness.evolve.merge.wording import content_words
 from harness.evolve.types import Conflict
 
 _SENTENCE = re.compile(r"(?<=[.!?;:])\s+|\s*\u2014\s*")
-# What comes first in a sentence: a condition, or a moment. "For" and "in" name kinds of work, and
-# one task may be of several kinds.
+# What comes first in a sentence: a condition, or a moment.
 _LEADING = re.compile(
-    r"^(?P<word>[Ww]hen|[Ii]f|[Ww]here|[Ww]hile|[Dd]uring|[Aa]fter|[Bb]efore|[Oo]nce)\b"
+    r"^(?P<word>[Ww]hen|[Ii]f|[Ff]or|[Ii]n|[Ww]here|[Ww]hile|[Dd]uring|[Aa]fter|[Bb]efore|[Oo]nce)\b"
     r"(?P<text>[^,]*),\s*"
 )
 _TRAILING = re.compile(
@@ -306,7 +305,8 @@ def _sides_of(sentence: str) -> Iterator[Side]:
                 condition += content_words(clause["text"])
             main = main[: clause.start()] + main[clause.end() :]
     main = _RELATIVE.sub("", main)
-    if not _INSTRUCTION.search(main) and not _WARNING.search(main):
+    instructs = _INSTRUCTION.search(main) or _WARNING.search(main)
+    if not instructs or "fallback" in main.lower():
         return
     when = frozenset(condition) - _GENERIC
     words = frozenset(content_words(main)) - _GENERIC
@@ -325,7 +325,8 @@ def _sides_of(sentence: str) -> Iterator[Side]:
                     )  # fmt: skip
     for match in _FUNCTION.finditer(main):
         wanted = _wanted(main, match.start(), default=None)
-        if wanted is not None:
+        example = main.rfind("(", 0, match.start()) > main.rfind(")", 0, match.start())
+        if wanted is not None and not (wanted and example):
             yield Side(f"{match[0]} or not", _yes(wanted), when, frozenset())
     for cue in _DIRECTIVE.finditer(main):
         clause = content_words(_STOP.split(cue["what"], maxsplit=1)[0])
