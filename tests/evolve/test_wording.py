@@ -88,6 +88,7 @@ def test_a_closing_condition_goes_to_the_front(text: str, first: str) -> None:
         "Sort the rows and save the file when the total is right.",  # of the second verb only?
         "Use a flag that is set when the data ends.",
         "Read the value before the comma.",  # a place
+        "Verify formulas do not include the target cell unless asked to.",  # to include
         "Excel shows an error when the range is empty.",  # a statement
         "Write `x if y else z` where needed.",
         "Skip the header row when it is merged.",  # "it" would come before what it stands for

@@ -31,14 +31,18 @@ _REASON = re.compile(
 # action only (a conjunction, a subordinate clause, a purpose), no condition ("check if"), and
 # what speaks of something that only the action names.
 _CUES = "when|if|while|once|unless"
+_CLAIMING = (
+    "check|checks|verify|ensure|validate|determine|confirm|test|see|know|decide|remember|note|make"
+    "|assume"
+)
 _BINDING = (
-    "and|or|then|that|which|who|whether|how|what|where|so|because|to|only|than|as|check|checks|verify"
-    f"|determine|confirm|test|see|know|decide|until|before|after|{_CUES}"
+    "and|or|then|that|which|who|whether|how|what|where|so|because|to|only|than|as"
+    f"|until|before|after|{_CLAIMING}|{_CUES}"
 )
 _POINTING = "it|they|them|its|their|this|these|and|or|but|until|before|after"
 _CLOSING = re.compile(
-    rf"^(?P<action>(?!Excel|Pandas|Openpyxl|Python)[A-Z][a-z]+ (?:(?!\b(?:{_BINDING})\b)"
-    r"[^,;:.()\u2014])+?) "
+    rf"^(?P<action>(?!Excel|Pandas|Openpyxl|Python|(?i:{_CLAIMING})\b)[A-Z][a-z]+ "
+    rf"(?:(?!\b(?:{_BINDING})\b)[^,;:.()\u2014])+?) "
     rf"(?P<condition>(?:(?:{_CUES})\s+(?!(?:not|needed|necessary|possible|{_POINTING})\b)\w+"
     rf"|(?:before|after)\s+\w+ing)\b(?:(?!\b(?:{_POINTING}|{_CUES})\b)[^,;:()\u2014])*?)\.$"
 )
