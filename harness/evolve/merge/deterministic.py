@@ -133,6 +133,7 @@ def merge_deterministic(
     ranked = sorted(
         worded,
         key=lambda pair: (
+            praises[causes[pair[1]][0]],
             -_support(lessons, causes[pair[1]], tasks),
             -len(causes[pair[1]]),
             pair[0].wording,
@@ -141,17 +142,23 @@ def merge_deterministic(
     )
 
     # 3. Rules that more tasks speak against than for, or that cannot be followed beside another.
+    # Praise speaks against praise alone.
     sourced = [_sources(lessons[index] for index in causes[number]) for _, number in ranked]
+    mixed = len({praises[causes[number][0]] for _, number in ranked}) > 1
+    voices = [
+        () if mixed and praises[causes[number][0]] else names
+        for names, (_, number) in zip(sourced, ranked, strict=True)
+    ]
     against = outvoted(
         [wording for wording, _ in ranked],
-        [frozenset(tasks.get(name, name) for name in names) for names in sourced],
+        [frozenset(tasks.get(name, name) for name in names) for names in voices],
     )
     withheld, conflicts = settle(
         [
             wording.model_copy(update={"sources": () if place in against else names})
             for place, ((wording, _), names) in enumerate(zip(ranked, sourced, strict=True))
         ],
-        [support(names, tasks) for names in sourced],
+        [support(names, tasks) for names in voices],
     )
     against |= withheld
     for place, reason in against.items():
