@@ -290,8 +290,8 @@ def weigh(state: State, runtime: Context) -> Update:
     evolution, store = runtime.context, runtime.context.store
     draft, rules = store.hold(state["edits"], Draft), evolution.merged(state).rules
     records = store.hold(state["collected"], Collected).records
-    contrast = Contrast.of(evolution.runs(state).runs, evolution.kept or store)
-    return {"edits": store.put(weighed(draft, rules, records, contrast))}
+    runs, kept = evolution.runs(state).runs, evolution.kept or store
+    return {"edits": store.put(weighed(draft, rules, records, lambda: Contrast.of(runs, kept)))}
 
 
 async def select(state: State, runtime: Context) -> Update:

@@ -54,7 +54,7 @@ class EncoderOnly(Measure):
     """The baseline: sentence embeddings and nothing else."""
 
     def similarities(
-        self, texts: Sequence[str]
+        self, texts: Sequence[str], quotes: Sequence[str] = ()
     ) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
         return similarity.encoded(texts)
 

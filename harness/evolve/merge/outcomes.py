@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -40,7 +40,7 @@ FEWEST = 2
 # words of a line, that advice which it follows or breaks holds.
 SHOWN, DONE = 0.95, 0.85
 # Log likelihood (nats) that a rule adds to the others to be worth a line.
-GAIN = 0.7
+GAIN = 1.5
 # Log likelihood of a power of one half, against none, below which a rule is harmless.
 HARMLESS = -1.0
 # Standard errors by which a word of the tasks marks a condition, and by which all of them do.
@@ -144,7 +144,10 @@ class Contrast:
 
 
 def weighed(
-    draft: Draft, rules: Sequence[Rule], records: Sequence[AnalystRecord], contrast: Contrast | None
+    draft: Draft,
+    rules: Sequence[Rule],
+    records: Sequence[AnalystRecord],
+    contrast: Callable[[], Contrast | None],
 ) -> Draft:
     """A draft without the rules that make no difference, and with what all of them rest on.
 
@@ -152,12 +155,12 @@ def weighed(
         draft: merged rules.
         rules: what they rest on, where the merge tells.
         records: of the analysts, for the others.
-        contrast: the runs.
+        contrast: reads the runs; called where a rule quotes any.
     """
     rested = {rule.content: rule for rule in rules}
     stated = [(edit, lesson) for edit in draft.patch.edits for lesson in of_edit(edit)]
     rules = [rested.get(row.for_readers()) or rule_of(row, records) for _, row in stated]
-    judged = outcomes(rules, contrast)
+    judged = outcomes(rules, contrast() if any(rule.signs for rule in rules) else None)
     idle = [
         Discarded.of(edit, f"what it rests on explains no failure ({outcome})")
         for (edit, _), outcome in zip(stated, judged, strict=True)
