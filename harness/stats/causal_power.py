@@ -51,15 +51,15 @@ def explain_failures(
         log likelihood of a power of one half beside those taken, against none: how far from
         harmless it is.
     """
-    taken: list[Explained] = []
+    selected: list[Explained] = []
     in_failures = shown[failed].astype(np.float64)
     passes = shown[~failed].sum(axis=0)
-    left = np.ones(len(in_failures))  # chance of each failure to pass all causes taken
+    escapes = np.ones(len(in_failures))  # chance of each failure to pass all causes taken
     free = np.ones(shown.shape[1], dtype=np.bool_)
-    while len(taken) < most and free.any():
+    while len(selected) < most and free.any():
         # The leak explains what is open: of all passes, and the failures by what is left of them.
-        leak = _leak(left, int((~failed).sum()))
-        open_now = (1 - leak) * left
+        leak = _leak(escapes, int((~failed).sum()))
+        open_now = (1 - leak) * escapes
         before = np.log1p(-open_now)
         best = np.full(shown.shape[1], -np.inf)
         power = np.zeros(shown.shape[1])
@@ -72,18 +72,18 @@ def explain_failures(
         cause = int(np.round(best, 9).argmax())
         if best[cause] < least:
             break
-        taken.append(Explained(cause, float(power[cause]), float(best[cause]), leak))
-        left = left * (1 - power[cause] * in_failures[:, cause])
+        selected.append(Explained(cause, float(power[cause]), float(best[cause]), leak))
+        escapes = escapes * (1 - power[cause] * in_failures[:, cause])
         free[cause] = False
-    open_now = (1 - _leak(left, int((~failed).sum()))) * left
+    open_now = (1 - _leak(escapes, int((~failed).sum()))) * escapes
     halved = np.log1p(-open_now / 2) - np.log1p(-open_now)
-    return taken, halved @ in_failures + passes * math.log(0.5)
+    return selected, halved @ in_failures + passes * math.log(0.5)
 
 
-def _leak(left: Floats, passes: int) -> float:
+def _leak(escapes: Floats, passes: int) -> float:
     """Chance of a failure for no cause at hand, by EM."""
     leak = 0.5
     for _ in range(100):
-        due = leak / (1 - (1 - leak) * left)
-        leak = float((due.sum() + 0.5) / (len(left) + passes + 1))
+        due = leak / (1 - (1 - leak) * escapes)
+        leak = float((due.sum() + 0.5) / (len(escapes) + passes + 1))
     return leak

@@ -25,12 +25,12 @@ def merged(*records: list[Said]) -> Merge:
     """The merge of one record a task."""
     patches: list[Patch] = []
     citations: dict[tuple[str, str], tuple[str, ...]] = {}
-    for number, said in enumerate(records):
+    for number, lines in enumerate(records):
         name = f"t{number}"
-        items = tuple(MemoryItem(title="Advice", lesson=lesson) for lesson, _ in said)
+        items = tuple(MemoryItem(title="Advice", lesson=lesson) for lesson, _ in lines)
         record = AnalystRecord(kind="error", trajectory_id=name, task_id=name, items=items)
         patches.append(to_patch(record, number + 1))
-        citations |= {(name, lesson): (quote,) for lesson, quote in said if quote}
+        citations |= {(name, lesson): (quote,) for lesson, quote in lines if quote}
     return merge_deterministic(patches, {}, citations=citations)
 
 
@@ -80,12 +80,12 @@ quotes = st.sampled_from(["", COPIED, QUOTIENT, CANCELLED, "Row 9 was cancelled,
 records = st.lists(st.lists(st.tuples(lessons, quotes), max_size=3), max_size=12)
 
 
-@given(said=records)
+@given(lines=records)
 @settings(max_examples=40, deadline=None)
-def test_no_lesson_vanishes(said: list[list[Said]]) -> None:
-    merge = merged(*said)
+def test_no_lesson_vanishes(lines: list[list[Said]]) -> None:
+    merge = merged(*lines)
     listed = {(row.content, source) for row in merge.discarded for source in row.sources}
-    for number, record in enumerate(said):
+    for number, record in enumerate(lines):
         for lesson in {lesson for lesson, _ in record}:
             own = any(
                 lesson in edit.content and f"t{number}" in edit.sources
@@ -96,13 +96,13 @@ def test_no_lesson_vanishes(said: list[list[Said]]) -> None:
         assert edit.support == len(edit.sources)
 
 
-@given(said=records, seed=st.integers(0, 99))
+@given(lines=records, seed=st.integers(0, 99))
 @settings(max_examples=20, deadline=None)
-def test_the_order_of_records_does_not_matter(said: list[list[Said]], seed: int) -> None:
-    names = [f"t{number}" for number in range(len(said))]
-    order = random.Random(seed).sample(range(len(said)), len(said))
-    one = merged(*said)
-    two = merged(*(said[number] for number in order))
+def test_the_order_of_records_does_not_matter(lines: list[list[Said]], seed: int) -> None:
+    names = [f"t{number}" for number in range(len(lines))]
+    order = random.Random(seed).sample(range(len(lines)), len(lines))
+    one = merged(*lines)
+    two = merged(*(lines[number] for number in order))
     turned = {
         (edit.content, frozenset(names[order[int(source[1:])]] for source in edit.sources))
         for edit in two.patch.edits

@@ -14,8 +14,8 @@ def columns(*rows: tuple[int, int, tuple[int, ...]]) -> tuple[np.ndarray, np.nda
     """(failed, passed, causes) -> what so many attempts show, and how they ended."""
     causes = 1 + max(max(shown, default=0) for *_, shown in rows)
     shown = [
-        [number in there for number in range(causes)]
-        for failed, passed, there in rows
+        [number in present for number in range(causes)]
+        for failed, passed, present in rows
         for _ in range(failed + passed)
     ]
     ended = [True] * 0
@@ -27,28 +27,28 @@ def columns(*rows: tuple[int, int, tuple[int, ...]]) -> tuple[np.ndarray, np.nda
 def test_power_and_gain_are_those_of_the_likelihood() -> None:
     """One cause: the fit of the noisy-OR by a general optimiser, with the leak held."""
     shown, failed = columns((30, 10, (0,)), (6, 54, ()))
-    (taken,), _ = explain_failures(shown, failed, 1.0, 1)
+    (selected,), _ = explain_failures(shown, failed, 1.0, 1)
 
     def loss(power: np.ndarray) -> float:
-        survives = (1 - taken.leak) * (1 - power[0])
+        survives = (1 - selected.leak) * (1 - power[0])
         return float(-(30 * np.log(1 - survives) + 10 * np.log(1 - power[0])))
 
     best = minimize(loss, [0.5], bounds=[(1e-6, 1 - 1e-6)])
-    assert taken.power == pytest.approx(best.x[0], abs=0.03)
-    assert taken.gain == pytest.approx(loss(np.array([0.0])) - best.fun, abs=0.1)
+    assert selected.power == pytest.approx(best.x[0], abs=0.03)
+    assert selected.gain == pytest.approx(loss(np.array([0.0])) - best.fun, abs=0.1)
 
 
 def test_a_companion_of_a_cause_is_not_taken_and_is_seen_to_be_harmless() -> None:
     shown, failed = columns((20, 0, (0, 1)), (20, 0, (0,)), (0, 6, (1,)), (0, 60, ()))
-    taken, beside = explain_failures(shown, failed, 1.0, 9)
-    assert [row.cause for row in taken] == [0]
+    selected, beside = explain_failures(shown, failed, 1.0, 9)
+    assert [row.cause for row in selected] == [0]
     assert beside[1] < -3
 
 
 def test_a_rare_cause_is_taken_and_what_all_attempts_show_is_not() -> None:
     shown, failed = columns((30, 0, (0, 2)), (2, 0, (1, 2)), (1, 67, (2,)))
-    taken, _ = explain_failures(shown, failed, 1.0, 9)
-    assert [row.cause for row in taken] == [0, 1]
+    selected, _ = explain_failures(shown, failed, 1.0, 9)
+    assert [row.cause for row in selected] == [0, 1]
     assert len(explain_failures(shown, failed, 1.0, 1)[0]) == 1
 
 

@@ -199,8 +199,8 @@ def merge_deterministic(
                 members=_members(lessons, causes[number], signs),
             )
         )
-        others = [i for i in causes[number] if compact(lessons[i]).text != wording.text]
-        discarded += _each(lessons, others, tasks, SAID, content[number])
+        reworded = [i for i in causes[number] if compact(lessons[i]).text != wording.text]
+        discarded += _each(lessons, reworded, tasks, SAID, content[number])
     for index, mistake in sorted(mistakes.items()):
         rule = content.get(mistake.cause, "")
         discarded.append(_discarded([lessons[index]], tasks, mistake.reason, rule))

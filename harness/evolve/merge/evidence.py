@@ -94,9 +94,11 @@ def mistaken(
     """
     import numpy as np
 
-    known = [n for n, tasks in enumerate(support) if tasks >= FEWEST]
-    known = sorted(known, key=lambda n: (-support[n], lessons[causes[n][0]].wording))[:CAUSES]
-    if len(known) < 2:
+    established = [n for n, tasks in enumerate(support) if tasks >= FEWEST]
+    established = sorted(established, key=lambda n: (-support[n], lessons[causes[n][0]].wording))[
+        :CAUSES
+    ]
+    if len(established) < 2:
         return {}
     module: Any = import_module("sklearn.feature_extraction.text")
     sparse: Any = import_module("scipy.sparse")
@@ -105,12 +107,14 @@ def mistaken(
     vectors = model.fit_transform(row)
     cells = [
         (place, row[lessons[index].wording], 1 / len(causes[n]))
-        for place, n in enumerate(known)
+        for place, n in enumerate(established)
         for index in causes[n]
     ]
     places, columns, shares = zip(*cells, strict=True)
-    centres = sparse.csr_matrix((shares, (places, columns)), shape=(len(known), len(row))) @ vectors
-    place_of = {n: place for place, n in enumerate(known)}
+    centres = (
+        sparse.csr_matrix((shares, (places, columns)), shape=(len(established), len(row))) @ vectors
+    )
+    place_of = {n: place for place, n in enumerate(established)}
     mistakes: dict[int, Mistake] = {}
     members = [(number, index) for number, cause in enumerate(causes) for index in cause]
     for start in range(0, len(members), BLOCK):
@@ -123,7 +127,7 @@ def mistaken(
                 scores[place_of[number]] = -1.0
             best = int(np.argmax(scores))
             if scores[best] > own + NEARER:
-                mistakes[index] = Mistake(cause=known[best])
+                mistakes[index] = Mistake(cause=established[best])
     return mistakes
 
 
@@ -176,8 +180,8 @@ def signs_of(
 
     signs = [tuple(row) for row in quotes]
     for members in causes:
-        asked = [parts[index][0] for index in members if len(parts[index][0]) > 1]
-        common = [phrase for phrase, _ in Counter(asked).most_common(ASKED)]
+        wanted = [parts[index][0] for index in members if len(parts[index][0]) > 1]
+        common = [phrase for phrase, _ in Counter(wanted).most_common(ASKED)]
         shown: dict[str, bool] = {}
         for index in members:
             for quote in quotes[index]:
@@ -229,15 +233,15 @@ def outvoted(lessons: Sequence[Lesson], tasks: Sequence[frozenset[str]]) -> dict
         shared = (matrix[2 * start : 2 * stop] @ matrix.T).toarray()
         least = np.minimum(size[2 * start : 2 * stop, None], size[None, :])
         alike = (shared >= SAME_WORDS * least) & (least > 0)
-        asked, refused = alike[0::2], alike[1::2]
-        same = asked[:, 0::2] | refused[:, 1::2]
-        other = (asked[:, 1::2] | refused[:, 0::2]) & ~same
-        for index in np.flatnonzero(other.any(axis=1)):
+        wanted, refused = alike[0::2], alike[1::2]
+        same = wanted[:, 0::2] | refused[:, 1::2]
+        opposed = (wanted[:, 1::2] | refused[:, 0::2]) & ~same
+        for index in np.flatnonzero(opposed.any(axis=1)):
             votes = [
                 len(
                     set[str]().union(*(teaching[texts[int(n)]] for n in np.flatnonzero(row[index])))
                 )
-                for row in (same, other)
+                for row in (same, opposed)
             ]
             if votes[1] > votes[0]:
                 reason = f"{votes[1]} tasks teach the opposite and {votes[0]} the same"
@@ -264,10 +268,10 @@ def typical(
         return len(first & second) / min(len(first), len(second)) if first and second else 0.0
 
     def agreement(place: int) -> float:
-        asked, refused = parts[place]
+        wanted, refused = parts[place]
         return sum(
-            shared(asked, also) + shared(refused, not_either)
-            - shared(asked, not_either) - shared(refused, also)
+            shared(wanted, also) + shared(refused, not_either)
+            - shared(wanted, not_either) - shared(refused, also)
             for number, (also, not_either) in enumerate(parts)
             if number != place
         )  # fmt: skip

@@ -134,13 +134,13 @@ class Contrast:
         numbers = [(n, run) for n, line in enumerate(lines) for run in self.lines[line]]
         row, column = zip(*numbers, strict=True)
         denies = np.array(["not" in line for line in lines])
-        found: list[Bools] = []
+        columns: list[Bools] = []
         for chosen in (~denies, denies):
-            there = sparse.csr_matrix(
+            shown = sparse.csr_matrix(
                 (chosen[list(row)].astype(float), (row, column)), shape=(len(lines), len(self.runs))
             )
-            found.append((shares.astype(float) @ there).toarray() > 0)
-        return found[0], found[1]
+            columns.append((shares.astype(float) @ shown).toarray() > 0)
+        return columns[0], columns[1]
 
 
 def weighed(
@@ -189,9 +189,9 @@ def outcomes(rules: Sequence[Rule], contrast: Contrast | None) -> list[Outcome]:
     if contrast is None or not wanted:
         return [Outcome()] * len(rules)
     failed, number_of = contrast.failed, {name: n for n, name in enumerate(contrast.runs)}
-    said = [saying(sign) for sign in wanted]
-    plain, denying = contrast.holding(said, SHOWN)
-    denies = np.array(["not" in words for words in said])
+    sayings = [saying(sign) for sign in wanted]
+    plain, denying = contrast.holding(sayings, SHOWN)
+    denies = np.array(["not" in words for words in sayings])
     shows = dict(zip(wanted, np.where(denies[:, None], denying, plain), strict=True))
     counted = Counter(word for prompt in contrast.prompts for word in prompt)
     least = max(FEWEST, len(failed) // 50)
@@ -202,27 +202,27 @@ def outcomes(rules: Sequence[Rule], contrast: Contrast | None) -> list[Outcome]:
         sign: column[~failed].sum() >= FEWEST and column[~failed].mean() >= column[failed].mean()
         for sign, column in shows.items()
     }
-    there = np.zeros((len(failed), len(rules)), dtype=np.bool_)
-    applies = np.ones_like(there)
+    shown = np.zeros((len(failed), len(rules)), dtype=np.bool_)
+    applies = np.ones_like(shown)
     for number, rule in enumerate(rules):
         idle = sum(len(m.sources) for m in rule.members if all(ordinary[q] for q in m.quotes))
         total = sum(len(m.sources) for m in rule.members)
         habit = rule.praise or 2 * idle > total
         for sign in rule.signs:
             if habit or not ordinary[sign]:
-                there[:, number] |= shows[sign]
+                shown[:, number] |= shows[sign]
         for member in rule.members:
             # A failed run that teaches a cause shows it; praise is not confirmed by its own runs.
             if rule.praise or any(habit or not ordinary[sign] for sign in member.quotes):
                 own = [number_of[name] for name in member.sources if name in number_of]
-                there[own, number] = not rule.praise
+                shown[own, number] = not rule.praise
         if not rule.praise:
-            applies[:, number] = _applies(there[:, number], failed, tasks)
-    there &= applies
+            applies[:, number] = _applies(shown[:, number], failed, tasks)
+    shown &= applies
     blames = np.array([not rule.praise for rule in rules])
-    taken, beside = explain_failures(there & blames, failed, GAIN, len(rules))
+    selected, beside = explain_failures(shown & blames, failed, GAIN, len(rules))
     judged: list[Outcome] = []
-    for rule, column, where, harm in zip(rules, there.T, applies.T, beside, strict=True):
+    for rule, column, where, harm in zip(rules, shown.T, applies.T, beside, strict=True):
         counts = [int((column & failed).sum()), int((where & failed).sum())]
         counts += [int((column & ~failed).sum()), int((where & ~failed).sum())]
         standing = "unclear" if column.any() else "not measured"
@@ -239,13 +239,13 @@ def outcomes(rules: Sequence[Rule], contrast: Contrast | None) -> list[Outcome]:
         fields = dict(zip(names, counts, strict=True))
         judged.append(Outcome.model_validate({"standing": standing, **fields}))
     unexplained = failed.copy()
-    for place, (number, power, gain, _) in enumerate(taken, start=1):
+    for place, (number, power, gain, _) in enumerate(selected, start=1):
         update = {
             "standing": "cause", "power": power, "gain": gain, "order": place,
-            "alone": int((there[:, number] & unexplained).sum()),
+            "alone": int((shown[:, number] & unexplained).sum()),
         }  # fmt: skip
         judged[number] = judged[number].model_copy(update=update)
-        unexplained &= ~there[:, number]
+        unexplained &= ~shown[:, number]
     return judged
 
 
