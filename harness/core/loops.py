@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from contextvars import copy_context
 from threading import Event
@@ -44,7 +44,10 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
     with ThreadPoolExecutor(1, thread_name_prefix="harness") as pool:
         try:
-            return pool.submit(copy_context().run, complete, noted()).result()
+            future = pool.submit(copy_context().run, complete, noted())
+            while not future.done():  # CPython may miss a signal just before it begins to wait
+                wait([future], timeout=0.5)
+            return future.result()
         except KeyboardInterrupt:
             interrupted.set()
             for loop, task in begun:

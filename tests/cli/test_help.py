@@ -85,7 +85,7 @@ def test_an_unknown_command_is_bad_input() -> None:
 
 @pytest.mark.parametrize(
     ("words", "meant"),
-    [(["evl"], "eval"), (["skill", "shwo"], "show"), (["models", "lst"], "list")],
+    [(["evl"], "eval"), (["skill", "shwo"], "show"), (["runs", "lst"], "list")],
 )
 def test_a_misspelt_command_gets_a_suggestion(words: list[str], meant: str) -> None:
     result = CliRunner().invoke(cli, words)

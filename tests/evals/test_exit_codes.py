@@ -45,8 +45,8 @@ def test_a_build_fails_below_its_threshold(options: list[str], says: str, tmp_pa
     path = tmp_path / "tasks.csv"
     path.write_text("prompt,answer\n4,4\n5,4\n6,4\n")
     agent = "cmd:sh -c 'test $0 = 6 && exit 3; echo $0' {prompt}"
-    command = ["eval", str(path), "--out", str(tmp_path / "run"), "--sandbox", "none",
-               "--agent", agent, *options]  # fmt: skip
+    command = ["eval", str(path), "--out", str(tmp_path / "run"), "--sandbox", "none", "--agent",
+               agent, "--model", "openai/x", "--base-url", NOWHERE, *options]  # fmt: skip
     ended = CliRunner().invoke(cli, command)
     assert "passed 1  failed 1  invalid 1" in ended.output
     assert isinstance(ended.exception, Refused) is bool(says)

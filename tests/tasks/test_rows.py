@@ -70,7 +70,8 @@ def test_map_is_part_of_the_reference_that_a_run_records(tmp_path: Path) -> None
     path, out = tmp_path / "t.csv", tmp_path / "run"
     path.write_text("Frage,Soll\nWas?,5\n")
     shown = command("eval", path, "--map", "Frage=prompt", "--map", "Soll=answer", "--out", out,
-                    "--agent", "cmd:echo 5", "--sandbox", "none")  # fmt: skip
+                    "--agent", "cmd:echo 5", "--sandbox", "none", "--model", "openai/x",
+                    "--base-url", "http://127.0.0.1:9/v1")  # fmt: skip
     assert "passed 1  failed 0" in shown.stdout, shown.stderr
     again = command("eval", "regrade", out, "--out", tmp_path / "again")
     assert again.returncode == 0 and "passed 1" in again.stdout, again.stderr
