@@ -87,7 +87,7 @@ class RegradeReport(Value):
     Attributes:
         before: report of the run.
         after: report of the new folder.
-        changed: attempts with another outcome.
+        changed: attempts with another outcome, in the order of the suite.
         graded: number of attempts that were judged again.
         kept: attempts left as they were, and why.
     """
@@ -232,12 +232,13 @@ def regrade_folder(
         update = {"scorer": code_digest("tasks"), "samples": samples, "first": 0}
         parts = rows[0].model_copy(update=update)
         write_atomic(out / PARTS_FILE, f"[{parts.model_dump_json()}]")
+    order = {task: place for place, task in enumerate(tasks)}
     changed = tuple(
         Regraded(
             id=item.id, before=item.outcome, after=judged[item.id].outcome, answer=item.answer,
             reason=judged[item.id].reason,
         )
-        for item in items
+        for item in sorted(items, key=lambda item: (order[item.task_id], item.epoch))
         if judged[item.id].outcome != item.outcome
     )  # fmt: skip
     return RegradeReport(

@@ -18,7 +18,7 @@ from harness.core.rundir import RunReader
 from harness.evals import Step, plan, records, regrade_folder
 from harness.evals.plan import read_parts, sample_parts
 from harness.evals.regrade import regradable
-from tests.models.http_server import Served, completion, serve
+from tests.models.http_server import Answer, Served, completion, serve
 
 JUDGE = "def judge(task, workdir, answer):\n    return answer == {!r}\n"
 
@@ -163,8 +163,14 @@ def regrade(lab: Lab, *words: str) -> dict[str, Any]:
 
 
 def test_regrade_lists_what_has_changed_and_leaves_the_run_alone(lab: Lab) -> None:
-    with serve(lambda _body: completion("4")) as served:
+    busy = [(503, {"Retry-After": "0.5"}, b"{}")]
+
+    def third_is_last(body: dict[str, Any]) -> Answer:
+        return busy.pop() if busy and "task 2" in json.dumps(body) else completion("4")
+
+    with serve(third_is_last) as served:
         lab.run("first", served)
+    assert [item.id for item in records(lab.folder / "first")][-1] == "t2"
     before = {path.name: path.read_bytes() for path in (lab.folder / "first").glob("*.seg")}
     lab.judge("5")
     found = regrade(lab)
