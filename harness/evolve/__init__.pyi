@@ -19,8 +19,8 @@ from .evolution import ignore_event as ignore_event
 from .evolution import seed_skill as seed_skill
 from .formats.records import read_recorded as read_recorded
 from .gate import sequential_gate as sequential_gate
+from .merge.by_model import batches as batches
 from .merge.contradictions import contradictions as contradictions
-from .merge.deterministic import batches as batches
 from .merge.deterministic import merge_deterministic as merge_deterministic
 from .merge.lessons import Lesson as Lesson
 from .merge.wording import content_words as content_words

@@ -18,11 +18,10 @@ from harness.core import Edit, digest
 from harness.evolve.analysts.location import Location
 from harness.evolve.analysts.transcript import step_texts
 from harness.evolve.artifacts import ArtifactStore, Run
-from harness.evolve.merge.claim_types import ClaimResult
 from harness.evolve.merge.contradictions import disagreement, sides
 from harness.evolve.merge.evidence import pattern
 from harness.evolve.merge.wording import content_words
-from harness.evolve.rules import Rule
+from harness.evolve.rules import ClaimResult, Rule
 from harness.evolve.types import AnalystRecord
 from harness.skills import Contrast, Objection, RuleEvidence, Trial
 

@@ -20,9 +20,8 @@ from harness.evolve.artifacts import Runs
 from harness.evolve.description import Described
 from harness.evolve.evolution import Evolution, State
 from harness.evolve.formats.patches import OfficialPatches
-from harness.evolve.merge.claim_types import ClaimCheck
 from harness.evolve.objections import Ground, rule_evidence, sample
-from harness.evolve.rules import Rule
+from harness.evolve.rules import ClaimCheck, Rule
 from harness.evolve.selection import Selection
 from harness.evolve.types import (
     SAID,

@@ -7,8 +7,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from harness.core import Edit, Patch, Usage, Value
-from harness.evolve.merge.claim_types import ClaimCheck, ClaimResult
-from harness.evolve.rules import Rule
+from harness.evolve.rules import ClaimCheck, ClaimResult, Rule
 
 Signal = Literal["error", "success", "combined"]
 AnalystType = Literal["error", "success"]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.evolve.merge.deterministic import batches
+from harness.evolve import batches
 
 
 def test_the_reference_cases() -> None:

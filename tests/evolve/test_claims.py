@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from harness.core import Edit, Patch
 from harness.evolve import EvolveOptions, evolve
-from harness.evolve.merge.claim_types import ClaimCheck
 from harness.evolve.merge.claims import check, claims_of, sift
 from harness.evolve.merge.lessons import Lesson
+from harness.evolve.rules import ClaimCheck
 from harness.sandbox import Limits, Result, SandboxUnavailable, select
 from tests.evolve.conftest import record_row, trajectory, write_rows, write_trajectories
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harness.core import Edit, Patch
-from harness.evolve.merge.rewrites import faithful
+from harness.evolve.merge.by_model import faithful
 
 LESSONS = {
     "a": "When deleting rows, never go from top to bottom.",

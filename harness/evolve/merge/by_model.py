@@ -1,15 +1,25 @@
-"""Merging by a model, with books kept: no source is lost and none invented; anchors put right."""
+"""Merging by a model, with books kept: no source is lost and none invented, every rule says
+what its sources said, and anchors are put right.
+
+A model that merges lessons writes sentences of its own. Each is held against its sources
+(:func:`harness.evolve.merge.wording.fault`): code and names that none of them has, the opposite
+polarity, words from nowhere and words that nobody used. Where it fails, the source's lesson that is
+most like it takes its place.
+"""
 
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from harness.core import Edit, Patch, Usage, render
 from harness.evolve.analysts.json_reply import ask_json
-from harness.evolve.merge.deterministic import batches, merge_deterministic, support
-from harness.evolve.types import Loss, Merge, MergeStep
+from harness.evolve.merge.deterministic import merge_deterministic, support
+from harness.evolve.merge.lessons import Lesson, of_edit
+from harness.evolve.merge.wording import best_wording, content_words, fault
+from harness.evolve.types import Discarded, Loss, Merge, MergeStep
 from harness.models import Model
 from harness.skills import Skill, apply_patch
 
@@ -17,6 +27,27 @@ from harness.skills import Skill, apply_patch
 PROMPT_CHARACTERS = 60_000
 ANCHORS = ("target_section", "target_text", "old_text", "after_section")
 ANCHORED = ("insert_after", "insert_before", "append_to_section", "replace_in_section")
+
+ItemT = TypeVar("ItemT")
+
+
+def batches(items: Sequence[ItemT], size: int) -> list[list[ItemT]]:
+    """Deal `items` into batches of `size`.
+
+    Full batches in order; a remainder below half a batch is dealt one by one to the batches
+    before it, a larger one is a batch of its own (Trace2Skill, official `chunk_list`:
+    70 at 32 gives [35, 35]).
+
+    Raises:
+        ValueError: if `size` is below 2, which would never come to one patch.
+    """
+    if size < 2:
+        raise ValueError(f"a merge batch holds at least 2 patches, got {size}")
+    dealt = [list(items[start : start + size]) for start in range(0, len(items), size)]
+    if len(dealt) > 1 and 2 * len(dealt[-1]) < size:
+        for position, item in enumerate(dealt.pop()):
+            dealt[position % len(dealt)].append(item)
+    return dealt
 
 
 def prompt_batches(patches: Sequence[Patch], size: int) -> list[list[Patch]]:
@@ -92,6 +123,48 @@ def balanced(data: dict[str, Any], edits: Mapping[str, Edit], tasks: Mapping[str
         edits=tuple(merged),
         changelog_entries=tuple(map(str, entries)),
     )
+
+
+def faithful(
+    patch: Patch, patches: Sequence[Patch], terms: frozenset[str] = frozenset()
+) -> tuple[Patch, tuple[Discarded, ...]]:
+    """The patch, rules that say what no source said replaced; and the wordings that were refused.
+
+    Args:
+        patch: as the model merged it.
+        patches: what the analysts wrote, before any merge.
+        terms: words of the benchmark that no rule may hold.
+    """
+    lessons_of: dict[str, list[Lesson]] = defaultdict(list)
+    for edit in (edit for own in patches for edit in own.edits):
+        for lesson in of_edit(edit):
+            for source in edit.sources:
+                lessons_of[source].append(lesson)
+    texts = {lesson.wording for lessons in lessons_of.values() for lesson in lessons}
+    vocabulary = frozenset(word for text in texts for word in content_words(text))
+    checked: list[Edit] = []
+    refused: list[Discarded] = []
+    for edit in patch.edits:
+        rules = of_edit(edit)
+        lessons = [lesson for source in edit.sources for lesson in lessons_of[source]]
+        wordings = [lesson.text for lesson in lessons]
+        faults = [
+            reason
+            for rule in rules
+            if rule.text not in wordings and (reason := fault(rule.text, wordings, vocabulary))
+        ]
+        if not faults or not lessons:
+            checked.append(edit)
+            continue
+        words = set(content_words(edit.content))
+        likeness = [len(words & set(content_words(text))) for text in wordings]
+        nearest = sorted(range(len(lessons)), key=lambda index: -likeness[index])
+        own = best_wording(lessons, nearest, terms)
+        content = own.markdown() if own is not None else ""
+        reason = f"a wording of the model's: {faults[0]}"
+        refused.append(Discarded.of(edit, reason).model_copy(update={"rule": content}))
+        checked += [edit.model_copy(update={"content": content})] if content else []
+    return patch.model_copy(update={"edits": tuple(checked)}), tuple(refused)
 
 
 async def translate_anchors(

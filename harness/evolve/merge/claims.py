@@ -25,8 +25,8 @@ from harness.evolve.merge.api_names import (
     objects_of,
     prelude,
 )
-from harness.evolve.merge.claim_types import Claim, ClaimCheck, ClaimResult
 from harness.evolve.merge.lessons import Lesson, of_edit
+from harness.evolve.rules import Claim, ClaimCheck, ClaimResult
 from harness.evolve.types import Discarded, Sifted
 from harness.skills import Execute
 

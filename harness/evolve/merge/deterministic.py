@@ -1,4 +1,4 @@
-"""Merging patches without a model: lessons that say the same become one rule, whose support
+"""Merging patches without a model: lessons that name the same cause become one rule, whose support
 counts their tasks.
 
 Trace2Skill (arXiv 2603.25158, section 2.3) asks for prevalent patterns in SKILL.md and low-support
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeVar
+from dataclasses import dataclass
 
 from harness.core import Edit, Patch
 from harness.evolve.merge.contradictions import parted, settle
@@ -28,36 +28,86 @@ from harness.evolve.merge.lessons import Lesson, of_edit
 from harness.evolve.merge.similarity import CHUNK, Grouping, Measure, measure, similar_groups
 from harness.evolve.merge.wording import best_wording, compact
 from harness.evolve.rules import Member, Rule
-from harness.evolve.types import SAID, Discarded, Merge
+from harness.evolve.types import SAID, Conflict, Discarded, Merge
 
-ItemT = TypeVar("ItemT")
 UNFIT = "no wording free of one task's particulars, or too short or long for a rule"
+DIVIDED = "its lessons speak against each other"
+SAME_RULE = "a rule with other evidence says the same"
 # Rules at least so similar say the same.
 SAME = 0.6
-
-
-def batches(items: Sequence[ItemT], size: int) -> list[list[ItemT]]:
-    """Deal `items` into batches of `size`.
-
-    Full batches in order; a remainder below half a batch is dealt one by one to the batches
-    before it, a larger one is a batch of its own (Trace2Skill, official `chunk_list`:
-    70 at 32 gives [35, 35]).
-
-    Raises:
-        ValueError: if `size` is below 2, which would never come to one patch.
-    """
-    if size < 2:
-        raise ValueError(f"a merge batch holds at least 2 patches, got {size}")
-    dealt = [list(items[start : start + size]) for start in range(0, len(items), size)]
-    if len(dealt) > 1 and 2 * len(dealt[-1]) < size:
-        for position, item in enumerate(dealt.pop()):
-            dealt[position % len(dealt)].append(item)
-    return dealt
 
 
 def support(sources: Iterable[str], tasks: Mapping[str, str]) -> int:
     """Number of distinct tasks among trajectories; an unknown trajectory is its own task."""
     return len({tasks.get(source, source) for source in sources})
+
+
+@dataclass(frozen=True)
+class Lessons:
+    """The lessons that are merged, by their number.
+
+    Attributes:
+        rows: the lessons.
+        tasks: trajectory id -> task id.
+        quotes: what each lesson quotes.
+        praise: whether each says what passed runs did well.
+    """
+
+    rows: Sequence[Lesson]
+    tasks: Mapping[str, str]
+    quotes: Sequence[tuple[str, ...]]
+    praise: Sequence[bool]
+
+    def sources(self, numbers: Iterable[int]) -> tuple[str, ...]:
+        """The trajectories that taught these lessons."""
+        return tuple(sorted({source for n in numbers for source in self.rows[n].sources}))
+
+    def taught_by(self, sources: Iterable[str]) -> frozenset[str]:
+        """The tasks of trajectories."""
+        return frozenset(self.tasks.get(source, source) for source in sources)
+
+    def support(self, numbers: Iterable[int]) -> int:
+        """Number of distinct tasks that taught these lessons."""
+        return support(self.sources(numbers), self.tasks)
+
+    def by_wording(self, numbers: Iterable[int]) -> dict[str, list[int]]:
+        """Wording -> the lessons that have it."""
+        same: dict[str, list[int]] = defaultdict(list)
+        for number in numbers:
+            same[self.rows[number].wording].append(number)
+        return same
+
+    def discarded(self, numbers: Iterable[int], reason: str, rule: str = "") -> list[Discarded]:
+        """One row for each distinct wording."""
+        return [
+            Discarded(
+                content=wording,
+                reason=reason,
+                sources=self.sources(group),
+                support=self.support(group),
+                rule=rule,
+            )
+            for wording, group in self.by_wording(numbers).items()
+        ]
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Lessons that name one cause, and the wording that it gets as a rule.
+
+    Attributes:
+        number: of the cause, which mistakes name.
+        members: numbers of its lessons, the most central first.
+        wording: as a lesson.
+        sources: trajectories that taught them.
+        praise: whether they say what passed runs did well.
+    """
+
+    number: int
+    members: Sequence[int]
+    wording: Lesson
+    sources: tuple[str, ...]
+    praise: bool
 
 
 def merge_deterministic(
@@ -83,129 +133,37 @@ def merge_deterministic(
         citations: what lessons quote; lessons of different evidence are never counted as one.
         praised: trajectories that passed, and whose lessons say what was done well.
     """
-    by, scopes, citations = measure(grouping), scopes or {}, citations or {}
-    lessons = [lesson for patch in patches for edit in patch.edits for lesson in of_edit(edit)]
-    discarded: list[Discarded] = []
-    tasks_of = [frozenset(tasks.get(name, name) for name in row.sources) for row in lessons]
-    texts = [f"{lesson.wording} {scopes.get(lesson.text, '')}" for lesson in lessons]
-    quotes = [quoted(lesson, citations) for lesson in lessons]
-
-    # 1. Causes: lessons that sound alike and quote alike, without those that most tasks speak
-    # against and those that are mistaken. Praise of passed runs blames nothing: it stands apart.
-    causes: list[list[int]] = []
-    mistakes: dict[int, Mistake] = {}
-    praises = [praised.issuperset(lesson.sources) for lesson in lessons]
-    for praise in (False, True):
-        part = [index for index, alike in enumerate(praises) if alike == praise]
-        against = outvoted([lessons[i] for i in part], [tasks_of[i] for i in part])
-        discarded += [_discarded([lessons[part[n]]], tasks, why) for n, why in against.items()]
-        part = [index for n, index in enumerate(part) if n not in against]
-        joined = [" ".join(quotes[index]) for index in part]
-        groups = similar_groups([texts[index] for index in part], by, joined)
-        groups = [side for group in groups for side in parted([part[n] for n in group], lessons)]
-        sizes = [_support(lessons, group, tasks) for group in groups]
-        for index, mistake in mistaken(groups, lessons, sizes).items():
-            cause = mistake.cause + len(causes)
-            mistakes[index] = mistake.model_copy(update={"cause": cause})
-        causes += groups
-    # A cause without lessons keeps its number.
-    causes = [[index for index in cause if index not in mistakes] for cause in causes]
-    signs = signs_of(lessons, quotes, [row for row in causes if row and not praises[row[0]]])
-
-    # 2. Rules: the wording of each cause that can stand in a skill, best supported first.
-    follows = [
-        bool(said) and not shown and not praise
-        for said, shown, praise in zip(quotes, signs, praises, strict=True)
-    ]
-    worded: list[tuple[Lesson, int]] = []
-    for number, members in enumerate(causes):
-        if not members:
-            continue
-        chosen = typical(members, lessons, follows)
-        wording = best_wording(lessons, chosen, terms)
-        if chosen and wording is None:
-            wording = best_wording(lessons, members, terms)
-        if wording is not None:
-            worded.append((wording, number))
-        else:
-            reason = UNFIT if chosen else "its lessons speak against each other"
-            discarded += _each(lessons, members, tasks, reason)
-    ranked = sorted(
-        worded,
-        key=lambda pair: (
-            praises[causes[pair[1]][0]],
-            -_support(lessons, causes[pair[1]], tasks),
-            -len(causes[pair[1]]),
-            pair[0].wording,
-            sorted(quote for index in causes[pair[1]] for quote in quotes[index]),
-        ),
+    by = measure(grouping)
+    rows = [lesson for patch in patches for edit in patch.edits for lesson in of_edit(edit)]
+    lessons = Lessons(
+        rows=rows,
+        tasks=tasks,
+        quotes=[quoted(lesson, citations or {}) for lesson in rows],
+        praise=[praised.issuperset(lesson.sources) for lesson in rows],
     )
+    groups, mistakes, discarded = find_causes(lessons, by, scopes or {})
+    blamed = [group for group in groups if group and not lessons.praise[group[0]]]
+    signs = signs_of(rows, lessons.quotes, blamed)
+    causes, unfit = worded(lessons, groups, signs, terms)
+    causes, conflicts, opposed = agreeing(lessons, causes)
+    discarded += unfit + opposed
 
-    # 3. Rules that more tasks speak against than for, or that cannot be followed beside another.
-    # Praise speaks against praise alone.
-    sourced = [_sources(lessons[index] for index in causes[number]) for _, number in ranked]
-    mixed = len({praises[causes[number][0]] for _, number in ranked}) > 1
-    voices = [
-        () if mixed and praises[causes[number][0]] else names
-        for names, (_, number) in zip(sourced, ranked, strict=True)
-    ]
-    against = outvoted(
-        [wording for wording, _ in ranked],
-        [frozenset(tasks.get(name, name) for name in names) for names in voices],
-    )
-    withheld, conflicts = settle(
-        [
-            wording.model_copy(update={"sources": () if place in against else names})
-            for place, ((wording, _), names) in enumerate(zip(ranked, sourced, strict=True))
-        ],
-        [support(names, tasks) for names in voices],
-    )
-    against |= withheld
-    for place, reason in against.items():
-        discarded += _each(lessons, causes[ranked[place][1]], tasks, reason)
-    ranked = [pair for place, pair in enumerate(ranked) if place not in against]
-
-    # 4. Of rules that say the same from other evidence, the best supported stays.
-    said_by = _duplicates([wording.wording for wording, _ in ranked], by)
-    content: dict[int, str] = {}  # cause -> the rule that says it
     edits: list[Edit] = []
     rules: list[Rule] = []
-    for place, (wording, number) in enumerate(ranked):
-        content[number] = ranked[said_by[place]][0].for_readers()
-        if said_by[place] != place:
-            reason = "a rule with other evidence says the same"
-            discarded += _each(lessons, causes[number], tasks, reason, content[number])
-            continue
-        sources = _sources(lessons[index] for index in causes[number])
-        sections = [lessons[index].section for index in causes[number] if lessons[index].section]
-        edit = Edit(
-            file="SKILL.md",
-            op="append_to_section",
-            target_section=max(sorted(set(sections)), key=sections.count, default="Lessons"),
-            content=wording.markdown(),
-            sources=sources,
-            support=support(sources, tasks),
-        )
-        edits.append(edit)
-        words = [saying(lessons[index].text) - {"not"} for index in causes[number]]
-        shown = tuple(dict.fromkeys(sign for i in causes[number] for sign in signs[i]))
-        rules.append(
-            Rule(
-                content=content[number],
-                signs=shown,
-                praise=praises[causes[number][0]],
-                related=any(row & saying(sign) for sign in shown for row in words),
-                quoted=any(quotes[index] for index in causes[number]),
-                members=_members(lessons, causes[number], signs),
-            )
-        )
-        reworded = [i for i in causes[number] if compact(lessons[i]).text != wording.text]
-        discarded += _each(lessons, reworded, tasks, SAID, content[number])
-    for index, mistake in sorted(mistakes.items()):
-        rule = content.get(mistake.cause, "")
-        discarded.append(_discarded([lessons[index]], tasks, mistake.reason, rule))
+    said: dict[int, str] = {}  # number of a cause -> the rule that says it
+    for cause, speaker in zip(causes, speakers(causes, by), strict=True):
+        text = said[cause.number] = speaker.wording.for_readers()
+        if speaker is cause:
+            edits.append(edit_of(lessons, cause))
+            rules.append(rule_of(lessons, cause, signs))
+            reworded = [n for n in cause.members if compact(rows[n]).text != cause.wording.text]
+            discarded += lessons.discarded(reworded, SAID, text)
+        else:
+            discarded += lessons.discarded(cause.members, SAME_RULE, text)
+    for number, mistake in sorted(mistakes.items()):
+        discarded += lessons.discarded([number], mistake.reason, said.get(mistake.cause, ""))
 
-    edits += _unlike(patches, tasks)
+    edits += unlike_edits(patches, tasks)
     reasoning = (
         f"{sum(len(patch.edits) for patch in patches)} edits of {len(patches)} patches grouped by "
         f"what they quote and {by.name} into {len(edits)}; support is counted in distinct tasks."
@@ -219,7 +177,181 @@ def merge_deterministic(
     )
 
 
-def _unlike(patches: Sequence[Patch], tasks: Mapping[str, str]) -> list[Edit]:
+def find_causes(
+    lessons: Lessons, by: Measure, scopes: Mapping[str, str]
+) -> tuple[list[list[int]], dict[int, Mistake], list[Discarded]]:
+    """Lessons that sound alike and quote alike, those that are mistaken, and those of no cause.
+
+    Praise of passed runs blames nothing: it stands apart. Lessons that most tasks speak against
+    name no cause. A group without its mistakes may be empty: it keeps its number.
+
+    Args:
+        lessons: all of them.
+        by: how alike they are.
+        scopes: text of a lesson -> when it applies.
+    """
+    causes: list[list[int]] = []
+    mistakes: dict[int, Mistake] = {}
+    discarded: list[Discarded] = []
+    rows = lessons.rows
+    for praise in (False, True):
+        part = [number for number, alike in enumerate(lessons.praise) if alike == praise]
+        against = outvoted(
+            [rows[number] for number in part],
+            [lessons.taught_by(rows[number].sources) for number in part],
+        )
+        for place, reason in against.items():
+            discarded += lessons.discarded([part[place]], reason)
+        part = [number for place, number in enumerate(part) if place not in against]
+        groups = similar_groups(
+            [f"{rows[number].wording} {scopes.get(rows[number].text, '')}" for number in part],
+            by,
+            [" ".join(lessons.quotes[number]) for number in part],
+        )
+        groups = [
+            side for group in groups for side in parted([part[place] for place in group], rows)
+        ]
+        sizes = [lessons.support(group) for group in groups]
+        for number, mistake in mistaken(groups, rows, sizes).items():
+            cause = mistake.cause + len(causes)
+            mistakes[number] = mistake.model_copy(update={"cause": cause})
+        causes += groups
+    causes = [[number for number in cause if number not in mistakes] for cause in causes]
+    return causes, mistakes, discarded
+
+
+def worded(
+    lessons: Lessons,
+    groups: Sequence[Sequence[int]],
+    signs: Sequence[Sequence[str]],
+    terms: frozenset[str],
+) -> tuple[list[Cause], list[Discarded]]:
+    """The causes that have a wording which can stand in a skill, best supported first; the others.
+
+    Args:
+        lessons: all of them.
+        groups: of each cause, numbers of its lessons.
+        signs: of each lesson, its quotes that show a failure.
+        terms: words of the benchmark.
+    """
+    follows = [
+        bool(quotes) and not shown and not praise
+        for quotes, shown, praise in zip(lessons.quotes, signs, lessons.praise, strict=True)
+    ]
+    causes: list[Cause] = []
+    discarded: list[Discarded] = []
+    for number, members in enumerate(groups):
+        if not members:
+            continue
+        chosen = typical(members, lessons.rows, follows)
+        wording = best_wording(lessons.rows, chosen, terms)
+        if chosen and wording is None:
+            wording = best_wording(lessons.rows, members, terms)
+        if wording is None:
+            discarded += lessons.discarded(members, UNFIT if chosen else DIVIDED)
+        else:
+            sources, praise = lessons.sources(members), lessons.praise[members[0]]
+            causes.append(Cause(number, members, wording, sources, praise))
+    causes.sort(
+        key=lambda cause: (
+            cause.praise,
+            -support(cause.sources, lessons.tasks),
+            -len(cause.members),
+            cause.wording.wording,
+            sorted(quote for number in cause.members for quote in lessons.quotes[number]),
+        )
+    )
+    return causes, discarded
+
+
+def agreeing(
+    lessons: Lessons, causes: Sequence[Cause]
+) -> tuple[list[Cause], list[Conflict], list[Discarded]]:
+    """Causes without those that more tasks speak against than for, or that contradict another.
+
+    Praise speaks against praise alone.
+
+    Args:
+        lessons: all of them.
+        causes: with their wordings, best supported first.
+    """
+    mixed = len({cause.praise for cause in causes}) > 1
+    voices = [() if mixed and cause.praise else cause.sources for cause in causes]
+    against = outvoted(
+        [cause.wording for cause in causes], [lessons.taught_by(names) for names in voices]
+    )
+    withheld, conflicts = settle(
+        [
+            cause.wording.model_copy(update={"sources": () if place in against else cause.sources})
+            for place, cause in enumerate(causes)
+        ],
+        [support(names, lessons.tasks) for names in voices],
+    )
+    against |= withheld
+    discarded = [
+        row
+        for place, reason in against.items()
+        for row in lessons.discarded(causes[place].members, reason)
+    ]
+    return [cause for n, cause in enumerate(causes) if n not in against], conflicts, discarded
+
+
+def speakers(causes: Sequence[Cause], by: Measure) -> list[Cause]:
+    """Of every cause, the best supported one whose rule says the same from other evidence.
+
+    Of the first :data:`CHUNK`; the others cost more to compare than they take.
+    """
+    first = list(causes)
+    if not causes:
+        return first
+    alike = by.similarities([cause.wording.wording for cause in causes[:CHUNK]]) >= SAME
+    for place in range(len(alike)):
+        earlier = (n for n in range(place) if alike[place, n] and first[n] is causes[n])
+        first[place] = causes[next(earlier, place)]
+    return first
+
+
+def edit_of(lessons: Lessons, cause: Cause) -> Edit:
+    """The rule of a cause as an edit, filed under the heading that most of its lessons name."""
+    sections = [lessons.rows[n].section for n in cause.members if lessons.rows[n].section]
+    return Edit(
+        file="SKILL.md",
+        op="append_to_section",
+        target_section=max(sorted(set(sections)), key=sections.count, default="Lessons"),
+        content=cause.wording.markdown(),
+        sources=cause.sources,
+        support=support(cause.sources, lessons.tasks),
+    )
+
+
+def rule_of(lessons: Lessons, cause: Cause, signs: Sequence[Sequence[str]]) -> Rule:
+    """What the rule of a cause rests on.
+
+    Args:
+        lessons: all of them.
+        cause: that the rule is of.
+        signs: of each lesson, its quotes that show a failure.
+    """
+
+    def signs_in(numbers: Iterable[int]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(sign for number in numbers for sign in signs[number]))
+
+    words = [saying(lessons.rows[number].text) - {"not"} for number in cause.members]
+    shown = signs_in(cause.members)
+    return Rule(
+        content=cause.wording.for_readers(),
+        signs=shown,
+        praise=cause.praise,
+        related=any(row & saying(sign) for sign in shown for row in words),
+        quoted=any(lessons.quotes[number] for number in cause.members),
+        members=tuple(
+            Member(wording=wording, sources=lessons.sources(group), quotes=signs_in(group))
+            for wording, group in lessons.by_wording(cause.members).items()
+        ),
+    )
+
+
+def unlike_edits(patches: Sequence[Patch], tasks: Mapping[str, str]) -> list[Edit]:
     """Edits that are no lessons (replacements, new files, ...): equal ones are one."""
     unlike: dict[str, Edit] = {}
     for edit in (edit for patch in patches for edit in patch.edits if not of_edit(edit)):
@@ -229,67 +361,3 @@ def _unlike(patches: Sequence[Patch], tasks: Mapping[str, str]) -> list[Edit]:
         update = {"sources": sources, "support": support(sources, tasks)}
         unlike[key] = edit.model_copy(update=update)
     return sorted(unlike.values(), key=lambda edit: (-edit.support, edit.model_dump_json()))
-
-
-def _duplicates(wordings: Sequence[str], by: Measure) -> list[int]:
-    """Of every rule, the first that says the same; of the first :data:`CHUNK`, the others cost more
-    to compare than they take."""
-    first = list(range(len(wordings)))
-    if not wordings:
-        return first
-    alike = by.similarities(wordings[:CHUNK]) >= SAME
-    for place in range(len(alike)):
-        earlier = (n for n in range(place) if alike[place, n] and first[n] == n)
-        first[place] = next(earlier, place)
-    return first
-
-
-def _each(
-    lessons: Sequence[Lesson],
-    members: Iterable[int],
-    tasks: Mapping[str, str],
-    reason: str,
-    rule: str = "",
-) -> list[Discarded]:
-    """One row for each distinct wording."""
-    same: dict[str, list[Lesson]] = defaultdict(list)
-    for index in members:
-        same[lessons[index].wording].append(lessons[index])
-    return [_discarded(group, tasks, reason, rule) for group in same.values()]
-
-
-def _discarded(
-    lessons: Sequence[Lesson], tasks: Mapping[str, str], reason: str, rule: str = ""
-) -> Discarded:
-    sources = _sources(lessons)
-    return Discarded(
-        content=lessons[0].wording,
-        reason=reason,
-        sources=sources,
-        support=support(sources, tasks),
-        rule=rule,
-    )
-
-
-def _support(lessons: Sequence[Lesson], members: Iterable[int], tasks: Mapping[str, str]) -> int:
-    return support(_sources(lessons[index] for index in members), tasks)
-
-
-def _members(
-    lessons: Sequence[Lesson], indices: Iterable[int], signs: Sequence[Sequence[str]]
-) -> tuple[Member, ...]:
-    same: dict[str, list[int]] = defaultdict(list)
-    for index in indices:
-        same[lessons[index].wording].append(index)
-    return tuple(
-        Member(
-            wording=wording,
-            sources=_sources(lessons[index] for index in group),
-            quotes=tuple(dict.fromkeys(sign for index in group for sign in signs[index])),
-        )
-        for wording, group in same.items()
-    )
-
-
-def _sources(lessons: Iterable[Lesson]) -> tuple[str, ...]:
-    return tuple(sorted({source for lesson in lessons for source in lesson.sources}))
