@@ -61,6 +61,7 @@ _SHARED: dict[str, dict[str, Any]] = {
     "--limit": {"type": click.IntRange(min=1)},
     "--live": {"is_flag": True},
     "--max-tokens": {"type": click.IntRange(min=1), "default": 256, "show_default": True},
+    "--metric": {"metavar": "NAME", "help": "Which of several figures decides (lm-eval, tables)."},
     "--model": {},
     "--out": {"type": path_type},
     "--port": {"type": click.IntRange(0, 65535), "default": 0},

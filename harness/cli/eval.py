@@ -266,30 +266,39 @@ def _regrade_text(report: RegradeReport, out: Path) -> str:
 
 
 @click.command("import")
-@click.argument("log", type=path_type)
+@click.argument("path", type=path_type)
 @shared_option("--out", help="Default: runs/<id>.")
+@click.option("--column", metavar="NAME",
+              help="Model or configuration, where the file holds several.")  # fmt: skip
+@shared_option("--metric")
 @json_option
-def import_log(log: Path, out: Path | None, as_json: bool) -> None:
-    """Read an .eval log of inspect as a run, which compare and view can read.
+def import_log(
+    path: Path, out: Path | None, column: str | None, metric: str | None, as_json: bool
+) -> None:
+    """Read results of another tool as a run, which compare and view can read.
 
+    PATH is a log of inspect, samples of lm-eval, an output of promptfoo, skill-creator's
+    benchmark.json, JUnit XML or a table (CSV, TSV).
+
+    \b
     Example: harness eval import logs/2026-11-22_task.eval --out runs/theirs
+    Example: harness eval import out.json --column openai:gpt-4.1-mini --out runs/mini
     """
     from harness.core.rundir import RunReader, new_run_id
-    from harness.evals.inspect_import import import_inspect
+    from harness.evals import import_results
 
-    folder = out or Path("runs") / new_run_id("inspect")
-    report = import_inspect(log, folder)
-    log_facts = RunReader(folder).lock["inspect"]
+    folder = out or Path("runs") / new_run_id("imported")
+    report = import_results(path, folder, metric=metric, column=column)
+    reported = RunReader(folder).lock["reported"]
+    figures = [
+        f"{name} {value:g}" if isinstance(value, int | float) else f"{name} {value or 'none'}"
+        for name, value in reported["figures"].items()
+    ]
     lines = [report_text(report)]
-    for name, metrics in log_facts["scores"].items():
-        # A metric that was no number in the log (NaN) is none.
-        values = {key: "none" if value is None else value for key, value in metrics.items()}
-        shown = [
-            f"{key} {value:g}" if isinstance(value, int | float) else f"{key} {value}"
-            for key, value in values.items()
-        ]
-        lines.append(f"inspect says {name}: {', '.join(shown)}")
-    emit({**report.model_dump(mode="json"), "inspect": log_facts}, as_json, "\n".join(lines))
+    if figures:
+        lines.append(f"{reported['tool']} says: {', '.join(figures)}")
+    lines.append(f"next: harness view {folder}")
+    emit({**report.model_dump(mode="json"), "reported": reported}, as_json, "\n".join(lines))
 
 
 @click.command("paper")

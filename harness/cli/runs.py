@@ -12,7 +12,7 @@ from harness.core import remove_tree
 from harness.core.errors import BadInput, Refused
 
 if TYPE_CHECKING:
-    from harness.evals import RunComparison
+    from harness.evals import Measure, RunComparison
 
 SHOWN = 12
 """Attempts of each kind that are named."""
@@ -67,17 +67,32 @@ def prune(run: Path, yes: bool) -> None:
 @click.option("--fail-if-worse", "margin", type=float, metavar="MARGIN",
               help="Exit 5 if a run is worse than the first by more than MARGIN (0.05 = 5 points)"
               " beyond doubt, or by more than MARGIN in its estimate.")  # fmt: skip
+@click.option("--measure", type=click.Choice(["outcome", "score"]), default="outcome",
+              show_default=True,
+              help="Compare whether attempts passed, or their scores from 0 to 1.")  # fmt: skip
+@shared_option("--metric")
 @json_option
-def compare(runs: tuple[Path, ...], margin: float | None, as_json: bool) -> None:
+def compare(
+    runs: tuple[Path, ...], margin: float | None, measure: Measure, metric: str | None,
+    as_json: bool,
+) -> None:  # fmt: skip
     """Compare runs with the first one, paired by task.
 
-    Example: harness compare runs/before runs/after --fail-if-worse 0.02
-    """
-    from harness.evals import compare_runs
+    A run is a run folder, or what another tool has written: a log of inspect, samples of lm-eval,
+    an output of promptfoo, skill-creator's benchmark.json, JUnit XML, or a table (CSV, TSV). A file
+    that holds several runs stands for all of them.
 
-    if len(runs) < 2:
-        raise click.UsageError(f"expected two or more runs, got {len(runs)}")
-    results = [compare_runs(runs[0], run) for run in runs[1:]]
+    \b
+    Example: harness compare runs/before runs/after --fail-if-worse 0.02
+    Example: harness compare logs/a.eval logs/b.eval
+    Example: harness compare promptfoo-output.json
+    """
+    from harness.evals import compare_results, open_results
+
+    first, *others = (run for path in runs for run in open_results(path, metric))
+    if not others:
+        raise click.UsageError("expected two or more runs, got 1")
+    results = [compare_results(first, run, measure) for run in others]
     rows = [result.model_dump(mode="json") for result in results]
     emit(rows, as_json, "\n\n".join(_comparison_text(result) for result in results))
     for result in results:
@@ -93,10 +108,17 @@ def _comparison_text(result: RunComparison) -> str:
         lines.append("SIMULATED model: says nothing about a real one")
     if paired.difference is not None and paired.before is not None and paired.after is not None:
         interval = f" [{paired.ci95[0]:+.1%}, {paired.ci95[1]:+.1%}]" if paired.ci95 else ""
-        lines.append(f"pass rate {paired.before:.1%} -> {paired.after:.1%}")
+        name = "pass rate" if result.measure == "outcome" else "mean score"
+        lines.append(f"{name} {paired.before:.1%} -> {paired.after:.1%}")
         lines.append(f"difference {paired.difference:+.1%}{interval}, p = {paired.p:.3g}")
     if result.detectable is not None:
         lines.append(f"smallest difference these tasks can show: {result.detectable:.1%}")
+    if result.needed is not None:
+        more = result.needed - paired.tasks
+        lines.append(
+            f"not shown yet: a difference like this takes about {result.needed} tasks, {more} more "
+            "(80% power)"
+        )
     for kind, names in (("fixed", paired.fixed), ("broken", paired.broken)):
         more = f", … ({len(names) - SHOWN} more)" if len(names) > SHOWN else ""
         lines.append(f"{kind} {len(names)}: {', '.join(names[:SHOWN])}{more}")

@@ -2,6 +2,8 @@ from .attempts import Attempts as Attempts
 from .attempts import attempt_context as attempt_context
 from .attempts import gateway_of as gateway_of
 from .costs import plan_evaluation as plan_evaluation
+from .formats.table import import_results as import_results
+from .formats.table import open_results as open_results
 from .papers import trace2skill_average as trace2skill_average
 from .plan import EvalPlan as EvalPlan
 from .plan import attempt_id as attempt_id
@@ -16,10 +18,13 @@ from .regrade import regrade_folder as regrade_folder
 from .regrade import score_again as score_again
 from .report import EvalReport as EvalReport
 from .report import ItemRecord as ItemRecord
+from .report import Measure as Measure
+from .report import Results as Results
 from .report import RunComparison as RunComparison
 from .report import Tally as Tally
 from .report import attempts_by_task as attempts_by_task
 from .report import compare_paired as compare_paired
+from .report import compare_results as compare_results
 from .report import compare_runs as compare_runs
 from .report import finished_items as finished_items
 from .report import read_report as read_report

@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import JsonValue
 
-from harness.core import BadInput, Outcome, Usage, Value, decoding, write_atomic
+from harness.core import BadInput, Outcome, Trajectory, Usage, Value, decoding, write_atomic
 from harness.core.rundir import RunReader
 from harness.stats import (
     PairedComparison,
@@ -20,7 +20,13 @@ from harness.stats import (
     detectable_lift,
     rate_interval,
     repeated,
+    required_tasks,
 )
+
+REPORTED = "reported"
+"""Key of a lock: what another tool itself says of the run."""
+Measure = Literal["outcome", "score"]
+"""What of an attempt is compared: whether it passed, or its score."""
 
 
 class ItemRecord(Value):
@@ -98,14 +104,40 @@ class ChangedOutcome(Value):
     reason: str
 
 
+@dataclass(frozen=True)
+class Results:
+    """What a run came to, ours or another tool's.
+
+    Attributes:
+        name: of the run's folder or file.
+        lock: content of `run.json`.
+        items: the last record of every attempt.
+        trajectories: of the attempts, in their order, where another tool keeps them.
+    """
+
+    name: str
+    lock: dict[str, Any]
+    items: list[ItemRecord]
+    trajectories: list[Trajectory] = field(default_factory=list[Trajectory])
+
+    def report(self) -> EvalReport:
+        """The report, computed from the records."""
+        return summarise(
+            self.lock, self.name, self.items, sum(item.usage.seconds for item in self.items)
+        )
+
+
 class RunComparison(Value):
     """A run against the first one.
 
     Attributes:
         before: report of the first run.
         after: report of this run.
+        measure: what is compared: whether attempts passed, or their scores in [0, 1].
         paired: the paired comparison.
-        detectable: smallest lift that this many tasks can detect at 80 % power.
+        detectable: smallest lift that this many tasks can detect at 80 % power; None for scores.
+        needed: tasks in all at which a difference like this would show at 80 % power, where it
+            does not yet and tasks pass or fail.
         differs: lock fields that differ, such as skill and model; shows a comparison across
             different tasks, too.
         changes: attempts that passed in one and failed in the other.
@@ -113,8 +145,10 @@ class RunComparison(Value):
 
     before: EvalReport
     after: EvalReport
+    measure: Measure = "outcome"
     paired: PairedComparison
     detectable: float | None
+    needed: int | None = None
     differs: tuple[str, ...]
     changes: tuple[ChangedOutcome, ...] = ()
 
@@ -174,8 +208,12 @@ def open_run(path: Path) -> RunReader:
     return run
 
 
-def attempts_by_task(items: Iterable[ItemRecord]) -> dict[str, list[float]]:
+def attempts_by_task(
+    items: Iterable[ItemRecord], measure: Measure = "outcome"
+) -> dict[str, list[float]]:
     """1 for every attempt that passed, 0 for one that failed; invalid ones are left out.
+
+    With the measure `score`, the attempts' scores.
 
     Attempts at one task are one cluster: for :func:`harness.stats.rate_interval` and
     :func:`harness.stats.clustered_error`, which take the values of this mapping.
@@ -183,14 +221,20 @@ def attempts_by_task(items: Iterable[ItemRecord]) -> dict[str, list[float]]:
     groups: dict[str, list[float]] = defaultdict(list)
     for item in items:
         if item.outcome != "invalid":
-            groups[item.task_id].append(float(item.outcome == "pass"))
+            passed = float(item.outcome == "pass")
+            groups[item.task_id].append(passed if measure == "outcome" else item.value)
     return groups
 
 
-def compare_paired(before: Iterable[ItemRecord], after: Iterable[ItemRecord]) -> PairedComparison:
+def compare_paired(
+    before: Iterable[ItemRecord], after: Iterable[ItemRecord], measure: Measure = "outcome"
+) -> PairedComparison:
     """Compare two sets of attempts on the same tasks and seeds, clustered by task."""
     first, second = (
-        {task: sum(values) / len(values) for task, values in attempts_by_task(items).items()}
+        {
+            task: sum(values) / len(values)
+            for task, values in attempts_by_task(items, measure).items()
+        }
         for items in (before, after)
     )
     return compare_rates(first, second)
@@ -241,9 +285,18 @@ def summarise(
 def read_report(path: Path) -> EvalReport:
     """The report of a run folder, computed from its records."""
     run = RunReader(path)
-    items = finished_items(run)
     with decoding(path / "run.json"):
-        return summarise(run.lock, path.name, items, sum(item.usage.seconds for item in items))
+        return Results(path.name, run.lock, finished_items(run)).report()
+
+
+def read_run(path: Path) -> Results:
+    """What the run in a folder came to.
+
+    Raises:
+        BadInput: if the folder holds no eval run.
+    """
+    run = open_run(path)
+    return Results(path.name, run.lock, finished_items(run))
 
 
 def compare_runs(first: Path, second: Path) -> RunComparison:
@@ -252,25 +305,40 @@ def compare_runs(first: Path, second: Path) -> RunComparison:
     Raises:
         BadInput: if one is no eval run, or they share no task.
     """
-    before, after = open_run(first), open_run(second)
-    old_items, new_items = finished_items(before), finished_items(after)
-    paired = compare_paired(old_items, new_items)
-    if paired.tasks == 0 and paired.unpaired:
-        raise BadInput(f"{str(first)!r} and {str(second)!r} share no task that is valid in both")
-    old = {item.id: item for item in old_items}
-    keys = before.lock.keys() | after.lock.keys()
+    return compare_results(read_run(first), read_run(second))
+
+
+def compare_results(before: Results, after: Results, measure: Measure = "outcome") -> RunComparison:
+    """Compare two runs, paired by task.
+
+    Raises:
+        BadInput: if they share no task that is valid in both.
+    """
+    paired = compare_paired(before.items, after.items, measure)
+    if paired.tasks == 0:
+        raise BadInput(f"{before.name!r} and {after.name!r} share no task that is valid in both")
+    old = {item.id: item for item in before.items}
+    keys = (before.lock.keys() | after.lock.keys()) - {REPORTED}
+    detectable = needed = None
+    if measure == "outcome":
+        discordance = paired.discordance or 0.25
+        detectable = detectable_lift(paired.tasks, discordance)
+        if paired.difference and paired.ci95 and paired.ci95[0] <= 0 <= paired.ci95[1]:
+            needed = max(required_tasks(abs(paired.difference), discordance), paired.tasks + 1)
     return RunComparison(
-        before=read_report(first),
-        after=read_report(second),
+        before=before.report(),
+        after=after.report(),
+        measure=measure,
         paired=paired,
-        detectable=detectable_lift(paired.tasks, paired.discordance or 0.25),
+        detectable=detectable,
+        needed=needed,
         differs=tuple(sorted(key for key in keys if before.lock.get(key) != after.lock.get(key))),
         changes=tuple(
             ChangedOutcome(
                 id=item.id, before=old[item.id].outcome, after=item.outcome,
                 answer_before=old[item.id].answer, answer_after=item.answer, reason=item.reason,
             )
-            for item in sorted(new_items, key=lambda item: item.id)
+            for item in sorted(after.items, key=lambda item: item.id)
             if item.id in old and {old[item.id].outcome, item.outcome} == {"pass", "fail"}
         ),
     )  # fmt: skip

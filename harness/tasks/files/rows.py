@@ -97,7 +97,7 @@ def read_tasks(source: str, columns: Mapping[str, str]) -> tuple[Task, ...]:
     if source.startswith(HUB):
         rows = _of_hub(source)
     elif path.suffix in (".csv", ".tsv"):
-        rows = _of_table(path)
+        rows = read_table(path)
     elif path.suffix == ".parquet":
         parquet: Any = require("pyarrow.parquet", "Parquet files need pyarrow", "pyarrow")
         # Programs write NaN into columns of numbers where there is no value.
@@ -166,7 +166,12 @@ def _text(prompt: Any) -> Any:
     return str(prompt) if isinstance(prompt, int | float) else prompt  # another is named later
 
 
-def _of_table(path: Path) -> Iterator[tuple[int, Row]]:
+def read_table(path: Path) -> Iterator[tuple[int, Row]]:
+    """Yield (line number, row) of a CSV or TSV file with a header; empty cells are left out.
+
+    Raises:
+        BadInput: if it cannot be read, or a row has another number of cells than the header.
+    """
     csv.field_size_limit(MAX_CELL)
     try:
         with path.open(encoding="utf-8-sig", newline="") as handle:

@@ -15,8 +15,8 @@ from harness.api import EvalSettings, compare_runs, run_evaluation
 from harness.cli import cli
 from harness.core import BadInput
 from harness.core.rundir import RunReader
-from harness.evals import records
-from harness.evals.inspect_import import NO_SCORE, import_inspect
+from harness.evals import import_results, records
+from harness.evals.formats.inspect import NO_SCORE
 from harness.trajectories import export_trajectories
 from tests.models.http_server import Answer, completion, error, serve
 
@@ -42,7 +42,7 @@ def test_there_and_back_again(tmp_path: Path) -> None:
         )[0]  # fmt: skip
     assert (report.passed, report.failed, report.invalid) == (3, 3, 2)
     export_trajectories(run, tmp_path / "log", "inspect")
-    found = import_inspect(next((tmp_path / "log").glob("*.eval")), back)
+    found = import_results(next((tmp_path / "log").glob("*.eval")), back)
     assert (found.passed, found.failed, found.invalid) == (3, 3, 2)
     assert (found.score, found.ci95, found.se) == (report.score, report.ci95, report.se)
     assert found.repeated == report.repeated
@@ -85,7 +85,7 @@ def test_a_log_of_theirs_keeps_counts_and_scores(tmp_path: Path) -> None:
         scored("e", float("nan")), {"id": "f", "epoch": 1, "scores": {}},
         scored("g", "C", error={"message": "lost"}),
     ]  # fmt: skip
-    found = import_inspect(written(tmp_path / "l.eval", samples), tmp_path / "run")
+    found = import_results(written(tmp_path / "l.eval", samples), tmp_path / "run")
     items = {item.id: item for item in records(tmp_path / "run")}
     told = {name: (item.outcome, item.value) for name, item in items.items()}
     assert told == {
@@ -99,13 +99,16 @@ def test_a_log_of_theirs_keeps_counts_and_scores(tmp_path: Path) -> None:
     assert (usage.calls, usage.seconds, usage.cost_usd) == (1, 1.5, None)
     assert (found.suite, found.model, found.items) == ("sums", "p/m", 8)
     lock = RunReader(tmp_path / "run").lock
-    assert lock["inspect"] == {"status": "success", "scores": {"match": {"accuracy": 0.5}}}
+    figures = {"status": "success", "match accuracy": 0.5}
+    assert lock["reported"] == {"tool": "inspect", "figures": figures}
 
 
 def test_the_command_says_what_inspect_said(tmp_path: Path) -> None:
     log = written(tmp_path / "l.eval", [scored("a", "C"), scored("b", "I")])
     words = ["eval", "import", str(log), "--out", str(tmp_path / "run")]
-    assert "inspect says match: accuracy 0.5" in CliRunner().invoke(cli, words).output
+    assert (
+        "inspect says: match accuracy 0.5, status success" in CliRunner().invoke(cli, words).output
+    )
     again = CliRunner().invoke(cli, words)
     assert isinstance(again.exception, BadInput)
 
@@ -116,19 +119,19 @@ def test_a_metric_that_is_no_number_is_none(tmp_path: Path) -> None:
     log = written(tmp_path / "l.eval", [scored("a", "C")], results=results)
     done = CliRunner().invoke(cli, ["eval", "import", str(log), "--out", str(tmp_path / "run")])
     assert (done.exit_code, done.exception) == (0, None)
-    assert "inspect says match: accuracy 1, by x, stderr none" in done.output
+    assert "match accuracy 1, match by x, match stderr none" in done.output
 
 
 @pytest.mark.parametrize("content", [b"", b"PK", b"no zip", b"{}"])
 def test_what_is_no_log_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "l.eval").write_bytes(content)
     with pytest.raises(BadInput):
-        import_inspect(tmp_path / "l.eval", tmp_path / "run")
+        import_results(tmp_path / "l.eval", tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
 def test_a_log_without_samples_or_header_is_refused(tmp_path: Path) -> None:
     for log in (written(tmp_path / "a.eval", []), written(tmp_path / "b.eval", [], eval=None)):
         with pytest.raises(BadInput, match="expected"):
-            import_inspect(log, tmp_path / "run")
+            import_results(log, tmp_path / "run")
     assert not (tmp_path / "run").exists()

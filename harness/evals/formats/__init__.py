@@ -1,0 +1,1 @@
+"""Results that other tools have written, read as runs of ours: one file a tool."""
