@@ -141,10 +141,14 @@ def prompt_digest(name: str) -> str:
 
 
 def render_page(template: Path, **variables: object) -> str:
-    """Render an HTML template of a room; its header comment lists the variables."""
+    """Render an HTML template of a room; its header comment lists the variables.
+
+    It may extend `page.html.j2` of this room, which every page looks like.
+    """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+    folders = [template.parent, Path(__file__).parent / "templates"]
     environment = Environment(
-        loader=FileSystemLoader(template.parent), undefined=StrictUndefined, autoescape=True
+        loader=FileSystemLoader(folders), undefined=StrictUndefined, autoescape=True
     )
     return environment.get_template(template.name).render(**variables)

@@ -26,13 +26,14 @@ from harness.evolve.settings import EvolveSettings
 from harness.evolve.types import EvolveResult
 from harness.models import Budget, read_calls
 from harness.skills import (
+    ShownBlock,
     Skill,
     count_tokens,
-    explain,
     export,
     load_skill,
     new_skill,
     read_provenance,
+    shown_blocks,
     write_skill,
 )
 from harness.stats import PairedComparison, detectable_lift, wilson
@@ -186,21 +187,17 @@ def run_demo(
         peak_memory_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
     )
     write_atomic(out / "demo.json", report.model_dump_json(indent=1) + "\n")
-    # The page: verdict, arms with intervals, and where each line of the skill came from.
+    # The page: verdict, arms with intervals, and where each block of the skill came from.
     controls = [arm for arm in arms if arm.against is not None]
-    lines: list[dict[str, object]] = []
+    blocks: list[ShownBlock] = []
     if (skill_dir / "SKILL.md").is_file():
-        skill, provenance = load_skill(skill_dir), read_provenance(skill_dir)
-        count = len((skill_dir / "SKILL.md").read_text("utf-8").splitlines())
-        for number in range(1, count + 1):
-            line = explain(provenance, skill, "SKILL.md", number)
-            lines.append({"number": number, "text": line.text, "edit": line.edit})
+        blocks = shown_blocks(read_provenance(skill_dir), load_skill(skill_dir))
     page = render_page(
         TEMPLATE,
         report=report,
         gate=evolution.gate,
         best=max(controls, key=lambda arm: arm.passed, default=None),
-        lines=lines,
+        blocks=blocks,
     )
     write_atomic(out / "report.html", page)
     return report

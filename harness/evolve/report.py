@@ -41,12 +41,12 @@ from harness.skills import (
     Skill,
     apply_patch,
     count_tokens,
-    explain_file,
     provenance_of,
     read_provenance,
     record_version,
     review_form,
     review_rows,
+    shown_blocks,
     sources_of,
     write_provenance,
 )
@@ -243,13 +243,7 @@ def write_all(evolved: Finished, result: EvolveResult) -> None:
         result=result.model_copy(update={"skill": skill.name}),
         gate=result.gate,
         method=result.method,
-        # Every line of the skill's text files with the edit that wrote it.
-        lines=[
-            {"file": file, "number": line.line, "text": line.text, "edit": line.edit}
-            for file in skill.all_files
-            if skill.file_text(file) is not None
-            for line in explain_file(provenance, skill, file)
-        ],
+        blocks=shown_blocks(provenance, skill),
         discarded=evolved.discarded,
         conflicts=evolved.merge.conflicts,
         review=review_form(review_rows(edits, sources_of(rows)), skill.digest),

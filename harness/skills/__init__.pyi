@@ -37,6 +37,9 @@ from .markdown import count_tokens as count_tokens
 from .markdown import find_sections as find_sections
 from .markdown import scan as scan
 from .markdown import sections as sections
+from .pages import ShownBlock as ShownBlock
+from .pages import markdown_blocks as markdown_blocks
+from .pages import shown_blocks as shown_blocks
 from .provenance import Explanation as Explanation
 from .provenance import Provenance as Provenance
 from .provenance import Quote as Quote

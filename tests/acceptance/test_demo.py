@@ -8,6 +8,7 @@ from pathlib import Path
 from harness.evolve.demo import recording
 from harness.models import read_calls
 from tests.acceptance.conftest import Harness
+from tests.browser import examine_file
 
 
 def test_digests_of_the_recording_hold() -> None:
@@ -34,6 +35,7 @@ def test_the_recorded_demo(harness: Harness, tmp_path: Path) -> None:
     assert "recorded" in page
     assert "http://" not in page
     assert "https://" not in page
+    examine_file(tmp_path / "demo-out" / "recorded" / "report.html", "demo-report")
     skill = tmp_path / "demo-out" / "recorded" / "evolved" / "skill" / "short-answers"
     assert harness("skill", "validate", skill).returncode == 0
     exported = report["evolution"]["accepted"]

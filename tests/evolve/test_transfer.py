@@ -24,6 +24,7 @@ from harness.evolve import EvolveSettings, plan_evolution, run_evolution
 from harness.evolve.baselines.transfer import held_out
 from harness.stats import detectable_lift
 from lab.simulator import load_profile
+from tests.browser import examine_file
 from tests.evolve.baselines.conftest import ANALYST, order_tasks
 
 AUTHOR = "simulated/orders"
@@ -137,6 +138,10 @@ def test_the_report_has_the_table(evolved: tuple[Path, Result]) -> None:
     assert table.count("<tr>") == 3
     assert re.findall(r'<summary class="(\w+)', table) == ["accepted", "refused"]
     assert "Simulated model." in page
+
+
+def test_the_report_fits_every_screen(evolved: tuple[Path, Result]) -> None:
+    examine_file(evolved[0] / "report.html", "evolution-report")
 
 
 def test_a_second_run_makes_no_call(evolved: tuple[Path, Result], world: Path) -> None:

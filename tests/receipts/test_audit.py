@@ -33,6 +33,7 @@ from harness.receipts.receipt import card, receipt_of
 from harness.receipts.records import read_records
 from harness.skills import CARD, RECEIPT, RECORDS, beside, load_skill, new_skill, write_skill
 from lab.simulator import load_profile
+from tests.browser import examine_file
 from tests.evolve.baselines.conftest import order_tasks
 
 RULES = """
@@ -149,6 +150,10 @@ def test_the_card_stands_alone(world: Path) -> None:
     assert not any(one in page for one in ("<script", "http://", "https://", "src=", "@import"))
     assert "Leave cancelled orders out" in page and "prefers-color-scheme: dark" in page
     assert redact(page) == page
+
+
+def test_the_card_fits_every_screen(world: Path) -> None:
+    examine_file(beside(world / "order-desk", CARD), "receipt")
 
 
 def test_a_receipt_holds_and_again_without_tasks(world: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
+from uuid import UUID
 
 from harness.checkpoints import Moment as Moment
 from harness.checkpoints import config_at
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
     from harness.checkpoints import CheckpointStore
 
+_TICKS, _EPOCH = 10_000_000, 12_219_292_800
+"""Ticks of a UUID in a second; seconds from its epoch, in 1582, to 1970."""
 KEEP = "keep"
 """As the task of a :class:`Point`: run no task of the next step again."""
 Kind = Literal["run", "fork", "state edit", "output edit", "replay", "reload"]
@@ -54,6 +57,7 @@ class Branch:
         parent: the thread that it was forked from.
         point: where.
         left_at: the first node (`outer/node`) that was not in the recording it was served from.
+        stood: stretches in which it stood and a person looked, seconds since 1970.
     """
 
     thread: str
@@ -62,6 +66,12 @@ class Branch:
     parent: str | None = None
     point: Point | None = None
     left_at: str | None = None
+    stood: tuple[tuple[float, float], ...] = ()
+
+    def worked(self, begun: float, ended: float) -> float:
+        """Seconds between two times, without those in which it stood."""
+        idle = (min(ended, end) - max(begun, start) for start, end in self.stood)
+        return max(0.0, ended - begun - sum(part for part in idle if part > 0))
 
 
 @dataclass(frozen=True)
@@ -99,7 +109,9 @@ def listed(store: CheckpointStore) -> list[Branch]:
     for thread, info in store.threads().items():
         point = Point(**info["point"]) if "point" in info else None
         name, kind = info.get("name", thread), info.get("kind", "run")
-        branches.append(Branch(thread, name, kind, info.get("parent"), point, info.get("left")))
+        stood = tuple((begun, ended) for begun, ended in info.get("stood", ()))
+        left = info.get("left")
+        branches.append(Branch(thread, name, kind, info.get("parent"), point, left, stood))
     return branches
 
 
@@ -132,8 +144,19 @@ def keep_branch(store: CheckpointStore, branch: Branch) -> None:
         "parent": branch.parent,
         "point": branch.point and asdict(branch.point),
         "left": branch.left_at,
+        "stood": branch.stood or None,
     }
     store.describe(branch.thread, {key: value for key, value in info.items() if value is not None})
+
+
+def made_at(checkpoint: str) -> float | None:
+    """When a checkpoint was made, seconds since 1970, by its id (UUID version 6, RFC 9562)."""
+    try:
+        digits = UUID(checkpoint).hex
+    except ValueError:
+        return None
+    ticks = int(digits[:12], 16) << 12 | int(digits[13:16], 16)
+    return ticks / _TICKS - _EPOCH
 
 
 def shown(saved: CheckpointTuple) -> dict[str, Any]:

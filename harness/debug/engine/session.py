@@ -198,7 +198,7 @@ class Debugger(Stepper):
         (`checkpointer=True`) belongs to: its namespace does not.
         """
         thread, store = self._fresh_thread(source.thread.partition(".")[0]), self.store
-        branch = Branch(thread, name or thread, kind, source.thread, point)
+        branch = Branch(thread, name or thread, kind, source.thread, point, stood=source.stood)
         keep_branch(store, branch)
         end = history.find(point.checkpoint, point.ns)
         frames = {**end.outer, end.ns: end.id}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from harness.debug.engine.history import (
     History,
     find_branch,
     keep_branch,
+    made_at,
     replace_writes,
     shown,
 )
@@ -80,6 +82,7 @@ class Stepper:
         self._stop_on_exception = stop_on_exception
         self._find_mutations = find_mutations
         self._beyond = beyond
+        self._stopped: tuple[str, float] | None = None  # the thread that stands, and since when
         self._controller: Controller | None = None
         self._thread: threading.Thread | None = None
 
@@ -172,6 +175,8 @@ class Stepper:
             stop = controller.stops.get(timeout=timeout)
         except queue.Empty as error:
             raise TimeoutError(f"the graph has not stopped within {timeout} s") from error
+        if self.branch is not None:
+            self._stopped = (self.branch.thread, time.time())
         mutated = tuple(controller.mutated)
         del controller.mutated[: len(mutated)]
         self.last = replace(stop, mutated=mutated)
@@ -260,8 +265,26 @@ class Stepper:
     def _go(self, mode: Mode) -> Stop:
         if self._controller is None or self._controller.current is None:
             raise BadInput("the run does not stand in front of a node")
+        self._start_clock()
         self._controller.release(mode)
         return self.wait()
+
+    def _start_clock(self) -> None:
+        """Note in the branch for how long it stood: no node took that time.
+
+        A run that another process left, or that was forked, has stood since its last checkpoint.
+        """
+        branch = self.branch
+        if branch is None:
+            return
+        thread, since = self._stopped or ("", None)
+        if thread != branch.thread:
+            made = (made_at(moment.id) for moment in History(self.store, branch.thread).moments)
+            since = max((moment for moment in made if moment is not None), default=None)
+        if since is not None:
+            self.branch = replace(branch, stood=(*branch.stood, (since, time.time())))
+        self._stopped = None
+        keep_branch(self.store, self._now)
 
     def _run(self, values: Any, mode: Mode, recording: Recording | None = None) -> Stop:
         """Run the current branch in a thread of its own, with its event loop."""
@@ -269,7 +292,7 @@ class Stepper:
         if self._thread is not None:
             self._thread.join()
         graphs.install_hooks()
-        keep_branch(self.store, branch)
+        self._start_clock()
         self.recording = recording
         self._controller = controller = Controller(
             self.breakpoints,

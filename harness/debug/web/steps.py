@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
-from uuid import UUID
 
 from harness.core import HarnessError
 from harness.debug.engine.compare import Difference, compare, differences
 from harness.debug.engine.history import (
     CONTROL,
     ROUTES,
+    Branch,
     History,
     Moment,
+    listed,
+    made_at,
     outputs,
     shown,
     written,
@@ -27,17 +29,18 @@ if TYPE_CHECKING:
 MOST = 500
 """Differences of one step that are listed."""
 _PULLED = "~__pregel_pull, "
-_TICKS = 10_000_000
 
 
 def steps(graph: Any, store: CheckpointStore, thread: str) -> dict[str, Any]:
     """Steps of a branch in order of time, visits of nodes, and the edges taken; JSON only.
 
     Each step is a checkpoint: `tasks` are those that started from it and wrote something, `on` says
-    whether it is on the way to the latest state, `seconds` how long until the next one, with all
-    waiting. No value is read: fast for thousands of steps.
+    whether it is on the way to the latest state, `seconds` how long until the next one, without the
+    time in which the run stood and a person looked. No value is read: fast for thousands of steps.
     """
     history = History(store, thread)
+    branches = {branch.thread: branch for branch in listed(store)}
+    branch = branches.get(thread, Branch(thread, thread))
     trail = {(moment.ns, moment.id) for moment in history.trail()}
     writers: dict[tuple[str, str], dict[str, tuple[str, list[str]]]] = {}
     for write in store.writes(thread):
@@ -46,10 +49,10 @@ def steps(graph: Any, store: CheckpointStore, thread: str) -> dict[str, Any]:
     rows: list[dict[str, Any]] = []
     visits: Counter[str] = Counter()
     routes: set[tuple[str, str]] = set()
-    ends = {(moment.ns, moment.parent): seconds_of(moment.id) for moment in history.moments}
+    ends = {(moment.ns, moment.parent): made_at(moment.id) for moment in history.moments}
     for moment in history.moments:
         key = (moment.ns, moment.id)
-        begun, ended = seconds_of(moment.id), ends.get(key)
+        begun, ended = made_at(moment.id), ends.get(key)
         tasks = _tasks(graph, history, moment, writers.get(key, {}))
         if key in trail:
             visits.update(task["where"] for task in tasks if task["node"] != "__start__")
@@ -63,20 +66,11 @@ def steps(graph: Any, store: CheckpointStore, thread: str) -> dict[str, Any]:
                 "step": moment.step,
                 "source": moment.source,
                 "on": key in trail,
-                "seconds": None if begun is None or ended is None else round(ended - begun, 4),
+                "seconds": round(branch.worked(begun, ended), 4) if begun and ended else None,
                 "tasks": tasks,
             }
         )
     return {"steps": rows, "visits": dict(visits), "taken": sorted(routes)}
-
-
-def seconds_of(checkpoint: str) -> float | None:
-    """When a checkpoint was made, by its id (UUID version 6, RFC 9562): seconds since 1582."""
-    try:
-        digits = UUID(checkpoint).hex
-    except ValueError:
-        return None
-    return (int(digits[:12], 16) << 12 | int(digits[13:16], 16)) / _TICKS
 
 
 def _tasks(

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,8 +12,8 @@ from harness.checkpoints import open_store
 from harness.debug import Debugger
 from harness.debug.web import Library, open_page, open_view, write_copy
 from harness.debug.web.browse import answers
+from tests.browser import browser_at, examine, keep
 from tests.debug.web.agent import HOSTILE, graph
-from tests.debug.web.test_page import PATIENCE_MS, keep
 from tests.debug.web.worlds import LESSON, QUOTE, write_run, write_world
 
 if TYPE_CHECKING:
@@ -33,35 +30,12 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_world(tmp_path_factory.mktemp("runs"))
 
 
-@asynccontextmanager
-async def browser_at(
-    url: str, scheme: Literal["light", "dark"] = "light"
-) -> AsyncGenerator[tuple[Page, list[str]]]:
-    """An address in Chromium, and every address that it asked for."""
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    if chromium is None:
-        pytest.skip("no browser to open the page in")
-    from playwright.async_api import async_playwright, expect
-
-    expect.set_options(timeout=PATIENCE_MS)
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = await browser.new_page(viewport={"width": 1280, "height": 860}, color_scheme=scheme)
-        asked: list[str] = []
-        page.on("request", lambda request: asked.append(request.url))
-        errors: list[str] = []
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        await page.goto(url)
-        await page.wait_for_selector("body[data-ready]")
-        yield page, asked
-        assert errors == []
-        assert "taken over" not in await page.title()
-        await browser.close()
+READY = "body[data-ready]"
 
 
 def test_from_the_list_to_a_failed_sample(world: Path) -> None:
     async def scenario() -> None:
-        async with open_view(Library(world)) as url, browser_at(url) as (page, asked):
+        async with open_view(Library(world)) as url, browser_at(url, ready=READY) as (page, asked):
             await find_a_sample(page)
             await walk_by_keys(page)
             assert {one.split("/")[2].split(":")[0] for one in asked} == {"127.0.0.1"}
@@ -74,9 +48,13 @@ async def find_a_sample(page: Page) -> None:
     """By clicks: the list, a run, its filters, a sample of another arm."""
     from playwright.async_api import expect
 
-    await expect(page.locator("tbody tr")).to_have_count(5)
+    await expect(page.get_by_role("table", name="Eval runs").locator("tbody tr")).to_have_count(3)
+    made = page.get_by_role("table", name="Runs of evolved · order-desk")
+    await expect(made).to_be_hidden()
+    await page.get_by_text("1 run of this evolution").click()
+    await expect(made.get_by_role("link", name="evolved/runs/train")).to_be_visible()
     await expect(page.get_by_role("row", name="old")).to_contain_text("schema 99")
-    await keep(page, "runs")
+    await examine(page, "runs")
     await page.get_by_label("Search runs").fill("order-desk")
     await expect(page.get_by_role("table", name="Eval runs").locator("tbody tr")).to_have_count(1)
     await page.get_by_role("link", name="eval", exact=True).click()
@@ -86,7 +64,7 @@ async def find_a_sample(page: Page) -> None:
     samples = page.get_by_role("table", name="Samples").locator("tbody tr")
     await expect(samples).to_have_count(12)
     await expect(page.locator("td.task").first).to_contain_text("How many apples")
-    await keep(page, "samples")
+    await examine(page, "run")
     await page.get_by_role("button", name="Arms differ").click()
     await expect(samples).to_have_count(3)
     await page.get_by_role("button", name="Failed").click()
@@ -109,7 +87,7 @@ async def find_a_sample(page: Page) -> None:
     await expect(page.locator(".part.call")).to_contain_text("import csv")
     await expect(page.locator(".part.result")).to_contain_text(HOSTILE)
     assert await page.locator("#view img, #view script").count() == 0
-    await keep(page, "transcript")
+    await examine(page, "transcript")
 
 
 async def walk_by_keys(page: Page) -> None:
@@ -146,7 +124,7 @@ async def walk_by_keys(page: Page) -> None:
 
 def test_a_line_of_a_skill_leads_to_the_step_it_came_from(world: Path, tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with open_view(Library(world)) as url, browser_at(url, "dark") as (page, _):
+        async with open_view(Library(world)) as url, browser_at(url, "dark", READY) as (page, _):
             await follow_a_line(page)
             await look_at_graphs(page, url)
             with open_store(tmp_path / "store.sqlite") as store:
@@ -169,14 +147,14 @@ async def follow_a_line(page: Page) -> None:
     side = page.get_by_role("complementary")
     await expect(side).to_contain_text("Learned from 4 records of 4 tasks")
     await expect(side).to_contain_text("Cancelled rows were added. <img src=x")
-    await keep(page, "lineage-dark")
+    await examine(page, "evolution")
     await side.get_by_role("link", name="step 3").first.click()
 
     await expect(page.get_by_role("heading", level=1)).to_contain_text("t0")
     await expect(page.locator("mark")).to_have_text(QUOTE)
     await expect(page.locator("mark")).to_be_in_viewport()
     await expect(page.locator(".step-card.chosen")).to_have_attribute("data-step", "3")
-    await keep(page, "quote-dark")
+    await keep(page, "debug-quote-dark")
     await page.reload()
     await expect(page.locator("mark")).to_be_in_viewport()
     await page.get_by_role("link", name="Back to the line").click()
@@ -198,14 +176,14 @@ async def look_at_graphs(page: Page, url: str) -> None:
     await page.locator(".step", has_text="tool").click()
     await expect(page.locator("#panel")).to_contain_text("I read the file.")
     await expect(page.get_by_role("button", name="Fork here")).to_have_count(0)
-    await keep(page, "sample-graph-dark")
+    await examine(page, "sample-graph")
     await page.get_by_role("link", name="Runs").click()
     await expect(page.get_by_role("heading", level=1)).to_contain_text("t0")
     await page.goto(url.replace("runs.html", "index.html") + "&evolution=evolved")
     await expect(page.locator('[data-where="apply"]')).to_have_attribute(
         "aria-label", "apply, ran once"
     )
-    await keep(page, "evolution-graph-dark")
+    await examine(page, "evolution-graph")
 
 
 def unsynced(_: int) -> None:
@@ -217,7 +195,7 @@ def test_a_copy_needs_no_server_and_thousands_are_paged(
 ) -> None:
     async def scenario() -> None:
         write_copy(Library(world), tmp_path / "copy.html")
-        async with browser_at(f"file://{tmp_path / 'copy.html'}") as (page, asked):
+        async with browser_at(f"file://{tmp_path / 'copy.html'}", ready=READY) as (page, asked):
             await read_a_copy(page)
             assert len(asked) == 1
             async with open_view(Library(tmp_path)) as url:

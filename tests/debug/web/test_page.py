@@ -3,38 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
-import shutil
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from harness.checkpoints import open_store
 from harness.debug import Debugger, load_graph
 from harness.debug.web import open_page
+from tests.browser import browser_at, examine
 from tests.debug.web.agent import HOSTILE
 
 if TYPE_CHECKING:
     from playwright.async_api import Page
 
-PATIENCE_MS = 20_000
-"""What a loaded machine may need for one click."""
 AGENT = Path(__file__).with_name("agent.py")
 
 
 @asynccontextmanager
 async def page_of(folder: Path, agent: Path = AGENT) -> AsyncGenerator[tuple[Page, list[str]]]:
     """The page in Chromium, and every address that it asked for."""
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    if chromium is None:
-        pytest.skip("no browser to open the page in")
-    from playwright.async_api import async_playwright, expect
-
-    expect.set_options(timeout=PATIENCE_MS)
 
     def load() -> Any:
         return load_graph(f"{agent}:graph")
@@ -44,34 +33,15 @@ async def page_of(folder: Path, agent: Path = AGENT) -> AsyncGenerator[tuple[Pag
             open_page(
                 Debugger(load(), store), "agent.py:graph", reload=load, root=agent.parent
             ) as url,
-            async_playwright() as playwright,
+            browser_at(url, ready="body[data-ready]") as (page, asked),
         ):
-            browser = await playwright.chromium.launch(
-                executable_path=chromium, args=["--no-sandbox"]
-            )
-            found = await browser.new_page(viewport={"width": 1280, "height": 860})
-            asked: list[str] = []
-            found.on("request", lambda request: asked.append(request.url))
-            errors: list[str] = []
-            found.on("pageerror", lambda error: errors.append(str(error)))
-            await found.goto(url)
-            await found.wait_for_selector("body[data-ready]")
-            yield found, asked
-            assert errors == []
-            await browser.close()
+            yield page, asked
 
 
 async def start(page: Page, text: str = '{"path": []}') -> None:
     await page.get_by_role("tab", name="Start").click()
     await page.get_by_label("Input (JSON)").fill(text)
     await page.get_by_role("button", name="Start", exact=True).click()
-
-
-async def keep(page: Page, name: str) -> None:
-    """Keep a screenshot where CI collects them."""
-    folder = os.environ.get("HARNESS_SCREENSHOTS")
-    if folder:
-        await page.screenshot(path=f"{folder}/debug-{name}.png")
 
 
 def test_step_break_edit_fork_and_compare(tmp_path: Path) -> None:
@@ -90,9 +60,11 @@ def test_step_break_edit_fork_and_compare(tmp_path: Path) -> None:
             await expect(where).to_contain_text("work")
             await page.get_by_role("button", name="Continue").click()
             await expect(where).to_contain_text("breakpoint in front of check")
-            await keep(page, "breakpoint")
+            await examine(page, "debug-breakpoint")
 
             await page.get_by_role("tab", name="State").click()
+            await expect(page.get_by_role("heading", name="Changed by work")).to_be_visible()
+            await expect(page.locator("#panel .key-row.added", has_text="n added")).to_be_visible()
             await page.get_by_role("button", name="Edit n").click()
             await page.get_by_label("New value of n").fill("8")
             await page.get_by_role("button", name="Save and go on from here").click()
@@ -101,12 +73,12 @@ def test_step_break_edit_fork_and_compare(tmp_path: Path) -> None:
             await expect(where).to_contain_text("ValueError: too much: 8")
             await page.get_by_role("tab", name="Stop").click()
             await expect(page.locator("#panel")).to_contain_text("state = ")
-            await keep(page, "exception")
+            await examine(page, "debug-exception")
 
             await page.get_by_role("tab", name="Branches").click()
             await page.get_by_role("button", name="Compare").click()
             await expect(page.locator("#panel")).to_contain_text("They part at step")
-            await keep(page, "compare")
+            await examine(page, "debug-compare")
 
             await page.locator(".step", has_text="plan").click()
             await page.get_by_role("tab", name="State").click()
@@ -169,7 +141,7 @@ def test_what_a_model_wrote_is_text(tmp_path: Path) -> None:
             await expect(page.locator("#where")).to_contain_text("plan")
             await page.keyboard.press("s")
             await page.get_by_role("tab", name="State").click()
-            await expect(page.locator(".message .prose")).to_have_text(HOSTILE)
+            await expect(page.locator(".message .prose").last).to_have_text(HOSTILE)
             assert await page.title() == "agent.py:graph · harness debug"
             assert await page.locator("#panel img, #panel script").count() == 0
             assert all("/x" not in url for url in asked)
@@ -265,11 +237,11 @@ def test_images_cells_tokens_and_a_node_mended_in_the_page(tmp_path: Path) -> No
             await expect(look).to_have_attribute("aria-label", "look, ran once, 1234 tok $0.0005")
             await expect(page.locator(".step", has_text="look")).to_contain_text("1234 tok")
             await page.get_by_role("tab", name="State").click()
-            picture = page.locator("#panel img.thumb")
+            picture = page.locator("#panel img.thumb").last
             assert await picture.evaluate("image => image.naturalWidth") == 1
             await expect(page.locator("#panel .message table td").last).to_have_text("<b>2</b>")
             await expect(page.locator("#panel .cells th[scope=col]").last).to_have_text("B")
-            await keep(page, "values")
+            await examine(page, "debug-values")
 
             await page.keyboard.press("e")
             area = page.get_by_label("Source", exact=True)
@@ -280,7 +252,7 @@ def test_images_cells_tokens_and_a_node_mended_in_the_page(tmp_path: Path) -> No
             alert = page.get_by_role("dialog").get_by_role("alert")
             await expect(alert).to_contain_text("expected Python")
             assert '["B1"' in await area.input_value()
-            await keep(page, "source")
+            await examine(page, "debug-source")
             await area.fill(text.replace('["C1"]', '["B1"]'))
             await page.get_by_role("button", name="Save, load and go on").click()
             await expect(page.locator("#where")).to_contain_text("step in front of judge")

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from harness.rag.cli.ask import ask
+from tests.browser import examine_file
 from tests.models.http_server import Answer, completion, serve
 
 NOTES = "# Pumps\n\nPump P-7 was replaced in 2019. It moves 320 litres per minute.\n"
@@ -49,3 +50,4 @@ def test_the_page_shows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     page = tmp_path / "answer.html"
     run(tmp_path, "Pump P-7 moves 420 litres per minute [1].", "--out", str(page))
     assert "Checked against the passages: FAIL: " in page.read_text()
+    examine_file(page, "answer")

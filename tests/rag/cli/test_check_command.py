@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from harness.core import BadInput
 from harness.rag.cli.check import check
+from tests.browser import examine_file
 from tests.models.http_server import Answer, completion, serve
 from tests.rag.check.pump import NOTES, WRONG, quoting
 
@@ -48,6 +49,7 @@ def test_files_for_build_servers_and_people(folder: Path) -> None:
     assert "420 litres" in found.stdout
     assert "<failure" in (folder / "j.xml").read_text()
     assert "CONTRADICTED" in (folder / "p.html").read_text()
+    examine_file(folder / "p.html", "checked-answers")
 
 
 def test_batch(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""An evolution as the page reads it: its skill, line by line, and what every line came from.
+"""An evolution as the page reads it: its skill, block by block, and what every block came from.
 
 Read are the files that an evolution leaves (`evolve.json`, `discarded.json`, `conflicts.json`, the
 skill directory, its provenance, the analysts' records), by their field names.
@@ -16,18 +16,19 @@ from harness.debug.web.browse.library import Library, Place
 from harness.skills import (
     SKILL_FILE,
     Provenance,
-    explain_file,
     load_skill,
     matching,
     read_provenance,
     read_sources,
+    shown_blocks,
 )
 
 
 def evolution(place: Place) -> dict[str, Any]:
     """Verdict and figures of an evolution, every line of its skill, what was left out; JSON only.
 
-    `lines` have the number of an edit in `edits`, or None for text of the seed.
+    `lines` are blocks of lines (:class:`harness.skills.ShownBlock`) with the number of an edit in
+    `edits`, or None for text of the seed.
 
     Raises:
         BadInput: if a file of it is damaged.
@@ -89,14 +90,10 @@ def _lines(folder: Path, provenance: Provenance | None) -> list[dict[str, Any]]:
     numbers = {edit: number for number, edit in enumerate(provenance.edits)}
     return [
         {
-            "file": file,
-            "line": line.line,
-            "text": line.text,
-            "edit": None if line.edit is None or not line.text.strip() else numbers[line.edit],
+            **block._asdict(),
+            "edit": None if block.edit is None or not block.text.strip() else numbers[block.edit],
         }
-        for file in skill.all_files
-        if skill.file_text(file) is not None
-        for line in explain_file(provenance, skill, file)
+        for block in shown_blocks(provenance, skill)
     ]
 
 

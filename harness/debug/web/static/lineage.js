@@ -1,8 +1,9 @@
-// One evolution: its verdict, every line of its skill, and where a line came from.
+// One evolution: its verdict, every block of its skill, and where the lines of a block came from.
 
 import { get, pageOf } from "./api.js";
 import { el } from "./dom.js";
 import { count, facts, interval, money, percent, plural, simulated } from "./figures.js";
+import { rendered } from "./markdown.js";
 
 export async function evolutionView(at, frame) {
   const found = await get("evolution", { evolution: at.evolution });
@@ -10,7 +11,7 @@ export async function evolutionView(at, frame) {
   const name = (result.skill || "").split("/").at(-1) || at.evolution;
   frame.path([{ name: "Runs", to: {} }, { name: at.evolution === "." ? name : at.evolution, to: { evolution: at.evolution } }]);
   const side = el("aside", { id: "lineage", "aria-label": "Where the line came from", tabindex: -1, "aria-live": "polite" });
-  const chosen = found.lines.find((one) => at.line === placeOf(one));
+  const chosen = found.lines.find((one) => holds(one, at.line));
   side.replaceChildren(...(await lineageOf(chosen, found, at)));
   frame.after(() => document.querySelector(".line.chosen")?.scrollIntoView({ block: matchMedia("(max-width: 900px)").matches ? "start" : "center" }));
   return [
@@ -23,7 +24,14 @@ export async function evolutionView(at, frame) {
   ].filter(Boolean);
 }
 
-const placeOf = (line) => `${line.file}:${line.line}`;
+const placeOf = (block) => `${block.file}:${block.first}`;
+const numbers = (block) => (block.last > block.first ? `${block.first}–${block.last}` : `${block.first}`);
+
+// An address may name any line of a block.
+function holds(block, place = "") {
+  const [file, line] = [place.slice(0, place.lastIndexOf(":")), Number(place.slice(place.lastIndexOf(":") + 1))];
+  return file === block.file && block.first <= line && line <= block.last;
+}
 
 function verdict(result) {
   const gate = result.gate || {};
@@ -40,15 +48,15 @@ function verdict(result) {
 function files(found, at) {
   const names = [...new Set(found.lines.map((one) => one.file))];
   if (!names.length) return [el("p", { class: "note" }, "This evolution wrote no skill.")];
-  return names.map((file) => el("section", { "aria-label": file }, el("h3", {}, file), el("table", { class: "lines", "aria-label": `Lines of ${file}` }, el("tbody", {}, ...found.lines.filter((one) => one.file === file).map((one) => lineOf(one, found, at))))));
+  return names.map((file) => el("section", { "aria-label": file }, el("h3", {}, file), el("table", { class: "lines", "aria-label": `Lines of ${file}` }, el("thead", { class: "hidden" }, el("tr", {}, ...["Lines", "Text", "Learned from"].map((name) => el("th", { scope: "col" }, name)))), el("tbody", {}, ...found.lines.filter((one) => one.file === file).map((one) => lineOf(one, found, at))))));
 }
 
 function lineOf(line, found, at) {
   const edit = line.edit == null ? null : found.edits[line.edit];
   const to = `#${new URLSearchParams({ evolution: at.evolution, line: placeOf(line) })}`;
-  const chosen = at.line === placeOf(line);
-  const link = edit ? el("a", { class: "open", href: to, "aria-current": chosen ? "true" : null, "aria-label": `Where line ${line.line} comes from: ${plural(edit.support, "task")}` }, plural(edit.support, "task")) : null;
-  return el("tr", { class: `line${chosen ? " chosen" : ""}` }, el("td", { class: "no" }, String(line.line)), el("td", { class: "text" }, line.text), el("td", { class: "origin" }, link));
+  const chosen = holds(line, at.line);
+  const link = edit ? el("a", { class: "open", href: to, "aria-current": chosen ? "true" : null, "aria-label": `Where line ${numbers(line)} comes from: ${plural(edit.support, "task")}` }, plural(edit.support, "task")) : null;
+  return el("tr", { class: `line${chosen ? " chosen" : ""}` }, el("td", { class: "no" }, numbers(line)), el("td", {}, line.html ? rendered(line.html) : el("div", { class: "text" }, line.text)), el("td", { class: "origin" }, link));
 }
 
 async function lineageOf(line, found, at) {

@@ -11,26 +11,46 @@ export async function listView(at, frame) {
   frame.path([{ name: `Runs in ${root}`, to: {} }]);
   const search = el("input", { type: "search", value: at.find || "", placeholder: "Search name, suite, model, skill (/)", "aria-label": "Search runs" });
   const shown = el("div", {});
+  const makers = rows.filter((row) => row.kind === "evolution");
   const draw = () => {
     const wanted = (at.find || "").toLowerCase();
     const found = rows.filter((row) => textOf(row).includes(wanted));
-    const evolutions = found.filter((row) => row.kind === "evolution");
-    const runs = found.filter((row) => row.kind === "eval");
     const matrices = found.filter((row) => row.kind === "matrix");
+    // Runs that an evolution made are folded under it.
+    const parts = Map.groupBy(found.filter((row) => row.kind === "eval"), (row) => makerOf(row, makers));
+    const runs = parts.get(null) || [];
+    const evolutions = makers.filter((row) => found.includes(row) || parts.has(row));
     const page = Math.min(Number(at.page) || 1, pageCount(runs.length));
     shown.replaceChildren(...[
       evolutions.length ? el("h2", {}, "Evolutions") : null,
-      evolutions.length ? table("Evolutions", ["Evolution", "Gate", { name: "Before → after", number: true }, { name: "Edits", number: true }, { name: "Records", number: true }, { name: "Tokens", number: true }, "Changed"], evolutions.map(evolutionRow)) : null,
+      evolutions.length ? table("Evolutions", ["Evolution", "Gate", { name: "Before → after", number: true }, { name: "Edits", number: true }, { name: "Records", number: true }, { name: "Tokens", number: true }, "Changed"], evolutions.flatMap((row) => [evolutionRow(row), partsRow(row, parts.get(row), wanted)].filter(Boolean))) : null,
       matrices.length ? el("h2", {}, "Matrices") : null,
       matrices.length ? table("Matrices", ["Matrix", "Name", { name: "Cells", number: true }, "Changed"], matrices.map(matrixRow)) : null,
       el("h2", {}, "Eval runs"),
-      runs.length ? table("Eval runs", ["Run", "Suite", "Model", "Skill", "Pass rate", { name: "Samples", number: true }, "Invalid", { name: "Tokens", number: true }, "Changed"], runs.slice((page - 1) * SIZE, page * SIZE).map(runRow)) : el("p", { class: "note" }, rows.length ? "None that the search leaves." : `No runs in ${root} yet. “harness eval” writes some.`),
+      runs.length ? runTable("Eval runs", runs.slice((page - 1) * SIZE, page * SIZE)) : el("p", { class: "note" }, rows.length ? "None that the search leaves." : `No runs in ${root} yet. “harness eval” writes some.`),
       pager(runs.length, page, (to) => frame.change({ page: to }, draw)),
     ].filter(Boolean));
   };
   search.addEventListener("input", () => frame.change({ find: search.value, page: "" }, draw));
   draw();
   return [el("h1", {}, "Runs"), el("div", { class: "tools" }, search), shown];
+}
+
+// The innermost evolution whose folder holds a run.
+function makerOf(run, makers) {
+  const around = makers.filter((one) => one.name === "." || run.name.startsWith(`${one.name}/`));
+  return around.sort((a, b) => b.name.length - a.name.length)[0] || null;
+}
+
+function runTable(label, runs) {
+  return table(label, ["Run", "Suite", "Model", "Skill", "Pass rate", { name: "Samples", number: true }, "Invalid", { name: "Tokens", number: true }, "Changed"], runs.map(runRow));
+}
+
+function partsRow(evolution, runs, wanted) {
+  if (!runs) return null;
+  return el("tr", { class: "parts" }, el("td", { colspan: 7 }, el("details", { open: Boolean(wanted) && !textOf(evolution).includes(wanted) },
+    el("summary", {}, `${plural(runs.length, "run")} of this evolution`),
+    runTable(`Runs of ${nameOf(evolution)}`, runs))));
 }
 
 function textOf(row) {

@@ -9,7 +9,7 @@ import { chooseStep, setUp, showSteps, showUsed } from "./steps.js";
 import { usedByNode } from "./used.js";
 
 const $ = (selector) => document.querySelector(selector);
-const page = { session: null, graph: null, steps: [], visits: {}, taken: [], branch: null, checkpoint: null, tab: "state", look: null, comparison: null, used: {} };
+const page = { session: null, graph: null, steps: [], visits: {}, taken: [], branch: null, checkpoint: null, tab: "state", look: null, comparison: null, used: {}, last: null };
 
 async function attempt(work) {
   try {
@@ -74,6 +74,7 @@ async function loadBranch() {
   showSteps(page.steps, $("#search").value, page.session.stop);
   if (page.checkpoint) chooseStep(page.checkpoint, true);
   await loadState();
+  await loadLast();
   render();
   if (page.branch) loadUsage(page.branch).catch(() => {});
 }
@@ -97,6 +98,17 @@ async function loadState() {
   }
   const found = await get("state", { branch: page.branch, ns: step.ns, checkpoint: step.checkpoint });
   page.look = { ...found, tasks: step.tasks, title: titleOf(step) };
+}
+
+// What the last finished step changed, for who steps along and chooses none.
+async function loadLast() {
+  const done = page.steps.filter((step) => step.on && step.seconds != null && step.tasks.some((task) => task.node !== "__start__"));
+  const step = page.branch && !page.session.busy ? done.at(-1) : null;
+  if (!step || page.look) return;
+  if (page.last?.checkpoint === step.checkpoint && page.last.branch === page.branch) return;
+  const found = await get("state", { branch: page.branch, ns: step.ns, checkpoint: step.checkpoint });
+  const nodes = step.tasks.map((task) => task.where).join(", ");
+  page.last = { ...found, branch: page.branch, title: `Changed by ${nodes}` };
 }
 
 function titleOf(step) {
@@ -141,7 +153,8 @@ function panel() {
   if (atStep) return statePanel(page.look, session.read_only ? {} : { edit: acts.editThere, fork: acts.forkThere, editOutput: acts.editOutput, rerun: acts.rerun });
   const standing = session.stop && !session.stop.ended;
   const title = session.busy ? "Running …" : standing ? `Now, in front of ${session.stop.task.where}` : "Latest state";
-  return statePanel({ values: session.state, title }, { edit: standing ? acts.editHere : null });
+  const last = session.busy || page.last?.branch !== page.branch ? null : page.last;
+  return statePanel({ values: session.state, title, last }, { edit: standing ? acts.editHere : null });
 }
 
 function renderControls() {
@@ -189,7 +202,10 @@ const acts = {
     page.tab = "changes";
     await loadBranch();
   }),
-  start: (input, thread) => attempt(() => post("start", { input: parsed(input, "the input"), thread })),
+  start: (input, thread) => attempt(async () => {
+    await post("start", { input: parsed(input, "the input"), thread });
+    page.tab = "state";
+  }),
   answer: (id, text) => attempt(() => post("answer", { value: id ? { [id]: parsed(text, "the answer") } : parsed(text, "the answer") })),
   serve: (text) => attempt(() => post("serve", { values: parsed(text, "the output") })),
   editHere: (key, text) => attempt(() => post("edit", { values: { [key]: parsed(text, key) } })),

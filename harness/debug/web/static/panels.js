@@ -9,6 +9,7 @@ export function statePanel(look, act) {
   const fork = act.fork ? el("div", { class: "row" }, el("button", { on: { click: () => act.fork() } }, "Fork here")) : null;
   const tasks = (look.tasks || []).filter((task) => task.node !== "__start__").map((task) => taskRow(task, look, act));
   return [
+    ...(look.last?.changes ? lastOf(look.last) : []),
     el("p", { class: "note" }, look.title),
     fork,
     ...rows,
@@ -59,6 +60,11 @@ export function changesPanel(look) {
   if (look.changes === null) return [el("p", { class: "note" }, `${look.title}: it has not finished.`)];
   const rows = changeRows(look.changes);
   return [el("p", { class: "note" }, look.title), ...(rows.length ? rows : [el("p", {}, "Nothing changed.")])];
+}
+
+function lastOf(last) {
+  const rows = changeRows(last.changes);
+  return [el("h3", {}, last.title), ...(rows.length ? rows : [el("p", { class: "note" }, "Nothing.")]), el("h3", {}, "State")];
 }
 
 function changeRows(changes) {

@@ -36,7 +36,7 @@ function imageOf(tree) {
 }
 
 function cellsOf(tree) {
-  const head = el("tr", {}, el("th", {}), ...tree.columns.map((name) => el("th", { scope: "col" }, name)));
+  const head = el("tr", {}, el("td", {}), ...tree.columns.map((name) => el("th", { scope: "col" }, name)));
   const rows = tree.rows.map(([number, ...values]) => el("tr", {}, el("th", { scope: "row" }, String(number)), ...values.map((value) => el("td", {}, value))));
   return el("div", { class: "cells" }, el("table", {}, el("thead", {}, head), el("tbody", {}, ...rows)), tree.cut ? el("span", { class: "size" }, "…") : null);
 }
