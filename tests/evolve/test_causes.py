@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from harness.core import Patch
 from harness.evolve.analysts.records import to_patch
 from harness.evolve.merge.deterministic import merge_deterministic
+from harness.evolve.merge.evidence import outvoted, typical
+from harness.evolve.merge.lessons import Lesson
 from harness.evolve.types import AnalystRecord, MemoryItem, Merge
 
 CAPITALS, COPIED = "Convert names to capitals.", "I copy the spelling of the table."
@@ -71,6 +73,42 @@ def test_a_lesson_of_another_cause_supports_nothing_where_it_was_mixed_up() -> N
 def test_without_quotes_lessons_are_grouped_by_wording() -> None:
     merge = merged([(CAPITALS, "")], [("Convert the names to capitals.", "")], [(IDLE, "")])
     assert sorted(supports(merge).values()) == [1, 2]
+
+
+def taught(*texts: str) -> tuple[list[Lesson], list[frozenset[str]]]:
+    """A lesson a task, and the tasks."""
+    names = [f"t{number}" for number in range(len(texts))]
+    rows = [
+        Lesson(title="", text=text, sources=(name,))
+        for text, name in zip(texts, names, strict=True)
+    ]
+    return rows, [frozenset({name}) for name in names]
+
+
+def test_an_analyst_does_not_speak_against_itself() -> None:
+    texts = (
+        "Write the sheets into the given workbook.",
+        "Never write the sheets of the given workbook into a new book.",
+    )
+    rows, _ = taught(*texts)
+    alike = [row.model_copy(update={"sources": ("t0",)}) for row in rows]
+    assert typical([0, 1], rows, [False] * 2) == []
+    assert typical([0, 1], alike, [False] * 2) == [0]
+
+
+def test_a_fact_is_no_refusal() -> None:
+    fact = "Objects of a cell do not have an address attribute; read the coordinate."
+    rows, tasks = taught(fact, *["Read the address attribute of objects."] * 3)
+    assert outvoted(rows, tasks) == {}
+    refusal = "Do not read the address attribute of objects."
+    rows, tasks = taught(refusal, *["Read the address attribute of objects."] * 3)
+    assert list(outvoted(rows, tasks)) == [0]
+
+
+def test_a_short_phrase_in_a_long_lesson_is_no_opposite() -> None:
+    refusal = "Never copy style objects with the deep function of the copy module"
+    rows, tasks = taught(refusal, *["Copy objects."] * 3)
+    assert outvoted(rows, tasks) == {}
 
 
 lessons = st.sampled_from(

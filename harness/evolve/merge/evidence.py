@@ -25,9 +25,9 @@ from harness.evolve.merge.lessons import Lesson
 FEWEST = 2
 # How much nearer to another cause than to its own a mistaken lesson is (cosine similarity).
 NEARER = 0.3
-# Share of the words of the shorter of two phrases, by rarity, that the longer one holds if they
-# say the same, and lessons that are compared with all others at one time.
-SAME_WORDS, BLOCK = 0.65, 100
+# Share of the words of the shorter of two phrases, by rarity, and of the longer, that are in both
+# if they say the same; and lessons that are compared with all others at one time.
+SAME_WORDS, PART, BLOCK = 0.65, 0.4, 100
 # The same share from which on a quote shows what advice asks for: one other word may be the fault.
 FOLLOWED = 0.9
 # Wordings of advice of one cause that its quotes are compared with.
@@ -48,8 +48,11 @@ _NEGATIONS = frozenset(_NEGATING.split())
 _CLAUSE = re.compile(
     r"[,;:.(]\s*|\s(?=(?:instead of|rather than|and (?:do not|don't|never|not)|but)\b)", re.I
 )
+# What an instruction refuses: "objects do not have" and "are not empty" refuse nothing.
 _REFUSED = re.compile(
-    r"\b(?:not|never|no|avoid\w*|refrain\w*|stop|instead of|rather than|wrong to|without)\b|n't\b",
+    r"\b(?:never|(?<!to )avoid\w*|refrain\w*|stop|instead of|rather than|wrong to|without \w+ing"
+    r"|(?:must|should) not|not to)\b"
+    r"|(?:^|\b(?:you|we|please|always|and|but|so|also|then)\s)\W*(?:do not|don't)\b",
     re.IGNORECASE,
 )
 # Clauses that say when or why, not what.
@@ -231,8 +234,9 @@ def outvoted(lessons: Sequence[Lesson], tasks: Sequence[frozenset[str]]) -> dict
     for start in range(0, len(texts), BLOCK):
         stop = min(start + BLOCK, len(texts))
         shared = (matrix[2 * start : 2 * stop] @ matrix.T).toarray()
-        least = np.minimum(size[2 * start : 2 * stop, None], size[None, :])
-        alike = (shared >= SAME_WORDS * least) & (least > 0)
+        own = size[2 * start : 2 * stop, None]
+        least, most = np.minimum(own, size[None, :]), np.maximum(own, size[None, :])
+        alike = (shared >= SAME_WORDS * least) & (shared >= PART * most) & (least > 0)
         wanted, refused = alike[0::2], alike[1::2]
         same = wanted[:, 0::2] | refused[:, 1::2]
         opposed = (wanted[:, 1::2] | refused[:, 0::2]) & ~same
@@ -263,17 +267,20 @@ def typical(
         follows: whether what a lesson quotes is what it asks for: then it is no remedy.
     """
     parts = [advice(lessons[index].text) for index in members[:COMPARED]]
+    analysts = [lessons[index].sources for index in members[:COMPARED]]
 
     def shared(first: Saying, second: Saying) -> float:
-        return len(first & second) / min(len(first), len(second)) if first and second else 0.0
+        common, least = len(first & second), min(len(first), len(second))
+        return common / least if common > 1 else 0.0
 
     def agreement(place: int) -> float:
+        """Of one lesson with those of others: an analyst does not speak against itself."""
         wanted, refused = parts[place]
         return sum(
             shared(wanted, also) + shared(refused, not_either)
             - shared(wanted, not_either) - shared(refused, also)
             for number, (also, not_either) in enumerate(parts)
-            if number != place
+            if analysts[number] != analysts[place]
         )  # fmt: skip
 
     order = sorted(
