@@ -39,6 +39,7 @@ from harness.evolve.merge.by_model import (
     translate_anchors,
 )
 from harness.evolve.merge.claims import sift
+from harness.evolve.merge.habits import without_habits
 from harness.evolve.merge.outcomes import Contrast, weighed
 from harness.evolve.merge.skill_layout import assemble
 from harness.evolve.selection import try_edits
@@ -295,7 +296,8 @@ def weigh(state: State, runtime: Context) -> Update:
     draft, rules = store.hold(state["edits"], Draft), evolution.merged(state).rules
     records = store.hold(state["collected"], Collected).records
     runs, kept = evolution.runs(state).runs, evolution.kept or store
-    return {"edits": store.put(weighed(draft, rules, records, lambda: Contrast.of(runs, kept)))}
+    draft = weighed(draft, rules, records, lambda: Contrast.of(runs, kept))
+    return {"edits": store.put(without_habits(draft, runs, kept))}
 
 
 async def select(state: State, runtime: Context) -> Update:

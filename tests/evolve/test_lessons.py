@@ -42,3 +42,13 @@ def test_two_appends_to_one_section_are_two_lessons() -> None:
     )
     two = one.model_copy(update={"content": "- A much longer other lesson of the same section."})
     assert len([lesson for edit in (one, two) for lesson in of_edit(edit)]) == 2
+
+
+def test_plain_items_belong_to_the_lesson_that_introduces_them() -> None:
+    content = (
+        "**Check**: After saving, look at:\n- the file\n- every sheet\n- **Copy**: Copy first."
+    )
+    assert [(title, text) for title, text, *_ in split(content)] == [
+        ("Check", "After saving, look at: the file; every sheet"),
+        ("Copy", "Copy first."),
+    ]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from harness.core import Patch
 from harness.evolve.analysts.records import to_patch
 from harness.evolve.merge.contradictions import contradictions
-from harness.evolve.merge.deterministic import merge_deterministic
+from harness.evolve.merge.deterministic import Cause, Lessons, merge_deterministic, speakers
 from harness.evolve.merge.lessons import Lesson
+from harness.evolve.merge.similarity import measure
 from harness.evolve.merge.wording import compact, residue
 from harness.evolve.types import AnalystRecord, MemoryItem
 
@@ -96,3 +97,31 @@ def test_residue_of_a_benchmark_is_seen() -> None:
 def test_asides_go_and_a_full_stop_comes() -> None:
     lesson = Lesson(title="Bounds Check Pattern", text="parse ranges (e.g., 'H1:I10') to numbers")
     assert compact(lesson).markdown() == "- **Bounds Check**: Parse ranges to numbers."
+
+
+def said_by(texts: list[str], causes: list[list[int]], quotes: str = "") -> list[int]:
+    """Of every cause, the number of the one whose rule says the same."""
+    lessons = Lessons(
+        rows=[Lesson(title="", text=text, sources=(f"t{n}",)) for n, text in enumerate(texts)],
+        tasks={},
+        quotes=[(quotes,) if quotes else ()] * len(texts),
+        praise=[False] * len(texts),
+    )
+    rules = [
+        Cause(number, members, lessons.rows[members[0]], lessons.sources(members), praise=False)
+        for number, members in enumerate(causes)
+    ]
+    return [cause.number for cause in speakers(lessons, rules, measure("lexical"))]
+
+
+def test_a_rule_that_says_no_more_than_lessons_of_a_better_one_is_no_rule() -> None:
+    texts = [
+        "List the sheets before you choose.",
+        "Inspect the columns as soon as the file is read.",
+        "Look at every header for typos.",
+        "As soon as a file is read, inspect its columns for names.",
+        "Round the amounts to cents.",
+    ]
+    assert said_by(texts, [[0, 1, 2], [3], [4]]) == [0, 0, 2]
+    assert said_by(texts, [[3], [0, 1, 2], [4]]) == [0, 1, 2]
+    assert said_by(texts, [[0, 1, 2], [3], [4]], quotes="what the run did") == [0, 1, 2]

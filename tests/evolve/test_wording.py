@@ -17,6 +17,7 @@ from harness.evolve.merge.wording import (
     content_words,
     fault,
     says_something,
+    vague,
 )
 
 WORDS = ["when", "the", "cell", "is", "empty", "read", ".value", "`ws.max_row`", "before", "saving",
@@ -151,3 +152,19 @@ def test_a_rewrite_must_say_what_its_sources_say(rewrite: str, reason: str) -> N
 def test_words_of_other_lessons_are_no_meaning() -> None:
     vocabulary = VOCABULARY | frozenset(content_words("Paint every header green"))
     assert "sources do not" in fault("Paint every header green.", SOURCES, vocabulary)
+
+
+@pytest.mark.parametrize(
+    ("text", "empty"),
+    [
+        ("Array formulas may require special handling.", True),
+        ("When rows follow a header, the offset depends on where they begin.", True),
+        ("A formula does not guarantee a value; testing requires a spreadsheet program.", True),
+        ("Array formulas may require special handling: set the array attribute.", False),
+        ("A formula does not guarantee a value; compute it before you compare.", False),
+        ("Array formulas require a marker.", False),
+    ],
+)
+def test_a_wording_that_only_asks_for_care_is_vague(text: str, empty: bool) -> None:
+    assert vague(text) is empty
+    assert (best_wording([Lesson(title="", text=text)], [0], frozenset()) is None) is empty

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from harness.core import Edit, Patch
 from harness.evolve.merge.contradictions import parted, settle
@@ -30,11 +31,16 @@ from harness.evolve.merge.wording import best_wording, compact
 from harness.evolve.rules import Member, Rule
 from harness.evolve.types import SAID, Conflict, Discarded, Merge
 
-UNFIT = "no wording free of one task's particulars, or too short or long for a rule"
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+UNFIT = "no wording that tells what to do, free of one task's particulars, in 3 to 30 words"
 DIVIDED = "its lessons speak against each other"
-SAME_RULE = "a rule with other evidence says the same"
-# Rules at least so similar say the same.
-SAME = 0.6
+SAME_RULE = "another rule says the same"
+# Rules at least so similar say the same; and rules whose lessons, of the most central ones, are on
+# average so similar to the nearest of the other.
+SAME, KINDRED, CENTRAL = 0.6, 0.39, 20
 
 
 def support(sources: Iterable[str], tasks: Mapping[str, str]) -> int:
@@ -151,7 +157,7 @@ def merge_deterministic(
     edits: list[Edit] = []
     rules: list[Rule] = []
     said: dict[int, str] = {}  # number of a cause -> the rule that says it
-    for cause, speaker in zip(causes, speakers(causes, by), strict=True):
+    for cause, speaker in zip(causes, speakers(lessons, causes, by), strict=True):
         text = said[cause.number] = speaker.wording.for_readers()
         if speaker is cause:
             edits.append(edit_of(lessons, cause))
@@ -296,19 +302,47 @@ def agreeing(
     return [cause for n, cause in enumerate(causes) if n not in against], conflicts, discarded
 
 
-def speakers(causes: Sequence[Cause], by: Measure) -> list[Cause]:
-    """Of every cause, the best supported one whose rule says the same from other evidence.
+def speakers(lessons: Lessons, causes: Sequence[Cause], by: Measure) -> list[Cause]:
+    """Of every cause, the best supported one whose rule says the same.
 
+    Rules say the same whose wordings are alike; and, where they quote nothing by which they could
+    be told apart, rules all of whose lessons have their like among those of a better supported one.
     Of the first :data:`CHUNK`; the others cost more to compare than they take.
     """
     first = list(causes)
     if not causes:
         return first
     alike = by.similarities([cause.wording.wording for cause in causes[:CHUNK]]) >= SAME
+    alike |= kindred(lessons, causes[: len(alike)], by)
     for place in range(len(alike)):
         earlier = (n for n in range(place) if alike[place, n] and first[n] is causes[n])
         first[place] = causes[next(earlier, place)]
     return first
+
+
+def kindred(lessons: Lessons, causes: Sequence[Cause], by: Measure) -> NDArray[np.bool_]:
+    """Which causes without quotes say no more than one of more tasks, [causes, causes]."""
+    import numpy as np
+
+    alike = np.zeros((len(causes), len(causes)), dtype=np.bool_)
+    places: list[int] = []
+    texts: list[str] = []
+    starts: list[int] = []
+    for place, cause in enumerate(causes):
+        wordings = list(lessons.by_wording(cause.members))[:CENTRAL]
+        quoted = any(lessons.quotes[number] for number in cause.members)
+        if not quoted and len(texts) + len(wordings) <= CHUNK:
+            places.append(place)
+            starts.append(len(texts))
+            texts += wordings
+    if len(places) > 1:
+        # Of each lesson, its likeness to the lesson of each cause that it is most like.
+        nearest = np.maximum.reduceat(by.similarities(texts), starts, axis=1)
+        sizes = np.diff([*starts, len(texts)])[:, None]
+        mean = np.add.reduceat(nearest, starts, axis=0) / sizes
+        tasks = np.array([support(causes[place].sources, lessons.tasks) for place in places])
+        alike[np.ix_(places, places)] = (mean >= KINDRED) & (tasks >= tasks[:, None])
+    return alike
 
 
 def edit_of(lessons: Lessons, cause: Cause) -> Edit:

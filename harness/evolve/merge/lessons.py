@@ -115,7 +115,10 @@ def _blocks(content: str) -> Iterator[tuple[str, str]]:
         stripped = line.strip()
         fence, heading = stripped.startswith("```"), _HEADING.match(stripped)
         bullet = _BULLET.match(line)
-        if pending and (not stripped or fence or heading or (bullet and len(bullet[1]) < 2)):
+        # "**Check**: After saving, look at:" and the plain items below it are one lesson.
+        introduced = pending and pending[0].startswith("**") and pending[0].endswith(":")
+        item = bullet and (len(bullet[1]) > 1 or (introduced and not bullet[2].startswith("**")))
+        if pending and (not stripped or fence or heading or (bullet and not item)):
             yield "text", " ".join(pending)
             pending = []
         if fence:

@@ -53,15 +53,16 @@ _CONDITION = re.compile(
 # Statements: they say how something is, and leave the reader to find out what to do.
 _STATEMENT = re.compile(
     r"^(?:the|a|an|this|these|those|some|most|many|it|they|there)\b"
-    r"|^(?:[^\s,;:]+\s+){1,9}?(?:is|are|was|were|may|might|can|could|will|does|often|should)\b",
+    r"|^(?:[^\s,;:]+\s+){1,9}?(?:is|are|was|were|may|might|can|could|will|does|often|should|requires?|needs?)\b",
     re.IGNORECASE,
 )
 # Traces of one particular task or benchmark: paths, judging, numbers, cells.
 _RESIDUES = (
     re.compile(r"(?:^|[\s`'\"(])(?:/[\w.-]+){2,}|[A-Za-z]:\\|\b\w+_path\b"
                r"|\b[\w-]+\.(?:xlsx|xlsm|xls|csv)\b"),
-    re.compile(r"\b(?:test cases?|(?:test )?evaluation criteria|verification tests?|evaluators?"
-               r"|graders?)\b", re.IGNORECASE),
+    re.compile(r"\b(?:test cases?|(?:test )?evaluation criteria|(?:task|test) evaluations?"
+               r"|verification tests?|answer (?:positions?|keys?)|evaluators?|graders?)\b",
+               re.IGNORECASE),
     re.compile(r"\b\d+-\d+\b|\b\d{3,}\b"),
     re.compile(r"\$?[A-Z]{1,3}\$?\d+(?::\$?[A-Z]{1,3}\$?\d+)?"),
 )  # fmt: skip
@@ -70,10 +71,15 @@ _PADDING = re.compile(
     r"\s+(?:Patterns?|Protocols?|Strategy|Strategies|Best Practices?|Guidelines?|Workflows?"
     r"|Considerations?|Awareness|First)$"
 )
-# Wordings that tell an agent nothing to do.
+# Wordings that tell an agent nothing to do: that care is needed, or that something depends.
 _VAGUE = re.compile(
-    r"\b(?:may (?:require|need|not)|require careful|be aware|be cautious|does not guarantee)\b",
+    r"\b(?:may (?:require|need|not)|requir\w+ (?:careful|special)|be aware|be cautious"
+    r"|does not guarantee|depends on|consider whether)\b",
     re.IGNORECASE,
+)
+_PART = re.compile(r"(?<=[.!?;:])\s+|\s*\u2014\s*")
+_FIRST = re.compile(
+    r"^(?:when|if|for|in|where|while|during|after|before|once)\b[^,]*,\s*", re.IGNORECASE
 )
 _LABEL = re.compile(r"^(?:Issue|Rule|Lesson|Note|Example|Generalization)$", re.IGNORECASE)
 _WORD = re.compile(r"[A-Za-z_](?:[\w.]*\w)")
@@ -180,6 +186,13 @@ def says_something(text: str) -> bool:
     )
 
 
+def vague(text: str) -> bool:
+    """Whether a text only says that care is needed, and no part of it tells what to do."""
+    parts = [_FIRST.sub("", part) for part in _PART.split(text)]
+    wary = [part for part in parts if _VAGUE.search(part)]
+    return bool(wary) and all(part in wary or _STATEMENT.match(part) for part in parts)
+
+
 def specific(text: str) -> bool:
     """Whether a rule says when it applies, or names what it is about to the letter."""
     return _CONDITION.match(text) is not None or _LITERAL.search(text) is not None
@@ -200,7 +213,9 @@ def best_wording(
     usable = [
         lesson
         for lesson in (compact(lessons[index]) for index in central)
-        if says_something(lesson.text) and not residue(f"{lesson.title} {lesson.text}", terms)
+        if says_something(lesson.text)
+        and not vague(lesson.text)
+        and not residue(f"{lesson.title} {lesson.text}", terms)
     ]
 
     def unfit(lesson: Lesson) -> int:
