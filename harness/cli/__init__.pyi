@@ -1,6 +1,4 @@
 from .commands import MODEL_FIELDS as MODEL_FIELDS
-from .commands import EventLines as EventLines
-from .commands import Progress as Progress
 from .commands import SettingsCommand as SettingsCommand
 from .commands import dollars as dollars
 from .commands import dry_run_option as dry_run_option
@@ -13,7 +11,6 @@ from .commands import path_type as path_type
 from .commands import positive as positive
 from .commands import resumable as resumable
 from .commands import shared_option as shared_option
-from .commands import tally_progress as tally_progress
 from .commands import telemetry_options as telemetry_options
 from .program import INTENTS as INTENTS
 from .program import DefaultGroup as DefaultGroup
@@ -21,3 +18,8 @@ from .program import LazyGroup as LazyGroup
 from .program import cli as cli
 from .program import intent as intent
 from .program import main as main
+from .progress import EventLines as EventLines
+from .progress import Progress as Progress
+from .progress import tally_progress as tally_progress
+from .terminal import table as table
+from .terminal import tinted as tinted

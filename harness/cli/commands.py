@@ -9,7 +9,6 @@ import json
 import os
 import shlex
 import sys
-import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_or
 
 import click
 
+from harness.cli.terminal import drawn_bars, end_bars
 from harness.core.terminal import printable, printable_json
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
     from harness.core import Option
-    from harness.evals import Tally
-    from harness.evolve import Event
 
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 MODEL_FIELDS = (
@@ -243,14 +241,19 @@ def echo(text: str = "", *, err: bool = False, end: str = "\n") -> None:
 
     Args:
         text: :class:`harness.core.Shown` stays as it is.
-        err: whether it goes to stderr.
-        end: ours; `\\r` goes back to the beginning of the line.
+        err: whether it goes to stderr, above the bars if there are some.
+        end: ours.
     """
+    if err and (drawn := drawn_bars()) is not None:
+        drawn.above(printable(text))
+        return
+    end_bars()
     click.echo(printable(text) + end, nl=False, err=err)
 
 
 def echo_json(value: Any, indent: int | None = 2) -> None:
     """Print a value as JSON."""
+    end_bars()
     click.echo(printable_json(json.dumps(value, ensure_ascii=False, indent=indent)))
 
 
@@ -267,83 +270,6 @@ def emit(result: BaseModel | dict[str, Any] | list[Any], as_json: bool, text: st
 def dollars(cost_usd: float | None) -> str:
     """A cost for people; None is unknown, which is not nothing."""
     return "unknown" if cost_usd is None else f"${cost_usd:.4f}"
-
-
-KNOWN = 3
-"""Items that say how long the next ones take."""
-
-
-def span(seconds: float) -> str:
-    """A time as people say it: `40 s`, `12 min`, `2 h 5 min`."""
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
-
-
-class Progress:
-    """One line on stderr: done / failed / invalid, tokens, cost; time left, at the end time used.
-
-    On a terminal the line is rewritten; elsewhere it is printed at most every `every` seconds.
-    """
-
-    def __init__(self, total: int, label: str, every: float = 5.0) -> None:
-        self._total = total
-        self._label = label
-        self._started = time.monotonic()
-        self._every = 0.1 if sys.stderr.isatty() else every
-        self._last = 0.0
-
-    def update(
-        self, done: int, failed: int, invalid: int, tokens: int, cost_usd: float | None
-    ) -> None:
-        """Show the state of the work."""
-        now = time.monotonic()
-        if now - self._last < self._every and done < self._total:
-            return
-        self._last = now
-        cost = "cost unknown" if cost_usd is None else dollars(cost_usd)
-        line = (
-            f"{self._label} {done}/{self._total}  failed {failed}  invalid {invalid}  "
-            f"{tokens:,} tokens  {cost}"
-        )
-        seconds = now - self._started
-        if KNOWN <= done < self._total:
-            line += f"  {span(seconds / done * (self._total - done))} left"
-        elif done == self._total:
-            line += f"  {span(seconds)}"
-        end = "\r" if sys.stderr.isatty() and done < self._total else "\n"
-        echo(line.ljust(100), end=end, err=True)
-
-
-class EventLines:
-    """Events of an evolution as lines on stderr; counts at most every `every` seconds."""
-
-    def __init__(self, every: float = 5.0) -> None:
-        self._every = every
-        self._last = 0.0
-
-    def __call__(self, event: Event) -> None:
-        """Show one event."""
-        counts = bool(event.total)
-        now = time.monotonic()
-        if counts and event.done < event.total and now - self._last < self._every:
-            return
-        self._last = now if counts else self._last
-        count = f"{event.done}/{event.total} " if counts else ""
-        echo(f"{event.stage}: {count}{event.message}".rstrip(), err=True)
-
-
-def tally_progress() -> Callable[[str, Tally], None]:
-    """Shows the tallies of runs, a line for each label."""
-    lines: dict[str, Progress] = {}
-
-    def update(label: str, tally: Tally) -> None:
-        line = lines.setdefault(label, Progress(tally.total, label))
-        usage = tally.usage
-        line.update(tally.done, tally.failed, tally.invalid, usage.tokens, usage.cost_usd)
-
-    return update
 
 
 @contextmanager

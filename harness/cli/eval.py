@@ -18,10 +18,12 @@ from harness.cli.commands import (
     path_type,
     resumable,
     shared_option,
-    tally_progress,
     telemetry_options,
 )
 from harness.cli.program import DefaultGroup
+from harness.cli.progress import tally_progress
+from harness.cli.terminal import tinted
+from harness.core import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -118,7 +120,7 @@ def run_suite(
     if junit is not None:
         write_junit(folders, junit)
     rows = [report.model_dump(mode="json") for report in reports]
-    text = "\n\n".join(report_text(report) for report in reports)
+    text = shown((report_text(report) for report in reports), "\n\n")
     emit(rows[0] if len(rows) == 1 else rows, as_json, text)
     refuse_all_invalid(reports, folders)
     report = reports[-1]  # with --baseline the run with the skill
@@ -191,10 +193,19 @@ def report_text(report: EvalReport) -> str:
     rate = "no valid attempt" if report.score is None else share(report.score, report.ci95)
     mode = f" ({report.skill_mode})" if report.skill_mode else ""
     skill = f"{report.skill or 'none'}{mode}"
-    return "\n".join([
+    return shown([
         *(["SIMULATED model: says nothing about a real one"] if report.simulated else []),
         f"{report.suite} with {report.model}, skill {skill}: {rate}",
-        f"passed {report.passed}  failed {report.failed}  invalid {report.invalid}",
+        shown(
+            (
+                tinted(f"{word} {number}", None if number else "")
+                for word, number in (
+                    ("passed", report.passed), ("failed", report.failed),
+                    ("invalid", report.invalid),
+                )
+            ),
+            "  ",
+        ),
         *(
             f"{name}: no task has that many valid attempts"
             if repeated.value is None

@@ -17,9 +17,11 @@ from harness.cli.commands import (
     path_type,
     resumable,
     shared_option,
-    tally_progress,
 )
 from harness.cli.eval import estimate_lines, refuse_all_invalid
+from harness.cli.progress import tally_progress
+from harness.cli.terminal import table
+from harness.core import shown
 from harness.core.plugins import load
 
 if TYPE_CHECKING:
@@ -82,7 +84,7 @@ def run_matrix(
         load("pages", "runs")(folder, html)
         echo(f"wrote {html}", err=True)
     facts = report.model_dump(mode="json", exclude={"plots"})
-    emit({"run": str(folder), **facts}, as_json, f"{_table(report)}\nrun: {folder}")
+    emit({"run": str(folder), **facts}, as_json, shown([_table(report), f"run: {folder}"]))
     begun = [row for row in report.cells if row.report is not None and row.report.items]
     refuse_all_invalid(
         [row.report for row in begun if row.report is not None],
@@ -108,15 +110,12 @@ def _show_estimates(work: MatrixRun, as_json: bool) -> None:
 
 
 def _table(report: MatrixReport) -> str:
-    heads = ("suite", "model", "skill", "context", "passed", "95 %", "invalid", "difference",
-             "95 %", "p (Holm)", f"{report.unit} per attempt")  # fmt: skip
-    rows = [heads, *(_row(cell) for cell in report.cells)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(heads))]
-    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    heads = ("suite", "model", "skill", "context", "passed#", "95 %", "invalid#", "difference#",
+             "95 %", "p (Holm)#", f"{report.unit} per attempt#")  # fmt: skip
     simulated = any(cell.report and cell.report.simulated for cell in report.cells)
-    return "\n".join([
+    return shown([
         *(["SIMULATED model: says nothing about a real one"] if simulated else []),
-        *lines,
+        table(heads, [_row(cell) for cell in report.cells]),
         "* on the Pareto front of its suite: no cell is as cheap and better",
         f"differences are paired by task, against the cell marked base; intervals are for one "
         f"comparison each, p-values are corrected for {report.comparisons} (Holm)",

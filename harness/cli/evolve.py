@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from harness.cli.commands import (
-    EventLines,
     SettingsCommand,
     dollars,
     dry_run_option,
@@ -16,6 +15,9 @@ from harness.cli.commands import (
     json_option,
     shared_option,
 )
+from harness.cli.progress import EventLines
+from harness.cli.terminal import tinted
+from harness.core import shown
 from harness.core.errors import Refused
 
 if TYPE_CHECKING:
@@ -64,9 +66,11 @@ def result_text(result: EvolveResult) -> str:
     """A result for people."""
     cost = dollars(result.cost_usd)
     shares = ", ".join(f"{count} from {tasks}" for tasks, count in result.support.items())
-    lines = ["SIMULATED model: says nothing about a real one"] if result.simulated else []
+    lines: list[str] = []
+    if result.simulated:
+        lines.append("SIMULATED model: says nothing about a real one")
     lines += [
-        f"{result.skill}: {result.gate.verdict} ({result.gate.reason})",
+        shown([f"{result.skill}:", tinted(result.gate.verdict), f"({result.gate.reason})"], " "),
         f"{result.edits} edits, {result.lines} lines, {result.skill_tokens} tokens in SKILL.md",
         f"{result.records} records, {result.losses} gave nothing; {result.discarded} discarded, "
         f"{result.conflicts} contradictions withheld",
@@ -83,7 +87,7 @@ def result_text(result: EvolveResult) -> str:
             f"transfer {row['author']} -> {row['user']} on {row['suite']}: {rates}, "
             f"{_points(row)}, {row['n']} tasks, {row['invalid']} invalid: {row['verdict']}"
         )
-    return "\n".join(lines)
+    return shown(lines)
 
 
 def _points(row: dict[str, Any]) -> str:

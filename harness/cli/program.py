@@ -16,9 +16,10 @@ from typing import Any, TypeVar
 import click
 
 from harness.cli.commands import echo, shared_option
+from harness.cli.terminal import BAD, tinted
 from harness.core.errors import BadInput, HarnessError, shortage
 from harness.core.plugins import load, plugins
-from harness.core.terminal import printable
+from harness.core.terminal import printable, shown
 
 CommandT = TypeVar("CommandT", bound=click.Command)
 PLUGIN_HEADING = "Plugins"
@@ -145,6 +146,7 @@ INTENTS: dict[str, dict[str, tuple[str, str]]] = {
         "init": ("harness.cli.start:init", "A five-task suite of your own, ready to run."),
         "demo": ("harness.cli.start:demo", "Replay our recorded run; --live does it now."),
         "doctor": ("harness.cli.start:doctor", "What this machine can do, and what to do next."),
+        "completion": ("harness.cli.completion:completion", "Commands completed by the Tab key."),
         "corpora": ("harness.cli.corpora:corpora", "list | show | pull | generate | convert"),
     },
     "Answer": {},
@@ -155,7 +157,10 @@ INTENTS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Improve": {
         "evolve": ("harness.cli.evolve:evolve", "Distil a skill from trajectories, and gate it."),
-        "skill": ("harness.cli.skill:skill", "validate | show | diff | explain | export | install"),
+        "skill": (
+            "harness.cli.skill.commands:skill",
+            "show | diff | explain | export | install",
+        ),
     },
     "Look inside": {
         "trajectories": (
@@ -234,5 +239,5 @@ def main() -> None:
         else:
             name = type(error).__name__
             message, code = f"fault of ours: {name}: {error} (--debug shows where)", 1
-        echo(f"harness: {message}", err=True)
+        echo(shown([tinted("harness:", BAD), message], " "), err=True)
         sys.exit(code)

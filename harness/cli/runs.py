@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from harness.cli.commands import echo, emit, json_option, path_type, shared_option
-from harness.core import remove_tree
+from harness.cli.terminal import BAD, DOUBT, GOOD, table, tinted
+from harness.core import remove_tree, shown
 from harness.core.errors import BadInput, Refused
 
 if TYPE_CHECKING:
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 
 SHOWN = 12
 """Attempts of each kind that are named."""
+FIGURES = {"items", "passed", "failed", "invalid", "score", "ci95", "tokens", "cost_usd"}
+"""Of a run's report, in the list of runs."""
 
 
 @click.group()
@@ -31,18 +35,44 @@ def list_runs(folder: Path, as_json: bool) -> None:
 
     Example: harness runs list
     """
-    from harness.core.rundir import RunReader
-
-    readers = [RunReader(path.parent) for path in sorted(folder.glob("*/run.json"))]
-    rows = [
-        {"run": str(run.path), "items": len({row["id"] for row in run.items()}), **run.lock}
-        for run in readers
-    ]
-    text = "\n".join(
-        f"{row['run']}  {row['items']} items  {row.get('suite')}  {row.get('model')}"
-        for row in rows
+    rows = sorted(
+        (_listed(path.parent) for path in folder.glob("*/run.json")), key=lambda row: row["changed"]
     )
-    emit(rows, as_json, text or f"no runs in {folder}")
+    heads = ("run", "suite", "model", "skill", "passed#", "samples#", "invalid#", "changed")
+    emit(rows, as_json, table(heads, list(map(_cells, rows))) if rows else f"no runs in {folder}")
+
+
+def _listed(path: Path) -> dict[str, Any]:
+    """A run's lock and figures, or why it cannot be read."""
+    from harness.core.rundir import RunReader
+    from harness.evals import read_report
+
+    files = [file for file in (path / "run.json", path / "items.seg") if file.exists()]
+    stamp = datetime.fromtimestamp(max(file.stat().st_mtime for file in files))
+    row: dict[str, Any] = {"run": str(path), "changed": stamp.isoformat(" ", "minutes")}
+    try:
+        lock = RunReader(path).lock
+        report = read_report(path) if lock.get("kind") == "eval" else None
+    except BadInput as error:
+        return {**row, "error": str(error)}
+    figures = {} if report is None else report.model_dump(mode="json", include=FIGURES)
+    return {**row, **lock, **figures}
+
+
+def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+    if "error" in row:
+        return (row["run"], row["error"], "", "", "", "", "", row["changed"])
+    score = row.get("score")
+    return (
+        row["run"],
+        str(row.get("suite") or row.get("kind") or ""),
+        f"{row.get('model') or ''}{' (simulated)' if row.get('simulated') else ''}",
+        str(row.get("skill_name") or "none"),
+        "" if score is None else f"{score:.1%}",
+        str(row.get("items", "")),
+        str(row.get("invalid") or ""),
+        row["changed"],
+    )
 
 
 @runs.command()
@@ -94,7 +124,7 @@ def compare(
         raise click.UsageError("expected two or more runs, got 1")
     results = [compare_results(first, run, measure) for run in others]
     rows = [result.model_dump(mode="json") for result in results]
-    emit(rows, as_json, "\n\n".join(_comparison_text(result) for result in results))
+    emit(rows, as_json, shown(map(_comparison_text, results), "\n\n"))
     for result in results:
         change = result.paired.difference
         if margin is not None and change is not None and change < -margin:
@@ -110,7 +140,10 @@ def _comparison_text(result: RunComparison) -> str:
         interval = f" [{paired.ci95[0]:+.1%}, {paired.ci95[1]:+.1%}]" if paired.ci95 else ""
         name = "pass rate" if result.measure == "outcome" else "mean score"
         lines.append(f"{name} {paired.before:.1%} -> {paired.after:.1%}")
-        lines.append(f"difference {paired.difference:+.1%}{interval}, p = {paired.p:.3g}")
+        low, high = paired.ci95 or (0.0, 0.0)
+        colour = GOOD if low > 0 else BAD if high < 0 else DOUBT
+        difference = f"difference {paired.difference:+.1%}{interval}, p = {paired.p:.3g}"
+        lines.append(tinted(difference, colour))
     if result.detectable is not None:
         lines.append(f"smallest difference these tasks can show: {result.detectable:.1%}")
     if result.needed is not None:
@@ -133,4 +166,4 @@ def _comparison_text(result: RunComparison) -> str:
     if paired.unpaired:
         lines.append(f"left out, missing or invalid in one run: {paired.unpaired}")
     lines.append(f"differs in: {', '.join(result.differs) or 'nothing'}")
-    return "\n".join(lines)
+    return shown(lines)

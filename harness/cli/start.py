@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from harness.cli.commands import EventLines, emit, json_option, path_type, shared_option
+from harness.cli.commands import emit, json_option, path_type, shared_option
+from harness.cli.progress import EventLines
+from harness.cli.terminal import tinted
+from harness.core import shown
 from harness.core.errors import BadInput
 from harness.core.plugins import load, plugins
 
@@ -135,8 +138,14 @@ def doctor(refresh: bool, as_json: bool) -> None:
     findings, reports = list(diagnose()), list(probe_backends(refresh=refresh))
     best = preferred(reports)
     lines = [
-        f"{finding.status:8} {finding.what}: {finding.found}"
-        + (f"\n           -> {finding.remedy}" if finding.remedy else "")
+        shown(
+            [
+                tinted(f"{finding.status:8}"),
+                f" {finding.what}: {finding.found}",
+                f"\n           -> {finding.remedy}" if finding.remedy else "",
+            ],
+            "",
+        )
         for finding in findings
     ]
     lines += ["", f"sandbox: {best.name if best else 'none stops every attack'} is the default"]
@@ -159,7 +168,7 @@ def doctor(refresh: bool, as_json: bool) -> None:
         ],
         "default_sandbox": best.name if best else None,
     }
-    emit(result, as_json, "\n".join(lines))
+    emit(result, as_json, shown(lines))
 
 
 def diagnose() -> Iterator[Finding]:

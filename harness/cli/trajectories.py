@@ -8,6 +8,7 @@ import click
 
 from harness.cli.commands import emit, json_option, path_type, shared_option
 from harness.cli.program import LazyGroup
+from harness.cli.terminal import table
 
 _HERE = "harness.cli.trajectories"
 
@@ -109,10 +110,9 @@ def list_trajectories(path: Path, outcome: str | None, as_json: bool) -> None:
         for item in open_trajectories(path)
     ]
     rows = [row for row in rows if outcome in (None, row["outcome"])]
-    text = "\n".join(
-        f"{row['id']}  {row['outcome']}  {row['steps']} steps  {row['agent']}" for row in rows
-    )
-    emit(rows, as_json, text or "none")
+    cells = [[str(value or "") for value in row.values()] for row in rows]
+    heads = ("trajectory", "outcome", "steps#", "agent", "model")
+    emit(rows, as_json, table(heads, cells) if rows else "none")
 
 
 @click.command()

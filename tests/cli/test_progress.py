@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.cli.commands import Progress, span
+from harness.cli.progress import Progress, span
 
 
 @pytest.mark.parametrize(

@@ -213,3 +213,13 @@ def test_commands_print_through_the_filter() -> None:
         if isinstance(node, ast.Attribute) and dotted(node) in ("click.echo", "click.secho")
     ]
     assert {call.partition(":")[0] for call in calls} == {"harness/cli/commands.py"}
+
+
+def test_rich_draws_behind_the_filter_in_one_place() -> None:
+    users = {
+        str(path)
+        for path, tree in sources("harness")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "rich"
+    }
+    assert users == {"harness/cli/terminal.py"}

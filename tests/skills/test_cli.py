@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from harness.cli.skill import skill
+from harness.cli.skill.commands import skill
 from harness.core import Refused
 from harness.skills import new_skill, write_skill
 

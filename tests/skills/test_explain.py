@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from harness.cli.skill import skill
+from harness.cli.skill.commands import skill
 from harness.core import BadInput
 from tests.skills.evolved import evolve
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from harness.cli.skill import skill
+from harness.cli.skill.commands import skill
 from harness.core import BadInput
 from harness.skills import load_skill, review_path, rows_of
 from harness.skills.review import open_review

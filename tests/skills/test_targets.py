@@ -15,7 +15,7 @@ from typing import Any, get_args
 import pytest
 import yaml
 
-from harness.cli.skill_export import TARGETS as OFFERED
+from harness.cli.skill.export import TARGETS as OFFERED
 from harness.core import BadInput, digest_tree
 from harness.skills import Skill, Target, export, load_skill, new_skill
 from harness.skills.export import ALIASES, LOCK

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli import echo, emit, intent, json_option, path_type, shared_option
+from harness.cli import echo, emit, intent, json_option, path_type, shared_option, table
 from harness.core import BadInput
 
 if TYPE_CHECKING:
@@ -55,18 +55,17 @@ def list_(as_json: bool) -> None:
         }
         for weights in KNOWN.values()
     ]
-    emit(rows, as_json, "\n".join(map(_list_line, rows)))
+    heads = ("model", "here", "MB#", "context#", "license", "tokens/s here#", "prompts#")
+    emit(rows, as_json, table(heads, list(map(_cells, rows))))
 
 
-def _list_line(row: dict[str, Any]) -> str:
-    pace = "speed not measured yet"
-    if (measured := row["speed"]) is not None:
-        prompt, answer = measured["prompt_tokens_per_s"], measured["tokens_per_s"]
-        pace = f"{answer:.0f} tokens/s here, prompts {prompt:.0f}"
-    return (
-        f"{row['spec']:25} {'pulled' if row['pulled'] else 'not pulled':10} "
-        f"{row['megabytes']:5} MB  context {row['context']:5}  {row['license']}  {pace}"
-    )
+def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+    measured: dict[str, float] = row["speed"] or {}
+    speeds = (measured.get(name) for name in ("tokens_per_s", "prompt_tokens_per_s"))
+    answers, prompts = ("not measured" if speed is None else f"{speed:.0f}" for speed in speeds)
+    pulled = "pulled" if row["pulled"] else "not pulled"
+    return (row["spec"], pulled, str(row["megabytes"]), str(row["context"]), row["license"],
+            answers, prompts)  # fmt: skip
 
 
 @models.command("pull")

@@ -17,8 +17,9 @@ from harness.cli import (
     json_option,
     path_type,
     shared_option,
+    table,
 )
-from harness.core import loops, write_atomic
+from harness.core import loops, shown, write_atomic
 from harness.rag import retrieve
 from harness.rag.cli.index import index_option, reading, reading_options
 
@@ -76,7 +77,7 @@ def ablate(
         ablation = ablation.model_copy(update={"answers": replies})
     if write is not None:
         write_atomic(write, ablation.model_dump_json(indent=1) + "\n")
-    emit(ablation, as_json, table(ablation))
+    emit(ablation, as_json, ablation_text(ablation))
 
 
 @click.command(
@@ -155,30 +156,29 @@ def _with_model(
     return loops.run(run())
 
 
-def table(ablation: Ablation) -> str:
+def ablation_text(ablation: Ablation) -> str:
     """The ablation for people."""
     k = ablation.k
-    head = f"{'arm':32} {'recall@' + str(k):>10} {'nDCG@' + str(k):>9} {'MRR':>6}"
-    lines = [f"{head}  {'nDCG lift (95 % interval)':28} {'tokens':>7} {'p50 ms':>7} {'p95 ms':>7}"]
-    for arm in ablation.arms:
-        lift = _lift(arm.ndcg_lift, arm.ndcg_lift_ci95)
-        lines.append(
-            f"{arm.arm[:32]:32} {arm.recall:10.3f} {arm.ndcg:9.3f} {arm.mrr:6.3f}  {lift:28} "
-            f"{arm.tokens:7.0f} {arm.p50_ms:7.1f} {arm.p95_ms:7.1f}"
-            + (f"  {arm.failed} failed: {arm.error}" if arm.failed else "")
-        )
-    lines.append(f"{ablation.queries} queries; lift against {ablation.baseline}")
+    heads = ("arm", f"recall@{k}#", f"nDCG@{k}#", "MRR#", "nDCG lift (95 % interval)", "tokens#",
+             "p50 ms#", "p95 ms#", "failed")  # fmt: skip
+    rows = [
+        (arm.arm, f"{arm.recall:.3f}", f"{arm.ndcg:.3f}", f"{arm.mrr:.3f}",
+         _lift(arm.ndcg_lift, arm.ndcg_lift_ci95), f"{arm.tokens:.0f}", f"{arm.p50_ms:.1f}",
+         f"{arm.p95_ms:.1f}", f"{arm.failed}: {arm.error}" if arm.failed else "")
+        for arm in ablation.arms
+    ]  # fmt: skip
+    parts = [table(heads, rows), f"{ablation.queries} queries; lift against {ablation.baseline}"]
     if ablation.answers:
-        head = f"{'answers from':32} {'F1':>6} {'holds':>6} {'EM':>6}"
-        lines += ["", f"{head}  {'F1 lift (95 % interval)':28} {'tokens':>9} {'cost':>9}"]
-    for arm in ablation.answers or ():
-        lift = _lift(arm.f1_lift, arm.f1_lift_ci95)
-        cost = dollars(arm.usage.cost_usd)
-        lines.append(
-            f"{arm.arm[:32]:32} {arm.f1:6.3f} {arm.holds:6.3f} {arm.em:6.3f}  {lift:28} "
-            f"{arm.usage.tokens:9,} {cost:>9}" + (f"  {arm.invalid} invalid" if arm.invalid else "")
-        )
-    return "\n".join(lines)
+        heads = ("answers from", "F1#", "holds#", "EM#", "F1 lift (95 % interval)", "tokens#",
+                 "cost#", "invalid#")  # fmt: skip
+        rows = [
+            (arm.arm, f"{arm.f1:.3f}", f"{arm.holds:.3f}", f"{arm.em:.3f}",
+             _lift(arm.f1_lift, arm.f1_lift_ci95), f"{arm.usage.tokens:,}",
+             dollars(arm.usage.cost_usd), str(arm.invalid or ""))
+            for arm in ablation.answers
+        ]  # fmt: skip
+        parts += ["", table(heads, rows)]
+    return shown(parts)
 
 
 def _lift(mean: float, ci95: tuple[float, float]) -> str:

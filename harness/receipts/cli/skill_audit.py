@@ -18,8 +18,10 @@ from harness.cli import (
     path_type,
     resumable,
     shared_option,
+    table,
     tally_progress,
 )
+from harness.core import shown
 from harness.core.errors import Refused
 
 if TYPE_CHECKING:
@@ -150,15 +152,19 @@ def check_skills(folders: tuple[Path, ...], as_json: bool) -> None:
 def _text(audited: Audited) -> str:
     receipt = audited.receipt
     lines = [f"warning: {warning}" for warning in receipt.warnings]
-    for unit in receipt.units:
-        effect = unit.effect
-        verdict = unit.verdict
-        if verdict == "nothing detectable":
-            verdict += f" at +-{effect.half:.1f}"
-        lines.append(
-            f"{unit.id:16} {verdict:28} {effect.estimate:+6.1f} [{effect.low:+.1f}, "
-            f"{effect.high:+.1f}]  {unit.tokens:4d} tokens  {unit.text[:60]}"
+    rows = [
+        (
+            unit.id,
+            unit.verdict,
+            f"{unit.effect.estimate:+.1f}",
+            f"{unit.effect.low:+.1f} to {unit.effect.high:+.1f}",
+            str(unit.tokens),
+            unit.text[:60],
         )
+        for unit in receipt.units
+    ]
+    heads = ("unit", "verdict", "points#", "interval", "tokens#", "text")
+    lines.append(table(heads, rows))
     lines += [
         f"{pair.units[0]} with {pair.units[1]}: {pair.effect:+.1f} points more together"
         for pair in receipt.interactions
@@ -168,4 +174,4 @@ def _text(audited: Audited) -> str:
         f"{receipt.stopped}"
     )
     lines += [f"wrote {path}" for path in audited.paths]
-    return "\n".join(lines)
+    return shown(lines)

@@ -9,8 +9,8 @@ import click
 
 from harness.cli.commands import emit, folder_argument, json_option, path_type, shared_option
 from harness.cli.program import LazyGroup
-from harness.cli.skill_export import export_skill, install_skill
-from harness.cli.skill_review import review_skill
+from harness.cli.skill.export import export_skill, install_skill
+from harness.cli.skill.review import review_skill
 from harness.core.errors import BadInput, Refused
 
 

@@ -1,0 +1,99 @@
+"""How far long work is: bars on a terminal, a line every few seconds elsewhere; on stderr."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from harness.cli.commands import dollars, echo
+from harness.cli.terminal import bars
+
+if TYPE_CHECKING:
+    from harness.evals import Tally
+    from harness.evolve import Event
+
+KNOWN = 3
+"""Items that say how long the next ones take."""
+
+
+def span(seconds: float) -> str:
+    """A time as people say it: `40 s`, `12 min`, `2 h 5 min`."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def time_left(seconds: float, done: int, total: int) -> str:
+    """`3 min left` once that is known, at the end the time used, "" before."""
+    if done == total:
+        return span(seconds)
+    return f"{span(seconds / done * (total - done))} left" if done >= KNOWN else ""
+
+
+class Progress:
+    """Done / failed / invalid, tokens, cost; time left, at the end time used.
+
+    Args:
+        total: of the items.
+        label: what they are, for people.
+        every: seconds between two lines where there is no terminal.
+    """
+
+    def __init__(self, total: int, label: str, every: float = 5.0) -> None:
+        self._total, self._label, self._every = total, label, every
+        self._started, self._last = time.monotonic(), 0.0
+
+    def update(
+        self, done: int, failed: int, invalid: int, tokens: int, cost_usd: float | None
+    ) -> None:
+        """Show the state of the work."""
+        now = time.monotonic()
+        cost = "cost unknown" if cost_usd is None else dollars(cost_usd)
+        facts = [f"{tokens:,} tokens", cost, time_left(now - self._started, done, self._total)]
+        more = "  ".join(fact for fact in facts if fact)
+        if (drawn := bars()) is not None:
+            drawn.show(self._label, done, self._total, failed=failed, invalid=invalid, more=more)
+        elif now - self._last >= self._every or done == self._total:
+            self._last = now
+            counts = f"{done}/{self._total}  failed {failed}  invalid {invalid}"
+            echo(f"{self._label} {counts}  {more}", err=True)
+
+
+class EventLines:
+    """Events of an evolution: a bar a stage on a terminal, elsewhere lines.
+
+    Args:
+        every: seconds between two lines with counts.
+    """
+
+    def __init__(self, every: float = 5.0) -> None:
+        self._every, self._last = every, 0.0
+        self._started: dict[str, float] = {}
+
+    def __call__(self, event: Event) -> None:
+        """Show one event."""
+        now, done, total = time.monotonic(), event.done, event.total
+        if not total:
+            echo(f"{event.stage}: {event.message}".rstrip(), err=True)
+            return
+        left = time_left(now - self._started.setdefault(event.stage, now), done, total)
+        more = "  ".join(fact for fact in (event.message, left) if fact)
+        if (drawn := bars()) is not None:
+            drawn.show(event.stage, done, total, more=more)
+        elif now - self._last >= self._every or done >= total:
+            self._last = now
+            echo(f"{event.stage}: {done}/{total} {more}".rstrip(), err=True)
+
+
+def tally_progress() -> Callable[[str, Tally], None]:
+    """Shows the tallies of runs, each under its label."""
+    shown: dict[str, Progress] = {}
+
+    def update(label: str, tally: Tally) -> None:
+        progress = shown.setdefault(label, Progress(tally.total, label))
+        usage = tally.usage
+        progress.update(tally.done, tally.failed, tally.invalid, usage.tokens, usage.cost_usd)
+
+    return update

@@ -1,0 +1,1 @@
+"""`harness skill` and its subcommands."""
