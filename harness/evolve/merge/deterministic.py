@@ -26,7 +26,14 @@ from harness.evolve.merge.evidence import (
     typical,
 )
 from harness.evolve.merge.lessons import Lesson, of_edit
-from harness.evolve.merge.similarity import CHUNK, Grouping, Measure, measure, similar_groups
+from harness.evolve.merge.similarity import (
+    CHUNK,
+    Grouping,
+    Measure,
+    measure,
+    similar_groups,
+    word_similarities,
+)
 from harness.evolve.merge.wording import best_wording, compact
 from harness.evolve.rules import Member, Rule
 from harness.evolve.types import SAID, Conflict, Discarded, Merge
@@ -37,10 +44,9 @@ if TYPE_CHECKING:
 
 UNFIT = "no wording that tells what to do, free of one task's particulars, in 3 to 30 words"
 DIVIDED = "its lessons speak against each other"
-SAME_RULE = "another rule says the same"
-# Rules at least so similar say the same; and rules whose lessons, of the most central ones, are on
-# average so similar to the nearest of the other.
-SAME, KINDRED, CENTRAL = 0.6, 0.39, 20
+SAME_RULE = "a better supported rule says much the same"
+# Rules at least so similar say the same; and rules whose lessons together are so similar.
+SAME, KINDRED = 0.6, 0.32
 
 
 def support(sources: Iterable[str], tasks: Mapping[str, str]) -> int:
@@ -306,42 +312,35 @@ def speakers(lessons: Lessons, causes: Sequence[Cause], by: Measure) -> list[Cau
     """Of every cause, the best supported one whose rule says the same.
 
     Rules say the same whose wordings are alike; and, where they quote nothing by which they could
-    be told apart, rules all of whose lessons have their like among those of a better supported one.
-    Of the first :data:`CHUNK`; the others cost more to compare than they take.
+    be told apart, rules whose lessons are. Of the first :data:`CHUNK`; the others cost more to
+    compare than they take.
     """
     first = list(causes)
     if not causes:
         return first
     alike = by.similarities([cause.wording.wording for cause in causes[:CHUNK]]) >= SAME
-    alike |= kindred(lessons, causes[: len(alike)], by)
+    alike |= kindred(lessons, causes[: len(alike)])
     for place in range(len(alike)):
         earlier = (n for n in range(place) if alike[place, n] and first[n] is causes[n])
         first[place] = causes[next(earlier, place)]
     return first
 
 
-def kindred(lessons: Lessons, causes: Sequence[Cause], by: Measure) -> NDArray[np.bool_]:
-    """Which causes without quotes say no more than one of more tasks, [causes, causes]."""
+def kindred(lessons: Lessons, causes: Sequence[Cause]) -> NDArray[np.bool_]:
+    """Which causes without quotes say much the same as one of no fewer tasks, [causes, causes].
+
+    Compared are all words of the lessons of either.
+    """
     import numpy as np
 
     alike = np.zeros((len(causes), len(causes)), dtype=np.bool_)
-    places: list[int] = []
-    texts: list[str] = []
-    starts: list[int] = []
-    for place, cause in enumerate(causes):
-        wordings = list(lessons.by_wording(cause.members))[:CENTRAL]
-        quoted = any(lessons.quotes[number] for number in cause.members)
-        if not quoted and len(texts) + len(wordings) <= CHUNK:
-            places.append(place)
-            starts.append(len(texts))
-            texts += wordings
+    quoted = [any(lessons.quotes[number] for number in cause.members) for cause in causes]
+    places = [place for place in range(len(causes)) if not quoted[place]]
     if len(places) > 1:
-        # Of each lesson, its likeness to the lesson of each cause that it is most like.
-        nearest = np.maximum.reduceat(by.similarities(texts), starts, axis=1)
-        sizes = np.diff([*starts, len(texts)])[:, None]
-        mean = np.add.reduceat(nearest, starts, axis=0) / sizes
+        wordings = [lessons.by_wording(causes[place].members) for place in places]
         tasks = np.array([support(causes[place].sources, lessons.tasks) for place in places])
-        alike[np.ix_(places, places)] = (mean >= KINDRED) & (tasks >= tasks[:, None])
+        near = word_similarities([" ".join(own) for own in wordings]) >= KINDRED
+        alike[np.ix_(places, places)] = near & (tasks >= tasks[:, None])
     return alike
 
 

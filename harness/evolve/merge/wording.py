@@ -77,6 +77,8 @@ _VAGUE = re.compile(
     r"|does not guarantee|depends on|consider whether)\b",
     re.IGNORECASE,
 )
+# Claims of more than the few runs behind a wording can bear.
+_SWEEPING = re.compile(r"\b(?:exclusively|entirely|for (?:all|any|every)|in (?:all|any) cases?)\b")
 _PART = re.compile(r"(?<=[.!?;:])\s+|\s*\u2014\s*")
 _FIRST = re.compile(
     r"^(?:when|if|for|in|where|while|during|after|before|once)\b[^,]*,\s*", re.IGNORECASE
@@ -223,7 +225,8 @@ def best_wording(
         text = lesson.text
         idle = bool(_VAGUE.search(text)) or bool(_STATEMENT.match(text))
         several = text.count(";") + len(re.findall(r"[.!?]\s+[A-Z`]", text))
-        return 4 * idle + 2 * (_CONDITION.match(text) is None) + min(several, 2)
+        sweeping = bool(_SWEEPING.search(text))
+        return 4 * (idle + sweeping) + 2 * (_CONDITION.match(text) is None) + min(several, 2)
 
     return min(usable[: max(3, len(usable) // 3)], key=unfit, default=None)
 
