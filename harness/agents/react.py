@@ -207,11 +207,12 @@ def react_context(
         if discovered or (names and skill.files and not programs):
             names.append("read_skill_file")
     readable = "read_skill_file" in names
+    bench = Bench(sample.workdir, context.sandbox, context.limits, context.skill)
     return ReactContext(
         model=context.model,
         sampling=context.sampling,
-        bench=Bench(sample.workdir, context.sandbox, context.limits, context.skill),
-        tools=get_tools(names),
+        bench=bench,
+        tools=get_tools(names, bench),
         protocol=context.protocol,
         answer_schema=sample.answer_schema,
         skill=skill_block(skill, context.skill_mode, readable=readable),

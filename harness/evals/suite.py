@@ -41,6 +41,7 @@ from harness.core import (
 )
 from harness.models import SampleLimits, Sampling
 from harness.tasks.files.rows import HUB, SUFFIXES, divided_reference, read_tasks
+from harness.tools import is_remote
 
 Split = Literal["train", "selection", "test"]
 Rows = dict[Split, tuple[int, int]]
@@ -221,6 +222,9 @@ def load_suite(reference: str, split: Split | None = None, *, trusted: bool = Fa
         suite=suite, split=chosen, tasks=tasks, base=base, root=root, trusted=trusted
     )
     _refuse_far_files(loaded)
+    remote = next(filter(is_remote, suite.tools or ()), None)
+    if remote is not None and not trusted:
+        raise BadInput(f"suite {suite.name!r}: {remote!r} is asked over the network: --trust it")
     return loaded
 
 

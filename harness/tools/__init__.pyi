@@ -5,6 +5,7 @@ from .builtin import READ_SKILL_FILE as READ_SKILL_FILE
 from .builtin import SCRIPT as SCRIPT
 from .builtin import TOOLS as TOOLS
 from .builtin import get_tools as get_tools
+from .builtin import is_remote as is_remote
 from .builtin import observation as observation
 from .builtin import skill_scripts as skill_scripts
 from .builtin import truncate as truncate

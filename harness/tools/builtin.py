@@ -122,20 +122,38 @@ READ_SKILL_FILE = Tool(
 TOOLS = {tool.name: tool for tool in (PYTHON, BASH, READ_SKILL_FILE)}
 
 
-def get_tools(names: Sequence[str]) -> tuple[Tool, ...]:
-    """Tools by name, some with a setting: `search:lexical`, `context:compress:800`.
+def is_remote(name: str) -> bool:
+    """Whether a tool's name is that of an MCP server which is reached over the network."""
+    base, _, server = name.partition(":")
+    return base.partition("[")[0] == "mcp" and server.startswith(("http://", "https://"))
+
+
+def get_tools(names: Sequence[str], bench: Bench | None = None) -> tuple[Tool, ...]:
+    """Tools by name, some with a setting: `search:lexical`, `mcp:mcp-server-time`.
+
+    Args:
+        names: of tools.
+        bench: where servers of tools are started; without it there are none.
 
     Raises:
-        BadInput: for a name that no tool has, or a setting that it does not know.
+        BadInput: for a name that no tool has, a setting that it does not know, or two tools of one
+            name.
     """
     tools: list[Tool] = []
     for name in names:
         base, _, setting = name.partition(":")
         if name in TOOLS:
             tools.append(TOOLS[name])
+        elif base.partition("[")[0] == "mcp" and bench is not None:
+            from harness.tools.mcp import mcp_tools
+
+            tools += mcp_tools(name, bench)
         elif base in plugins("tools"):
             tools.append(load("tools", base)(base, setting))
         else:
-            names_of_tools = ", ".join([*TOOLS, *plugins("tools")])
+            names_of_tools = ", ".join([*TOOLS, *plugins("tools"), "mcp:SERVER"])
             raise BadInput(f"no tool {name!r}: expected one of {names_of_tools}")
+    names_of_tools = [tool.name for tool in tools]
+    if twice := next((name for name in names_of_tools if names_of_tools.count(name) > 1), None):
+        raise BadInput(f"two tools are named {twice!r}: name those wanted, as in mcp[TOOL]:SERVER")
     return tuple(tools)

@@ -1,0 +1,68 @@
+"""One request to an MCP server: which tools it has, or a call of one.
+
+Run as a program inside the sandbox, where it starts the server beside itself; imported for servers
+that are reached over HTTP. It knows nothing but the official SDK.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+PAGES = 20
+"""Pages of a list of tools that are read."""
+
+
+async def answer(server: Any, request: dict[str, Any]) -> dict[str, Any]:
+    """What a server says.
+
+    Args:
+        server: what the SDK's client connects to.
+        request: `{"tool": None}` for the list of tools, else a tool and its `arguments`.
+
+    Returns:
+        `{"tools": [...]}` with name, description and parameters of each, or `{"text", "error"}`.
+    """
+    from mcp import Client
+
+    async with Client(server, cache=None) as client:
+        if request["tool"] is None:
+            tools: list[dict[str, Any]] = []
+            cursor = None
+            for _ in range(PAGES):
+                page = await client.list_tools(cursor=cursor)
+                tools += [
+                    {
+                        "name": tool.name,
+                        "description": tool.description or "",
+                        "parameters": tool.input_schema,
+                    }
+                    for tool in page.tools
+                ]
+                if (cursor := page.next_cursor) is None:
+                    break
+            return {"tools": tools}
+        result = await client.call_tool(request["tool"], request["arguments"])
+    texts = [
+        part.text if part.type == "text" else f"[{part.type} left out]" for part in result.content
+    ]
+    if not texts and result.structured_content is not None:
+        texts = [json.dumps(result.structured_content, ensure_ascii=False)]
+    return {"text": "\n".join(texts), "error": bool(result.is_error)}
+
+
+def main() -> None:
+    """Read the request from the file that is named, start the server, print its answer."""
+    from mcp import StdioServerParameters
+
+    request = json.loads(Path(sys.argv[1]).read_text("utf-8"))
+    command, *arguments = request["command"]
+    server = StdioServerParameters(command=command, args=arguments)
+    print(json.dumps(asyncio.run(answer(server, request))))
+
+
+if __name__ == "__main__":
+    main()
