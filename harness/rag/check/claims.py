@@ -40,6 +40,11 @@ _CELL = re.compile(
     r"\b(?:in|for|of|during) (?:fiscal |FY|the )?\s?(?:year )?(?:19|20)\d\d\b|\brow\b|\bcolumn\b",
     re.IGNORECASE,
 )
+_CLAUSE_END = re.compile(
+    r"[;:,)\u2013\u2014]\s+|\s+\(|\s+(?=(?:and|but|while|whereas|which|who|so|because|although"
+    r"|though|after|before|when|where)\b)",
+    re.IGNORECASE,
+)
 _QUESTION = re.compile(r"\?\s*$")
 _OPINION = re.compile(
     r"^(?:i (?:think|believe|hope|am sorry|cannot|can't|don't)|sure|certainly|of course|let me|here"
@@ -123,6 +128,34 @@ def statements(answer: str) -> list[tuple[int, int]]:
         if not _QUESTION.search(text) and not _OPINION.match(text)
         if re.search("[a-z]", text) or read(text) or names(text)
     ]
+
+
+def clauses(sentence: str, least: int = 2) -> list[tuple[int, int]]:
+    """Spans of the clauses of a sentence, in order.
+
+    A part that says too little to be looked up alone, such as a member of a list, belongs to its
+    neighbour.
+
+    Args:
+        sentence: the text.
+        least: content words and values that make a part a clause of its own.
+    """
+    values = read(sentence)
+    ends = [
+        match.end()
+        for match in _CLAUSE_END.finditer(sentence)
+        if not any(value.start < match.end() < value.end for value in values)
+    ]
+    spans: list[tuple[int, int]] = []
+    start = 0
+    for end in [*ends, len(sentence)]:
+        inside = sum(start <= value.start and value.end <= end for value in values)
+        if len(words(sentence[start:end])) + inside >= least:
+            spans.append((start, end))
+            start = end
+        elif spans and end == len(sentence):
+            spans[-1] = (spans[-1][0], end)
+    return spans or [(0, len(sentence))]
 
 
 def _kind_of_sentence(sentence: str) -> ClaimType:

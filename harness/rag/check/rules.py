@@ -18,7 +18,7 @@ from itertools import combinations, groupby, permutations, takewhile
 from operator import itemgetter
 from typing import NamedTuple
 
-from harness.rag.check.claims import NEGATION
+from harness.rag.check.claims import NEGATION, clauses
 from harness.rag.check.numbers import (
     Agreement,
     Cell,
@@ -88,7 +88,7 @@ class RulesVerifier:
         findings: list[Finding] = []
         for claim in claims:
             finding = judge(claim, sources) if claim.type in VALUE_TYPES else None
-            look_up = _look_up_name if claim.type == "entity" else _look_up_sentence
+            look_up = _look_up_name if claim.type == "entity" else _look_up_statement
             findings.append(finding or look_up(claim, lines))
         return findings
 
@@ -120,9 +120,28 @@ def _look_up_name(claim: Claim, lines: list[_Line]) -> Finding:
     return line.source.finding(Verdict.SUPPORTED, [span], reason, 0.5 + 0.45 * score)
 
 
-def _look_up_sentence(claim: Claim, lines: list[_Line]) -> Finding:
+def _look_up_statement(claim: Claim, lines: list[_Line]) -> Finding:
+    """As one sentence, and clause by clause: several lines may say together what it says, and one
+    clause that is denied makes all of it false."""
+    sentence = claim.sentence or claim.text
+    finding = _look_up_sentence(sentence, lines)
+    parts = [_look_up_sentence(sentence[start:end], lines) for start, end in clauses(sentence)]
+    worst = max(parts, key=lambda part: BY_SUPPORT.index(part.verdict))
+    if len(parts) == 1 or worst.verdict is Verdict.NOT_FOUND:
+        return finding
+    if worst.verdict is Verdict.CONTRADICTED:
+        return worst
+    evidence = dict.fromkeys(quote for part in parts for quote in part.evidence)
+    reason = f"its {len(parts)} clauses are said in {len(evidence)} places"
+    confidence = min(part.confidence for part in parts)
+    return Finding(
+        verdict=Verdict.SUPPORTED, evidence=tuple(evidence), reason=reason, confidence=confidence
+    )
+
+
+def _look_up_sentence(sentence: str, lines: list[_Line]) -> Finding:
     """By the line that shares most of its words; a negation on one side alone contradicts."""
-    about = words(claim.sentence or claim.text)
+    about = words(sentence)
     scored = ((coverage(about, line.words), line) for line in lines)
     score, line = max(scored, key=itemgetter(0), default=(0.0, None))
     if line is None or score < _SHARED:
@@ -130,7 +149,7 @@ def _look_up_sentence(claim: Claim, lines: list[_Line]) -> Finding:
         return Finding(verdict=Verdict.NOT_FOUND, reason=reason, confidence=0.9 - score / 2)
     span = (line.start, line.end)
     text = line.source.document.text[line.start : line.end]
-    opposed = bool(NEGATION.search(text)) != bool(NEGATION.search(claim.sentence))
+    opposed = bool(NEGATION.search(text)) != bool(NEGATION.search(sentence))
     if opposed and score >= _COPIED:
         reason = "the closest sentence says it with the opposite negation"
         return line.source.finding(Verdict.CONTRADICTED, [span], reason, score - 0.2)
@@ -153,11 +172,21 @@ def judge(claim: Claim, sources: Sequence[Source]) -> Finding | None:
 
     Every document is judged alone, so that no other one takes support away. Cells decide before
     prose, since a row and a column say exactly what a value is of; a value that can be computed
-    from cells is `DERIVED` before a cell may contradict it.
+    from cells is `DERIVED` before a cell may contradict it. A compound sentence speaks of more than
+    the value: where no place speaks of all of it, the value's own clause decides.
     """
     statement = _read_claim(claim)
     if statement is None:
         return None
+    finding, sentence, value = _judge(statement, sources), statement.sentence, statement.value
+    if finding.verdict is Verdict.NOT_FOUND and sentence == claim.sentence:
+        for start, end in clauses(sentence):
+            if start <= value.start < end and end - start < len(sentence):
+                return _judge(_statement(value, sentence[start:end]), sources)
+    return finding
+
+
+def _judge(statement: _Statement, sources: Sequence[Source]) -> Finding:
     findings: list[Finding] = []
     for source in sources:
         judge_place = _judge_period if isinstance(statement.value, Period) else _judge_by_cells
@@ -182,8 +211,11 @@ def _read_claim(claim: Claim) -> _Statement | None:
         return None
     if len(words(sentence)) < 2:  # a bare value: what was asked says what it is of
         sentence = f"{claim.asked} {sentence}"
-        stated = read(sentence)
-    periods = (mention for mention in stated if isinstance(mention, Period))
+    return _statement(value, sentence)
+
+
+def _statement(value: Mention, sentence: str) -> _Statement:
+    periods = (mention for mention in read(sentence) if isinstance(mention, Period))
     named = tuple(period for period in periods if period.text != value.text)
     return _Statement(value, sentence, words(sentence), named)
 

@@ -48,6 +48,41 @@ def test_a_false_date_fails_and_names_the_place() -> None:
     assert "4 May 2018" in as_text(found, FALSE)
 
 
+LEASE = Document(
+    "lease",
+    "The deposit amounts to 220 euros. It is due within 14 days of signing.\n\n"
+    "Pets are not allowed in the flat. The heating was renewed by Nils Ackermann in 2021.\n",
+)
+
+
+def test_clauses_of_a_compound_sentence_are_judged_apart_and_combined() -> None:
+    found = rules(
+        "The deposit is 220 euros, the heating was renewed in 2021, and pets are not allowed in "
+        "the flat.",
+        LEASE,
+    )
+    assert found.verdict is Outcome.PASS, found
+    statement, amount = found.claims[0], found.claims[1]
+    assert amount.text == "220 euros"
+    assert amount.evidence[0].quote.startswith("The deposit amounts to 220 euros")
+    assert len(statement.evidence) == 3
+
+
+@pytest.mark.parametrize(
+    ("answer", "verdicts"),
+    [
+        ("The deposit is 230 euros, and the heating was renewed in 2021.", {"230 euros"}),
+        ("The deposit is 220 euros, and dogs are welcome in every garden.", {"whole"}),
+        ("The deposit is 220 euros, and pets are allowed in the flat.", {"whole"}),
+    ],
+)
+def test_one_wrong_clause_is_enough_to_fail(answer: str, verdicts: set[str]) -> None:
+    found = rules(answer, LEASE)
+    assert found.verdict is Outcome.FAIL
+    faults = {"whole" if claim.text == answer else claim.text for claim in found.faults}
+    assert verdicts <= faults
+
+
 def test_no_context_is_invalid_never_a_pass() -> None:
     assert rules(TRUE, "  \n").verdict is Outcome.INVALID
     assert rules(TRUE, Document("empty", "")).verdict is Outcome.INVALID
