@@ -22,7 +22,7 @@ from typing import Any
 from harness.agents.recording import Recorder
 from harness.agents.skills import skill_block
 from harness.agents.types import AgentContext, AgentRun, AttemptEnded, Sample, TimeLimit
-from harness.core import BadInput, UnfitFile, read_work_file, shortage
+from harness.core import BadInput, UnfitFile, last_words, read_work_file, shortage
 from harness.skills import copy_skill
 from harness.tasks import suite_paths
 
@@ -108,8 +108,11 @@ class CommandAgent:
             env=context.endpoint, readable=suite_paths(self._base),
         )  # fmt: skip
         if not result.ok:
-            cause = result.limit or f"exit code {result.exit_code}"
-            raise AttemptEnded(f"the agent ended with {cause}: {result.stderr.strip()[-400:]}")
+            cause = f"its {result.limit} limit" if result.limit else f"exit code {result.exit_code}"
+            raise AttemptEnded(
+                f"the agent came with the suite and ended with {cause} in the sandbox, without "
+                f"network (--trust runs it outside): {last_words(result.stderr)}"
+            )
         return result.stdout
 
 
@@ -176,7 +179,7 @@ def _outcome(out: bytes, code: int, err: bytes) -> dict[str, str]:
     try:
         return json.loads(out)
     except ValueError:
-        tail = err.decode(errors="replace").strip()[-400:]
+        tail = last_words(err.decode(errors="replace"))
         return {"error": f"its process ended without an answer (exit code {code}) {tail}".strip()}
 
 
@@ -240,7 +243,7 @@ async def run_process(
         reading.cancel()
     out, err = reading.result() if reading.done() and not reading.cancelled() else (b"", b"")
     if process.returncode != 0:
-        tail = err.decode(errors="replace").strip()[-400:]
+        tail = last_words(err.decode(errors="replace"))
         raise AttemptEnded(f"the agent ended with exit code {process.returncode}: {tail}")
     return out
 

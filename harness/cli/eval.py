@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from harness.cli.commands import (
     shared_option,
     telemetry_options,
 )
+from harness.cli.next_steps import after_eval
 from harness.cli.program import DefaultGroup
 from harness.cli.progress import tally_progress
 from harness.cli.terminal import tinted
@@ -31,7 +33,9 @@ if TYPE_CHECKING:
     from harness.evals import EvalReport, EvalSettings
     from harness.evals.regrade import RegradeReport
 
-SHOWN_STEPS, SHOWN_CHANGES = 40, 20
+SHOWN_STEPS, SHOWN_CHANGES, SHOWN_REASON = 40, 20, 600
+_VARIABLE = re.compile(r"/\S+|0x[0-9a-f]+|\d+")
+"""What differs from attempt to attempt although the reason is the same."""
 PERCENT = click.FloatRange(0, 100)
 _HERE = "harness.cli.eval"
 
@@ -120,7 +124,9 @@ def run_suite(
     if junit is not None:
         write_junit(folders, junit)
     rows = [report.model_dump(mode="json") for report in reports]
-    text = shown((report_text(report) for report in reports), "\n\n")
+    texts = [report_text(*pair) for pair in zip(reports, folders, strict=True)]
+    following = after_eval(reports[-1], folders[-1], settings.suite)
+    text = shown([*texts, *([following] if following else [])], "\n\n")
     emit(rows[0] if len(rows) == 1 else rows, as_json, text)
     refuse_all_invalid(reports, folders)
     report = reports[-1]  # with --baseline the run with the skill
@@ -132,7 +138,7 @@ def run_suite(
 
 
 def refuse_all_invalid(reports: Sequence[EvalReport], folders: Sequence[Path]) -> None:
-    """Print why attempts were invalid.
+    """Print why attempts were invalid: reasons that differ in numbers and paths alone are one.
 
     Raises:
         Unreachable: if all of them were, and one of them for that reason.
@@ -144,13 +150,22 @@ def refuse_all_invalid(reports: Sequence[EvalReport], folders: Sequence[Path]) -
     if not any(report.invalid for report in reports):
         return
     items = [item for folder in folders for item in records(folder)]
-    counts = Counter(item.reason[:300] for item in items if item.outcome == "invalid")
-    lines = [f"  {count} of them: {reason}" for reason, count in counts.most_common(3)]
+    groups: dict[str, list[str]] = {}
+    for item in items:
+        if item.outcome == "invalid":
+            first = item.reason.partition("\n")[0]
+            groups.setdefault(_VARIABLE.sub("#", first), []).append(item.reason)
+    frequent = sorted(groups.values(), key=len, reverse=True)
+    lines = [f"  {len(reasons)} of them: {reasons[0][:SHOWN_REASON]}" for reasons in frequent[:3]]
+    if (more := sum(map(len, frequent[3:]))) > 0:
+        lines.append(
+            f"  {more} more for {len(frequent) - 3} other reasons (harness view shows all)"
+        )
     echo("\n".join(["invalid attempts, most frequent reasons:", *lines]), err=True)
     if all(report.invalid == report.items for report in reports):
-        unreachable = any("unreachable" in reason.lower() for reason in counts)
+        unreachable = any("unreachable" in reasons[0].lower() for reasons in frequent)
         error = Unreachable if unreachable else BadInput
-        raise error(f"every attempt was invalid: {counts.most_common(1)[0][0]}")
+        raise error(f"every attempt was invalid: {frequent[0][0].partition(chr(10))[0]}")
 
 
 def _show_plan(settings: EvalSettings, as_json: bool) -> None:
@@ -184,8 +199,8 @@ def estimate_lines(estimate: dict[str, Any]) -> list[str]:
     ]
 
 
-def report_text(report: EvalReport) -> str:
-    """A report for people."""
+def report_text(report: EvalReport, run: Path) -> str:
+    """A report for people, with the folder that other commands take."""
 
     def share(value: float, ci95: tuple[float, float] | None) -> str:
         return f"{value:.1%}" + (f" [{ci95[0]:.1%}, {ci95[1]:.1%}]" if ci95 else "")
@@ -213,7 +228,7 @@ def report_text(report: EvalReport) -> str:
             for name, repeated in report.repeated.items()
         ),
         f"{report.tokens:,} tokens, cost {dollars(report.cost_usd)}, {report.seconds:.1f} s",
-        f"run: {report.run}",
+        f"run: {run}",
     ])  # fmt: skip
 
 
@@ -305,7 +320,7 @@ def import_log(
         f"{name} {value:g}" if isinstance(value, int | float) else f"{name} {value or 'none'}"
         for name, value in reported["figures"].items()
     ]
-    lines = [report_text(report)]
+    lines = [report_text(report, folder)]
     if figures:
         lines.append(f"{reported['tool']} says: {', '.join(figures)}")
     lines.append(f"next: harness view {folder}")

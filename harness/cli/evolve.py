@@ -11,10 +11,12 @@ from harness.cli.commands import (
     SettingsCommand,
     dollars,
     dry_run_option,
+    echo,
     emit,
     json_option,
     shared_option,
 )
+from harness.cli.next_steps import after_evolution
 from harness.cli.progress import EventLines
 from harness.cli.terminal import tinted
 from harness.core import shown
@@ -39,7 +41,7 @@ def evolve(
 
     Example: harness evolve --suite demo --create table-look-up --out evolved --analyst exemplar
     """
-    from harness.evolve import EvolveSettings, plan_evolution, run_evolution
+    from harness.evolve import EvolveSettings, plan_evolution, plan_notes, run_evolution
 
     folder = resume or out
     if folder is None:
@@ -53,11 +55,16 @@ def evolve(
             if isinstance(value, list)
             else f"{key}: {value}"
             for key, value in plan.items()
+            if value is not None
         ]
         emit(plan, as_json, "\n".join(lines))
         return
+    for note in plan_notes(settings):
+        echo(f"plan: {note}", err=True)
     result = run_evolution(settings, progress=EventLines())
-    emit(result, as_json, result_text(result))
+    following = after_evolution(result, settings)
+    text = shown([result_text(result), *([following] if following else [])], "\n\n")
+    emit(result, as_json, text)
     if result.gate.verdict == "refused":
         raise Refused(f"the gate refused the skill: {result.gate.reason}")
 

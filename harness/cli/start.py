@@ -6,14 +6,17 @@ import importlib.metadata
 import importlib.util
 import os
 import platform
+import re
 import shutil
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlencode
 
 import click
 
 from harness.cli.commands import emit, json_option, path_type, shared_option
+from harness.cli.next_steps import command_line, next_lines
 from harness.cli.progress import EventLines
 from harness.cli.terminal import tinted
 from harness.core import shown
@@ -27,6 +30,9 @@ if TYPE_CHECKING:
 
 EMBEDDED = "smollm2-135m"
 DEMO_MODEL = f"local/{EMBEDDED}"
+FIRST_MODEL = "local/qwen2.5-coder-0.5b"
+"""The smallest one that knows what the templates ask, and learns to say it."""
+ENGINE = "'agent-skill-harness[local]'"
 EXTRAS = {
     "local": "xllamacpp",
     "openvino": "openvino_genai",
@@ -40,26 +46,88 @@ EXTRAS = {
 }
 
 
+def _columns(context: Any, parameter: Any, words: tuple[str, ...]) -> dict[str, str]:
+    from harness.evals import read_columns
+
+    return read_columns(context, parameter, words)
+
+
 @click.command()
 @click.argument("folder", default="my-suite", type=path_type)
+@click.option(
+    "--template",
+    type=click.Choice(["text", "json", "spreadsheet"]),
+    default="text",
+    show_default=True,
+    help="Questions on short texts, JSON from them, or questions on tables.",
+)
+@click.option("--tasks", metavar="FILE", help="Tasks of your own instead (CSV, JSONL, ...).")
+@click.option(
+    "--map",
+    "columns",
+    metavar="COLUMN=FIELD",
+    multiple=True,
+    callback=_columns,
+    help="A column of FILE as id, prompt, answer, check or files.",
+)
 @json_option
-def init(folder: Path, as_json: bool) -> None:
-    """Write a five-task suite of your own into FOLDER.
+def init(
+    folder: Path, template: str, tasks: str | None, columns: dict[str, str], as_json: bool
+) -> None:
+    """Write a suite of your own into FOLDER: tasks, an agent, settings.
 
     Example: harness init my-suite
     """
-    import harness.core
-
     if folder.exists() and any(folder.iterdir()):
         raise BadInput(f"{str(folder)!r} is not empty: name a new folder")
-    template = Path(harness.core.__file__).parent / "init_template"
-    shutil.copytree(template, folder, dirs_exist_ok=True)
+    count = _write_suite(folder, template, tasks, columns)
     files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.*"))
-    emit(
-        {"folder": str(folder), "files": files},
-        as_json,
-        f"wrote {len(files)} files into {folder}\nnext: harness eval {folder} (see its README.md)",
-    )
+    agent = ("--agent", f"py:{folder}/agent.py:answer", "--model", FIRST_MODEL)
+    following = [*_missing(), command_line("eval", folder, *agent)]
+    text = f"wrote {len(files)} files into {folder}: {count} tasks, an agent, settings\n"
+    text += next_lines(following, "or --model openai/NAME --base-url URL")
+    facts = {"folder": str(folder), "files": files, "tasks": count, "next": following}
+    emit(facts, as_json, text)
+
+
+def _write_suite(folder: Path, template: str, tasks: str | None, columns: dict[str, str]) -> int:
+    """Fill the folder; returns how many tasks there are.
+
+    Raises:
+        BadInput: for tasks that cannot be read; then nothing was written.
+    """
+    import harness.core
+    from harness.evals import load_suite
+
+    source = Path(harness.core.__file__).parent / "init_template"
+    reference = "tasks.jsonl"
+    files = sorted((source / template).iterdir())
+    if tasks is not None:
+        query = f"?{urlencode(columns)}" if columns else ""
+        load_suite(f"{tasks}{query}")
+        on_hub = tasks.startswith("hf:")
+        reference = f"{tasks if on_hub else Path(tasks).name}{query}"
+        files = [] if on_hub else [Path(tasks)]
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in (*files, source / "agent.py"):
+        shutil.copyfile(path, folder / path.name)
+    name = "-".join(re.findall("[a-z0-9]+", folder.resolve().name.lower())) or "my-suite"
+    values = {"name": name, "tasks": reference, "model": f"--model {FIRST_MODEL}"}
+    for path in (source / "suite.yaml", source / "README.md"):
+        text = path.read_text("utf-8")
+        for key, value in values.items():
+            text = text.replace("{" + key + "}", value)
+        (folder / path.name).write_text(text, encoding="utf-8")
+    return len(load_suite(str(folder)).tasks)
+
+
+def _missing() -> list[str]:
+    """What has to be typed before the model of the first steps answers."""
+    name = FIRST_MODEL.partition("/")[2]
+    if "local" not in plugins("weights") or load("weights", "local")(name) is not None:
+        return []
+    engine = [] if importlib.util.find_spec(EXTRAS["local"]) else [f"pip install {ENGINE}"]
+    return [*engine, f"harness models pull {name}"]
 
 
 @click.command()

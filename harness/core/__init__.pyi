@@ -14,6 +14,7 @@ from .errors import HarnessError as HarnessError
 from .errors import LimitReached as LimitReached
 from .errors import Refused as Refused
 from .errors import Unreachable as Unreachable
+from .errors import last_words as last_words
 from .errors import shortage as shortage
 from .files import WORK_FILE_BYTES as WORK_FILE_BYTES
 from .files import UnfitFile as UnfitFile

@@ -44,6 +44,21 @@ class Refused(HarnessError):
     exit_code = 5
 
 
+def last_words(output: str, limit: int = 400) -> str:
+    """What a program that failed said last: its last line, and below it the lines that led there.
+
+    Args:
+        output: what it wrote.
+        limit: characters in all, about; lines that came earlier are left out, not cut.
+    """
+    *earlier, last = [line.rstrip() for line in output.splitlines() if line.strip()] or [""]
+    last = last.strip()[-limit:]
+    room, shown = limit - len(last), list[str]()
+    while earlier and (room := room - len(earlier[-1]) - 1) >= 0:
+        shown.insert(0, earlier.pop())
+    return "\n".join([last, *shown])
+
+
 _DISK = {
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "make room"),
     **dict.fromkeys((errno.EROFS, errno.EACCES), "let it be written"),

@@ -1,6 +1,7 @@
 from .attempts import Attempts as Attempts
 from .attempts import attempt_context as attempt_context
 from .attempts import gateway_of as gateway_of
+from .costs import estimate as estimate
 from .costs import plan_evaluation as plan_evaluation
 from .formats.table import import_results as import_results
 from .formats.table import open_results as open_results
@@ -46,6 +47,7 @@ from .settings import WorkerSettings as WorkerSettings
 from .settings import agent_model_spec as agent_model_spec
 from .settings import agent_spec as agent_spec
 from .settings import budget_of as budget_of
+from .settings import read_columns as read_columns
 from .suite import LoadedSuite as LoadedSuite
 from .suite import Split as Split
 from .suite import SplitBy as SplitBy

@@ -24,7 +24,8 @@ from .merge.contradictions import contradictions as contradictions
 from .merge.deterministic import merge_deterministic as merge_deterministic
 from .merge.lessons import Lesson as Lesson
 from .merge.wording import content_words as content_words
-from .session import plan_evolution as plan_evolution
+from .plan import plan_evolution as plan_evolution
+from .plan import plan_notes as plan_notes
 from .session import run_evolution as run_evolution
 from .settings import AnalystKind as AnalystKind
 from .settings import EvolveOptions as EvolveOptions

@@ -148,6 +148,7 @@ def run_demo(
         description="Answers short questions about a text with the bare answer, in the form of "
         "worked examples. Use for questions whose answer is a word or a number of the text.",
         analyst="exemplar",
+        epochs=1,
         examples=sizes.examples,
         limit=max(sizes.train, sizes.gate),
         models=(model,),

@@ -196,8 +196,7 @@ class Evolution:
         """How the gate will decide; None where nothing is gated."""
         if self.evaluate is None or not self.gate_tasks:
             return None
-        discordance = self.options.expected_discordance
-        return SequentialPlan(tasks=len(self.gate_tasks), discordance=discordance)
+        return gate_plan(len(self.gate_tasks), self.options)
 
     @property
     def skill_dir(self) -> Path:
@@ -213,6 +212,13 @@ def horizon(runs: int, min_support: int) -> str:
     others = "".join(f", one in {rate:.0%} with {chance:.0%}" for rate, chance in more)
     first = f"a cause in {rate:.0%} of them is seen {times} with {chance:.0%}"
     return f"with {runs} runs, {first}{others}"
+
+
+def gate_plan(tasks: int, options: EvolveOptions) -> SequentialPlan:
+    """How a gate on so many tasks will decide."""
+    return SequentialPlan(
+        tasks=tasks, discordance=options.expected_discordance, epochs=max(1, options.epochs)
+    )
 
 
 def seed_skill(options: EvolveOptions) -> Skill:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -44,8 +45,6 @@ from harness.models import (
     parse_spec,
 )
 from harness.sandbox import Limits, Result, select
-from harness.stats import SequentialPlan
-from harness.trajectories import open_trajectories
 
 INTERRUPTED = "interrupted_calls.json"
 # Settings that decide which trajectories are made.
@@ -57,6 +56,10 @@ SHARED = (
 )  # fmt: skip
 # Tokens of one reply of an embedded analyst or merger: three lessons and their quotes.
 LOCAL_REPLY = 768
+# Tokens of an analyst's call beside the run that it reads, about.
+ANALYST_TOKENS = 2000
+# Minutes from which the analyst without a model is named.
+LONG_MIN = 3
 
 
 @dataclass
@@ -87,6 +90,7 @@ class SuiteRuns:
             "budget_calls": None if budget.calls is None else max(0, budget.calls - spent.calls),
         }
         shared = {name: getattr(self.settings, name) for name in SHARED}
+        shared["epochs"] = self.settings.epochs or 1
         if user is not None:
             shared["models"] = (user,)
         chosen = EvalSettings.model_validate({"suite": suite.suite.name, **shared, **remaining})
@@ -205,8 +209,19 @@ class SuiteRuns:
         count = len(self.train.tasks[: settings.limit])
         message = f"{count} tasks: {horizon(count * settings.epochs, settings.min_support)}"
         self.progress(Event(stage="train", message=message))
+        started, spent = time.monotonic(), self.budget.spent.tokens
         items = await self.attempts(self.train, folder, settings.skill)
-        return folder, sum((item.usage for item in items), Usage())
+        used = sum((item.usage for item in items), Usage())
+        seconds, new = time.monotonic() - started, self.budget.spent.tokens - spent
+        if settings.analyst == "single" and settings.asking[0] and new:
+            readers = sum(settings.teaches(item.outcome) is not None for item in items)
+            tokens = round(used.tokens / len(items) + ANALYST_TOKENS) * readers
+            minutes = tokens / new * seconds / 60
+            message = f"{readers} runs to read, about {tokens:,} tokens"
+            message += f" and {minutes:.0f} min at the pace of the attempts"
+            message += "" if minutes < LONG_MIN else "; --analyst exemplar asks no model"
+            self.progress(Event(stage="analysts", message=message))
+        return folder, used
 
     async def trial(self, skill: Path | None, label: str) -> list[ItemRecord]:
         """A set of lessons on the trial tasks."""
@@ -250,34 +265,6 @@ class SuiteRuns:
         self.progress(Event(stage="transfer", message=message))
 
 
-def plan_evolution(settings: EvolveSettings) -> dict[str, Any]:
-    """What an evolution would do, without a model call: for `--dry-run`.
-
-    Raises:
-        BadInput: as :func:`run_evolution`, where the settings alone show it.
-    """
-    seed, runs = seed_skill(settings), SuiteRuns(settings, Budget())
-    train, gated, users = runs.train, runs.gated, runs.transfer_plan
-    count = len(gated.tasks[: settings.limit]) if gated else 0
-    selects = settings.select != "all"
-    attempts = len(train.tasks[: settings.limit]) * settings.epochs if train else 0
-    if settings.trajectories is not None:
-        attempts = sum(1 for _ in open_trajectories(settings.trajectories))
-    gate = SequentialPlan(tasks=count, discordance=settings.expected_discordance) if count else None
-    return {
-        "seed": str(settings.skill or f"new skill {seed.name!r}"),
-        "train_tasks": len(train.tasks[: settings.limit]) if train else None,
-        "trajectories": str(settings.trajectories) if settings.trajectories else None,
-        "patches": str(settings.patches) if settings.patches else None,
-        "analyst": "recorded" if settings.patches else settings.analyst,
-        "finds": horizon(attempts, settings.min_support),
-        "merge": settings.merge,
-        "select": runs.selection_plan(settings.select_tasks) if selects else "all lessons",
-        "gate": str(gate or "none: not gated"),
-        "transfer": users.lines() if users else None,
-    }
-
-
 def run_evolution(
     settings: EvolveSettings, *, progress: Callable[[Event], None] = ignore_event
 ) -> EvolveResult:
@@ -298,6 +285,7 @@ async def _run(settings: EvolveSettings, progress: Callable[[Event], None]) -> E
     settings.open_executor()
     seed, runs = seed_skill(settings), SuiteRuns(settings, budget_of(settings), progress)
     gated, train = runs.gated, runs.train
+    runs.settings = settings = settings.settled(train)
     selects = settings.select != "all"
     if selects:
         message = runs.selection_plan(len(runs.trial_suite.tasks))

@@ -8,17 +8,20 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import Field
 
 from harness.core import BadInput, Option, Value
-from harness.evals import ModelSettings, TrustSettings, WorkerSettings
+from harness.evals import LoadedSuite, ModelSettings, TrustSettings, WorkerSettings
 from harness.evolve.merge.similarity import Grouping
 from harness.evolve.types import AnalystType, Signal, Size
+from harness.tasks import leaves_workbook
 
-AnalystKind = Literal["agentic", "single", "exemplar"]
+AnalystKind = Literal["auto", "agentic", "single", "exemplar"]
 MergeKind = Literal["model", "deterministic"]
 Select = Literal["all", "greedy", "tpe"]
 BaselineName = Literal[
     "none", "seed", "parametric", "sequential-1", "sequential-4", "random-half", "memory"
 ]
 NAMES: tuple[BaselineName, ...] = get_args(BaselineName)
+FEW_TASKS, REPEATS = 100, 4
+"""Below so many train tasks the analyst without a model is chosen, and so many attempts a task."""
 
 
 class EvolveOptions(Value):
@@ -34,7 +37,8 @@ class EvolveOptions(Value):
         keep_unmatched: use recorded records whose trajectory is absent too.
         signal: which trajectories teach.
         analyst: `agentic` (tools, and a fix that the harness proves; successes are read in one
-            call), `single` (one model call) or `exemplar` (no model; few-shot examples).
+            call), `single` (one model call), `exemplar` (no model; few-shot examples), or `auto`
+            (see :meth:`EvolveSettings.settled`).
         analyst_turns: most calls of an agentic analyst (the paper's 100 are for large models).
         check_conclusions: drop records whose root cause the run contradicts.
         merge: `model` or `deterministic`.
@@ -52,6 +56,7 @@ class EvolveOptions(Value):
         examples: worked examples that the exemplar analyst takes.
         margin: smallest mean difference that the gate accepts.
         expected_discordance: share of tasks whose result is expected to change, for planning.
+        epochs: attempts per task; 0 leaves their number to :meth:`EvolveSettings.settled`.
         concurrency: analyst calls at one time.
     """
 
@@ -67,8 +72,11 @@ class EvolveOptions(Value):
     signal: Annotated[Signal, Option("Which runs teach.")] = "combined"
     analyst: Annotated[
         AnalystKind,
-        Option("With tools and a proven fix, one model call a run, or examples without a model."),
-    ] = "single"
+        Option(
+            "With tools and a proven fix, one model call a run, or examples without a model; auto: "
+            f"examples below {FEW_TASKS} tasks."
+        ),
+    ] = "auto"
     analyst_turns: Annotated[int, Option("Calls of one agentic analyst.")] = 20
     check_conclusions: Annotated[
         bool, Option("Drop lessons whose root cause the run contradicts.")
@@ -91,12 +99,20 @@ class EvolveOptions(Value):
     examples: Annotated[int, Option("Worked examples (exemplar).")] = 3
     margin: Annotated[float, Option("Gain that the gate demands.")] = 0.0
     expected_discordance: float = 0.25
+    epochs: Annotated[
+        int,
+        Field(ge=0),
+        Option(
+            f"Attempts per task. Default: {REPEATS} below {FEW_TASKS} tasks, else 1.",
+            show_default=False,
+        ),
+    ] = 0
     concurrency: Annotated[int, Option()] = 128
 
     def fingerprint(self) -> dict[str, Any]:
         """The options that decide the result, without paths and without how fast it is reached."""
         names = set(EvolveOptions.model_fields)
-        names -= {"out", "trajectories", "patches", "skill", "concurrency"}
+        names -= {"out", "trajectories", "patches", "skill", "concurrency", "epochs"}
         if not self.check_conclusions:
             names.remove("check_conclusions")  # as it was before there was the option
         return self.model_dump(mode="json", include=names)
@@ -141,7 +157,6 @@ class EvolveSettings(ModelSettings, WorkerSettings, TrustSettings, EvolveOptions
         baselines: what else is made of the same trajectories and run on the gate's tasks.
         users: specs of models that will use the skill; default the agent's, with `transfer`.
         transfer: suites that the users run with the skill; default the gate's tasks.
-        epochs: attempts per task.
     """
 
     suite: Annotated[str | None, Option("Make the trajectories: run the suite's train split.")] = (
@@ -178,4 +193,27 @@ class EvolveSettings(ModelSettings, WorkerSettings, TrustSettings, EvolveOptions
             metavar="SUITE",
         ),
     ] = ()
-    epochs: Annotated[int, Option("Attempts per task.")] = 1
+
+    def settled(self, train: LoadedSuite | None) -> EvolveSettings:
+        """The settings with analyst and attempts chosen, where that was left to us.
+
+        Below 100 tasks the analyst without a model, if the answers are texts and no model was named
+        for the analysts, nor a merge by one; and four attempts a task, unless the suite's
+        temperature of 0 would make them all alike, or a selection, baselines or other users
+        multiply them.
+
+        Args:
+            train: the suite that is run; None where trajectories are given.
+        """
+        chosen: dict[str, Any] = {"epochs": self.epochs or 1}
+        if self.analyst == "auto":
+            chosen["analyst"] = "single"
+        if train is not None and len(train.tasks[: self.limit]) < FEW_TASKS:
+            asked = self.merge == "model" or any(spec[:8] == "analyst=" for spec in self.models)
+            if self.analyst == "auto" and not asked and not any(map(leaves_workbook, train.tasks)):
+                chosen["analyst"] = "exemplar"
+            multiplied = self.users or self.transfer or self.baselines or self.select != "all"
+            varies = train.suite.sampling.temperature != 0
+            if not self.epochs and varies and not multiplied:
+                chosen["epochs"] = REPEATS
+        return self.model_copy(update=chosen)

@@ -37,7 +37,6 @@ from .pass_at_k import pass_all as pass_all
 from .pass_at_k import pass_at as pass_at
 from .pass_at_k import repeated as repeated
 from .sequential import Decision as Decision
-from .sequential import Operating as Operating
 from .sequential import SequentialPlan as SequentialPlan
 from .sequential import decide as decide
 from .sequential import walk_boundaries as walk_boundaries
@@ -49,6 +48,7 @@ from .spending import normal_boundaries as normal_boundaries
 from .spending import per_unit as per_unit
 from .spending import settled as settled
 from .spending import with_ends as with_ends
+from .walk import Operating as Operating
 from .walk import Stopped as Stopped
 from .walk import exits as exits
 from .walk import more_extreme as more_extreme

@@ -24,6 +24,7 @@ from pydantic import Field
 from harness.core import BadInput, Value
 from harness.stats.intervals import product_interval, wilson
 from harness.stats.walk import (
+    Operating,
     Stopped,
     exits,
     more_extreme,
@@ -41,35 +42,21 @@ if TYPE_CHECKING:
 
 SMALLEST_LOOK = 10
 """Tasks that a look adds at least: fewer decide nothing and leave workers idle."""
-PATHS = 1000
-"""Simulated sequences of discordant counts behind the figures of a plan."""
+PATHS, FEW_PATHS = 1000, 30
+"""Simulated sequences of discordant counts for up to 200 tasks, and for many: they vary less."""
 FUTILITY_SHARE = 0.45
 """Part of 1 - power that giving up may cost; the rest is lost for want of tasks. With it the
 plan's default, 200 tasks, keeps 80 % power."""
 MOST_UNITS = 60
 """Changes are counted in units of 1/60 at the finest; up to six attempts that is exact."""
 NEVER = -(2**40)
+REPEATS = 4
+"""Attempts a task that small suites are advised to make."""
 SKEW_WEIGHT = 1.5
 """Of the correction for skewed changes: from few tasks their skewness is estimated too small."""
 
 Verdict = Literal["accept", "reject", "need more", "not gated"]
 Why = Literal["", "better", "worse", "futile", "end"]
-
-
-class Operating(Value):
-    """What a plan does on average, at its discordance.
-
-    Attributes:
-        power: probability of accepting a candidate whose true lift is the plan's.
-        false_acceptance: probability of accepting a candidate without effect.
-        tasks_null: tasks run on average without effect.
-        tasks_lift: tasks run on average at the plan's lift.
-    """
-
-    power: float
-    false_acceptance: float
-    tasks_null: float
-    tasks_lift: float
 
 
 class SequentialPlan(Value):
@@ -123,19 +110,29 @@ class SequentialPlan(Value):
 
     @cached_property
     def operating(self) -> Operating:
-        """Power and average size, exact given the discordant counts, which are simulated."""
+        """Power and average size, exact given the discordant counts, which are simulated.
+
+        With several attempts a task it is the power at best: they differ from one another as the
+        results of different tasks do.
+        """
         import numpy as np
+
+        if self.epochs > 1:
+            from harness.stats.repeats import operating
+
+            return operating(self)
 
         sizes = np.asarray(self.look_sizes)
         added = np.diff(sizes, prepend=0)
         psi = max(self.discordance, self.lift)
         rng = np.random.default_rng(20260325)
-        counts = rng.binomial(added, psi, size=(PATHS, len(added)))[:, :, None]
+        paths = min(PATHS, max(FEW_PATHS, round(PATHS * (200 / self.tasks) ** 2)))
+        counts = rng.binomial(added, psi, size=(paths, len(added)))[:, :, None]
         seen = np.broadcast_to(sizes, counts.shape[:2])
         upper, _, lower = walk_boundaries(self, counts, seen, 1)
         figures: list[float] = []
         for lift in (0.0, self.lift):
-            out = exits(counts, upper, lower, np.full(PATHS, (1 + lift / psi) / 2))
+            out = exits(counts, upper, lower, np.full(paths, (1 + lift / psi) / 2))
             early = (out.up + out.down)[:, :-1]
             average = early @ sizes[:-1] + (1 - early.sum(axis=1)) * self.tasks
             figures += [float(out.up.sum(axis=1).mean()), float(average.mean())]
@@ -184,15 +181,18 @@ class SequentialPlan(Value):
         """One sentence, for before anything is spent."""
         does, size = self.operating, len(self.look_sizes)
         among = "" if self.candidates == 1 else f" among {self.candidates} candidates"
+        each, best = (f", {self.epochs} attempts each,", "up to ") if self.epochs > 1 else ("", "")
         text = (
-            f"{self.tasks} tasks in at most {size} {'look' if size == 1 else 'looks'} find "
-            f"{100 * self.lift:+.0f} points with {does.power:.0%} power if "
+            f"{self.tasks} tasks{each} in at most {size} look{'s'[: size > 1]} find "
+            f"{100 * self.lift:+.0f} points with {best}{does.power:.0%} power if "
             f"{self.discordance:.0%} of the results change, accept one without effect{among} with "
             f"at most {self.alpha:.0%}, and stop on average after {does.tasks_null:.0f} tasks "
             f"without effect and {does.tasks_lift:.0f} with it"
         )
-        if does.power < self.power:
-            text += f"; {self.power:.0%} power needs {self.required} tasks"
+        if does.power < self.power and self.epochs == 1:
+            more = self.at(epochs=REPEATS).operating.power
+            text += f"; {REPEATS} attempts each make it up to {more:.0%}, "
+            text += f"{self.power:.0%} power needs {self.required} tasks"
         return text
 
 

@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from harness.core import Value
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -26,6 +28,22 @@ if TYPE_CHECKING:
 
 HALVINGS = 20
 """Of the interval from 0 to 1 in which a probability of a step upwards is searched."""
+
+
+class Operating(Value):
+    """What a plan does on average, at its discordance.
+
+    Attributes:
+        power: probability of accepting a candidate whose true lift is the plan's.
+        false_acceptance: probability of accepting a candidate without effect.
+        tasks_null: tasks run on average without effect.
+        tasks_lift: tasks run on average at the plan's lift.
+    """
+
+    power: float
+    false_acceptance: float
+    tasks_null: float
+    tasks_lift: float
 
 
 class Exits(NamedTuple):

@@ -18,6 +18,7 @@ from harness.core import (
     assets,
     failed,
     invalid,
+    last_words,
     passed,
     write_work_file,
 )
@@ -206,5 +207,5 @@ def _run(
 def _how_it_ended(result: Result) -> str:
     if result.limit is not None:
         return f"was ended by its {result.limit} limit after {result.seconds:.0f} s"
-    tail = (result.stderr.strip() or result.stdout.strip())[-300:]
+    tail = last_words(result.stderr.strip() or result.stdout)
     return f"ended with exit code {result.exit_code}" + (f": {tail}" if tail else "")

@@ -16,6 +16,7 @@ from harness.core import BadInput
 from harness.engines import pull
 from harness.engines.embedded import LocalModel, app
 from harness.engines.embedded.process import read_metrics
+from harness.engines.embedded.wire import OPEN, llama_request
 
 NAME = "smollm2-135m"
 SYSTEM = {"role": "system", "content": "You are a helpful assistant."}
@@ -206,6 +207,13 @@ def test_what_cannot_be_honoured_is_refused_by_name(parameters: dict[str, Any], 
     with pytest.raises(openai.BadRequestError) as caught:
         _run(lambda client: _ask(client, "hello", **parameters))
     assert caught.value.param == param
+
+
+def test_what_only_tells_how_to_account_for_a_request_is_passed_over() -> None:
+    body = {"model": NAME, "messages": [SYSTEM], "metadata": {"a": "b"}, "store": False,
+            "service_tier": "auto", "user": "me", "temperature": 0.5}  # fmt: skip
+    sent = llama_request(body, NAME)
+    assert sent.keys() == {"model", "messages", "temperature", "max_tokens", *OPEN}
 
 
 def test_context_overflow_is_refused() -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from harness.cli import cli
-from harness.core import BadInput, HarnessError, Refused, Unreachable
+from harness.core import BadInput, HarnessError, Refused, Unreachable, last_words
 from harness.evals import records
 from tests.models.http_server import completion, serve
 
@@ -51,6 +52,47 @@ def test_a_build_fails_below_its_threshold(options: list[str], says: str, tmp_pa
     assert "passed 1  failed 1  invalid 1" in ended.output
     assert isinstance(ended.exception, Refused) is bool(says)
     assert says in str(ended.exception)
+
+
+DEEP = """
+import sys
+
+def descend(depth):
+    if depth:
+        descend(depth - 1)
+    raise ValueError(f"the key of {sys.argv[1]} is not set")
+
+descend(30)
+"""
+
+
+def test_the_last_line_of_a_failed_program_is_the_reason_and_like_reasons_are_one(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "agent.py").write_text(DEEP)
+    agent = f"cmd:{sys.executable} {tmp_path / 'agent.py'} {{prompt}}"
+    command = ["eval", str(suite(tmp_path)), "--out", str(tmp_path / "run"), "--sandbox", "none",
+               "--agent", agent, "--model", "openai/x", "--base-url", NOWHERE]  # fmt: skip
+    ended = CliRunner().invoke(cli, command)
+    assert isinstance(ended.exception, BadInput)
+    assert str(ended.exception).endswith("exit code 1: ValueError: the key of task 0 is not set")
+    assert "  2 of them: the agent ended with exit code 1: ValueError: the key" in ended.stderr
+    reason = records(tmp_path / "run")[0].reason
+    assert reason.splitlines()[1].startswith("  File") or "in descend" in reason
+    assert "next:" not in ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("output", "words"),
+    [
+        ("", ""),
+        ("one\n\n two \n", "two\none"),
+        ("a" * 320 + "\n" + "b" * 90 + "\nlast\n", "last\n" + "b" * 90),
+        ("x" * 999, "x" * 400),
+    ],
+)
+def test_what_a_program_said_last_comes_first(output: str, words: str) -> None:
+    assert last_words(output) == words
 
 
 @pytest.mark.parametrize(

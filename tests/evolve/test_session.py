@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from harness.core import BadInput
-from harness.evolve import EvolveSettings, plan_evolution, run_evolution
+from harness.evals import load_suite
+from harness.evolve import EvolveSettings, plan_evolution, plan_notes, run_evolution
 from harness.skills import new_skill, write_skill
 from harness.trajectories import open_trajectories
 
@@ -43,6 +45,7 @@ def settings(tmp_path: Path) -> EvolveSettings:
         agent=f"cmd:python3 {tmp_path / 'agent.py'} {{prompt}} {{workdir}} {{skill}}",
         create="plus-one",
         analyst="exemplar",
+        epochs=1,
         models=("simulated/lookup",),
         sandbox="none",
         concurrency=2,
@@ -83,6 +86,45 @@ def test_the_plan_says_what_can_be_detected(settings: EvolveSettings) -> None:
     assert plan["train_tasks"] == 6
     assert "12 tasks" in plan["gate"]
     assert not settings.out.exists()
+
+
+def test_few_tasks_get_examples_and_repeated_attempts(settings: EvolveSettings) -> None:
+    few = settings.model_copy(update={"analyst": "auto", "epochs": 0})
+    notes = plan_notes(few)
+    assert "--analyst single has simulated/lookup read every run" in notes[0]
+    assert "4 attempts at each" in notes[1]
+    assert notes[2].startswith("24 attempts to learn from: about 24 calls")
+    assert notes[3].startswith("96 attempts of the gate at most")
+    assert run_evolution(few).method == "exemplar (no merge)"
+    assert len(list(open_trajectories(settings.out / "runs" / "train"))) == 4 * 6
+
+
+@pytest.mark.parametrize(
+    ("changed", "analyst", "epochs"),
+    [
+        ({"models": ("simulated/lookup", "analyst=simulated/orders-analyst")}, "single", 4),
+        ({"merge": "model"}, "single", 4),
+        ({"baselines": ("none",)}, "exemplar", 1),
+        ({"epochs": 2, "analyst": "agentic"}, "agentic", 2),
+    ],
+)
+def test_what_was_asked_for_is_not_chosen_again(
+    settings: EvolveSettings, changed: dict[str, Any], analyst: str, epochs: int
+) -> None:
+    asked = settings.model_copy(update={"analyst": "auto", "epochs": 0, **changed})
+    train = load_suite(settings.suite or "", "train")
+    settled = asked.settled(train)
+    assert (settled.analyst, settled.epochs) == (analyst, epochs)
+    many = train.model_copy(update={"tasks": train.tasks * 20})
+    settled = settings.model_copy(update={"analyst": "auto", "epochs": 0}).settled(many)
+    assert (settled.analyst, settled.epochs) == ("single", 1)
+
+
+def test_attempts_that_would_be_alike_are_not_repeated(settings: EvolveSettings) -> None:
+    path = Path(settings.suite or "")
+    path.write_text(path.read_text() + "sampling: {temperature: 0}\n")
+    settled = settings.model_copy(update={"epochs": 0}).settled(load_suite(str(path), "train"))
+    assert settled.epochs == 1
 
 
 def test_suite_and_trajectories_exclude_each_other(settings: EvolveSettings) -> None:

@@ -117,6 +117,14 @@ def _accepted(
     return float(above[np.arange(len(stop)), stop].mean())
 
 
+def test_more_attempts_at_the_same_tasks_find_more() -> None:
+    once, often = SequentialPlan(tasks=40), SequentialPlan(tasks=40, epochs=4)
+    assert once.operating.power + 0.15 < often.operating.power < 0.8
+    assert often.operating.false_acceptance <= 0.05 + 0.025  # the error of 400 simulations
+    assert f"4 attempts each make it up to {often.operating.power:.0%}" in str(once)
+    assert "up to" in str(often)
+
+
 @pytest.mark.parametrize(
     ("share", "broken", "helped"),
     [(0.1, (0.95, 0.05), (0.0, 0.1)), (0.2, (0.95, 0.15), (0.75, 0.95)),

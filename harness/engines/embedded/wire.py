@@ -23,9 +23,13 @@ HONOURED = frozenset(
     {"model", "messages", "tools", "tool_choice", "parallel_tool_calls", "response_format",
      "grammar", "temperature", "top_p", "top_k", "min_p", "presence_penalty", "frequency_penalty",
      "repetition_penalty", "logit_bias", "logprobs", "top_logprobs", "max_tokens",
-     "max_completion_tokens", "stop", "seed", "stream", "stream_options", "user", "n",
+     "max_completion_tokens", "stop", "seed", "stream", "stream_options", "n",
      "chat_template_kwargs", "lora"}
 )  # fmt: skip
+BOOKKEEPING = frozenset(
+    {"user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key"}
+)
+"""How a provider accounts for a request and serves it; the answer does not depend on it."""
 RANGES = {
     "temperature": (0, 2), "top_p": (0, 1), "min_p": (0, 1), "presence_penalty": (-2, 2),
     "frequency_penalty": (-2, 2), "repetition_penalty": (0, 10), "top_k": (0, 1 << 20),
@@ -51,7 +55,11 @@ def llama_request(body: Body, name: str) -> Body:
         raise _rejected("model", f"expected {name!r}", body.get("model"))
     if not isinstance(body.get("messages"), list) or not body["messages"]:
         raise _rejected("messages", "expected a list of messages", body.get("messages"))
-    values = {param: value for param, value in body.items() if value is not None}
+    values = {
+        param: value
+        for param, value in body.items()
+        if value is not None and param not in BOOKKEEPING
+    }
     for param, value in values.items():
         if param not in HONOURED:
             raise Refused(400, f"{param}: the embedded engine has no such parameter", param)

@@ -1,0 +1,118 @@
+"""What to type next: every step of the first hour prints the command that follows it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from harness.core.errors import BadInput
+
+if TYPE_CHECKING:
+    from harness.evals import EvalReport
+    from harness.evolve import EvolveResult, EvolveSettings
+
+_SAME = ("agent", "models", "base_url", "sandbox", "trust", "trust_checks", "limit")
+"""Options that the next command takes over as they were typed."""
+_HELD_OUT = ("--split", "selection")
+
+
+def command_line(*words: object) -> str:
+    """A command of ours as it is typed."""
+    return shlex.join(["harness", *map(str, words)])
+
+
+def next_lines(commands: Sequence[str], note: str = "") -> str:
+    """Commands below one another, and what else may be typed."""
+    lines = ["next:", *commands, *([f"({note})"] if note else [])]
+    return "\n  ".join(lines)
+
+
+def after_eval(report: EvalReport, run: Path, suite: str) -> str:
+    """What follows a run: an evolution, or the comparison with the run without the skill; "" where
+    there is nothing to learn from, or to compare with."""
+    if report.skill is not None:
+        before = _without_skill(run)
+        return next_lines([command_line("compare", before, run)]) if before else ""
+    if not report.failed or not _divides(suite):
+        return ""
+    name = "-".join("".join(c if c.isalnum() else " " for c in report.suite.lower()).split())
+    name = name if name.isascii() and 0 < len(name) <= 64 else "my-skill"
+    new = ("--create", name, "--out", _free("evolved"))
+    return next_lines([command_line("evolve", "--suite", suite, *_typed(), *new)])
+
+
+def after_evolution(result: EvolveResult, settings: EvolveSettings) -> str:
+    """What follows an evolution: using what the gate accepted, reading what it could not decide."""
+    if not result.edits:
+        return next_lines(
+            [command_line("view", settings.out)], "what the runs did; a stronger model may pass"
+        )
+    if result.accepted is None:
+        note = (
+            "no gate decided: approve what is true, reject the others; more tasks or --epochs tell"
+        )
+        return next_lines([command_line("skill", "review", result.skill)], note)
+    if not result.accepted:
+        return ""
+    held_out = (settings.gate,) if settings.gate != "auto" else (settings.suite, *_HELD_OUT)
+    return next_lines(
+        [
+            command_line("eval", *held_out, *_typed(), "--skill", result.skill),
+            command_line("skill", "export", result.skill, "--target", "agents", "--out", "."),
+        ]
+    )
+
+
+def _typed() -> list[str]:
+    """Options of the running command as words, without the credentials of a URL."""
+    from harness.core.redaction import redact
+    from harness.models import public_url
+
+    context, words = click.get_current_context(), list[str]()
+    for option in context.command.params:
+        typed = context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
+        if not typed or option.name not in _SAME:
+            continue
+        value: Any = context.params[option.name]
+        for each in value if isinstance(value, tuple) else [value]:  # pyright: ignore[reportUnknownVariableType]
+            text = public_url(each) if option.name == "base_url" else redact(str(each))  # pyright: ignore[reportUnknownArgumentType]
+            words += [option.opts[0]] if each is True else [option.opts[0], text]
+    return words
+
+
+def _free(name: str) -> str:
+    """A folder of that name that is not there yet."""
+    numbered = (name if number == 1 else f"{name}-{number}" for number in range(1, 1000))
+    return next(path for path in numbered if not Path(path).exists())
+
+
+def _divides(suite: str) -> bool:
+    """Whether there are tasks to learn from and others for a gate."""
+    from harness.evals import load_suite
+
+    try:
+        return all(load_suite(suite, split).tasks for split in ("train", "selection"))
+    except BadInput:
+        return False
+
+
+def _without_skill(run: Path) -> Path | None:
+    """The latest run beside `run` of the same suite, model and agent without a skill."""
+    from harness.core.rundir import RunReader
+
+    lock = RunReader(run).lock
+    best: tuple[float, Path] | None = None
+    for path in run.parent.glob("*/run.json"):
+        try:
+            earlier = RunReader(path.parent).lock
+        except (BadInput, ValueError):
+            continue
+        alike = all(earlier.get(key) == lock[key] for key in ("kind", "suite", "agent", "model"))
+        if alike and earlier.get("skill") is None:
+            best = max(best or (0.0, path.parent), (path.stat().st_mtime, path.parent))
+    return best[1] if best else None

@@ -1,0 +1,82 @@
+"""What an evolution will do, what it is expected to cost and to show: before anything is spent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from harness.evals import agent_model_spec, estimate
+from harness.evolve.evolution import gate_plan, horizon, seed_skill
+from harness.evolve.session import SuiteRuns
+from harness.evolve.settings import EvolveSettings
+from harness.models import Budget, parse_roles
+from harness.trajectories import open_trajectories
+
+
+def plan_evolution(asked: EvolveSettings) -> dict[str, Any]:
+    """What an evolution would do, without a model call: for `--dry-run`.
+
+    Raises:
+        BadInput: as :func:`harness.evolve.run_evolution`, where the settings alone show it.
+    """
+    seed, runs = seed_skill(asked), SuiteRuns(asked, Budget())
+    train, gated = runs.train, runs.gated
+    runs.settings = settings = asked.settled(train)
+    users, selects = runs.transfer_plan, settings.select != "all"
+    taught = train.tasks[: settings.limit] if train else ()
+    held_out = gated.tasks[: settings.limit] if gated else ()
+    attempts = len(taught) * settings.epochs
+    if settings.trajectories is not None:
+        attempts = sum(1 for _ in open_trajectories(settings.trajectories))
+    return {
+        "seed": str(settings.skill or f"new skill {seed.name!r}"),
+        "train_tasks": len(taught) if train else None,
+        "trajectories": str(settings.trajectories) if settings.trajectories else None,
+        "patches": str(settings.patches) if settings.patches else None,
+        "analyst": "recorded" if settings.patches else settings.analyst,
+        "epochs": settings.epochs,
+        "finds": horizon(attempts, settings.min_support),
+        "merge": settings.merge,
+        "select": runs.selection_plan(settings.select_tasks) if selects else "all lessons",
+        "gate": str(gate_plan(len(held_out), settings)) if held_out else "none: not gated",
+        "transfer": users.lines() if users else None,
+        "notes": plan_notes(asked),
+    }
+
+
+def plan_notes(asked: EvolveSettings) -> list[str]:
+    """Sentences on what was chosen where nothing was asked for, and on what will be spent.
+
+    Raises:
+        BadInput: if a suite cannot be read.
+    """
+    runs = SuiteRuns(asked, Budget())
+    train = runs.train
+    runs.settings = settings = asked.settled(train)
+    notes: list[str] = []
+    few = f"{len(train.tasks[: asked.limit]) if train else 0} tasks to learn from are few"
+    if asked.analyst == "auto" and settings.exemplar:
+        analyst = parse_roles(list(settings.models))["analyst"]
+        notes.append(
+            f"{few}: a format rule and worked examples, without a model "
+            f"(--analyst single has {analyst} read every run)"
+        )
+    if not asked.epochs and settings.epochs > 1:
+        notes.append(f"{few}: {settings.epochs} attempts at each (--epochs 1 for one)")
+    for suite, sides in ((train, 1), (runs.gated, 2)):
+        if suite is None:
+            continue
+        tasks = suite.tasks[: settings.limit] * (settings.epochs * sides)
+        expected = estimate(
+            suite, tasks, model=agent_model_spec(settings.models),
+            base_url=settings.base_url, skill=settings.skill, runs=[Path("runs")],
+        )  # fmt: skip
+        cost = "unknown" if expected.cost_usd is None else f"${expected.cost_usd:.4f}"
+        which = "attempts to learn from" if sides == 1 else "attempts of the gate at most"
+        notes.append(
+            f"{expected.attempts} {which}: about {expected.calls:,} calls, "
+            f"{expected.prompt_tokens:,} + {expected.completion_tokens:,} tokens, cost {cost}"
+        )
+    if settings.asking[0]:
+        notes.append("analysts: one call for every run that teaches, more with --analyst agentic")
+    return notes
