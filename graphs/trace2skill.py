@@ -240,7 +240,7 @@ def _batches(evolution: Evolution, state: State | Unit) -> list[list[Patch]]:
 
 def to_mergers(state: State, runtime: Context) -> list[Send] | str:
     """One merge per batch."""
-    needed = {name: state[name] for name in ("runs", "collected", "levels", "stuck")}
+    needed = {name: state[name] for name in ("runs", "collected", "claims", "levels", "stuck")}
     count = len(_batches(runtime.context, state))
     return [Send("merge", {"number": number, **needed}) for number in range(count)] or "translate"
 
@@ -263,6 +263,7 @@ async def merge(unit: Unit, runtime: Context) -> Update:
             scopes={item.line: item.generalization for _, item in lessons},
             citations={(source, item.line): item.evidence for source, item in lessons},
             praised=frozenset(row.trajectory_id for row in records if row.kind == "success"),
+            confirmed=evolution.store.hold(unit["claims"], Sifted).confirmed,
         )
         step = MergeStep(merge=merged, members=len(batch))
     return {"merged": [[len(unit["levels"]), unit["number"], await evolution.store.keep(step)]]}
@@ -293,6 +294,8 @@ async def translate(state: State, runtime: Context) -> Update:
 def weigh(state: State, runtime: Context) -> Update:
     """Ours: what each rule rests on, looked up in failed and passed runs; no model reads them."""
     evolution, store = runtime.context, runtime.context.store
+    if evolution.options.exemplar:
+        return {"edits": state["edits"]}  # worked examples are no rules
     draft, rules = store.hold(state["edits"], Draft), evolution.merged(state).rules
     records = store.hold(state["collected"], Collected).records
     runs, kept = evolution.runs(state).runs, evolution.kept or store

@@ -252,9 +252,10 @@ def write_all(evolved: Finished, result: EvolveResult) -> None:
         selection=evolved.selection,
         histogram=[(int(support), count) for support, count in result.support.items()],
     )
+    evidence = [] if evolution.options.exemplar else rule_evidence(edits, ground)
     documents: dict[str, Any] = {
         "records.json": rows,
-        RULES: [rule.model_dump(mode="json") for rule in rule_evidence(edits, ground)],
+        RULES: [rule.model_dump(mode="json") for rule in evidence],
         "provenance.json": provenance.model_dump(mode="json"),
         "discarded.json": [row.model_dump(mode="json") for row in evolved.discarded],
         "claims.json": evolved.claims.model_dump(mode="json"),
@@ -270,9 +271,12 @@ def write_all(evolved: Finished, result: EvolveResult) -> None:
 def locate(evolved: Finished) -> list[list[Location]]:
     """Where each quote of each record stands; [] for a record whose trajectory is not at hand."""
     store, runs = evolved.evolution.store, {run.id: run for run in evolved.runs.runs}
+    records = evolved.collected.records
+    if not any(record.evidence for record in records):
+        return [[] for _ in records]
     locator = Locator.of(store.load(sample(evolved.runs.runs)))
     places: list[list[Location]] = []
-    for record in evolved.collected.records:
+    for record in records:
         run = runs.get(record.trajectory_id)
         if run is None or not record.evidence:
             places.append([])

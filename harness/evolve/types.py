@@ -253,6 +253,12 @@ class Sifted(Value):
     discarded: tuple[Discarded, ...] = ()
     checked: ClaimCheck = ClaimCheck()
 
+    @property
+    def confirmed(self) -> frozenset[str]:
+        """Wordings of lessons whose claims about what code does hold."""
+        holding = (result for result in self.checked.results if result.verdict == "holds")
+        return frozenset(r.content for r in holding if r.claim.kind in ("behaviour", "analyst"))
+
     def __str__(self) -> str:
         claims, lessons = len(self.checked.results), len(self.discarded)
         return self.checked.note or f"{claims} claims run, {lessons} lessons refuted"

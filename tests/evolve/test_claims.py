@@ -224,3 +224,17 @@ def test_an_edit_keeps_the_lessons_that_hold() -> None:
     (patch,), sifted = sift([Patch(reasoning="", edits=(edit,))], execute)
     assert [each.content for each in patch.edits] == ["- Name every sheet before it is filled."]
     assert [row.content for row in sifted.discarded] == [READ_BACK]
+
+
+def test_what_running_shows_of_behaviour_confirms_a_lesson_and_a_name_does_not() -> None:
+    true = "Remember that openpyxl stores formulas as strings but does not compute them."
+    names = "Read `ws.max_row` before you loop."
+    edit = Edit(
+        file="SKILL.md",
+        op="append_to_section",
+        content=f"- {true}\n- {names}\n- {READ_BACK}",
+        sources=("a",),
+    )
+    _, sifted = sift([Patch(reasoning="", edits=(edit,))], execute)
+    assert len(sifted.discarded) == 1
+    assert sifted.confirmed == {true}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from harness.core import Patch
 from harness.evolve.analysts.records import to_patch
 from harness.evolve.merge.contradictions import contradictions
-from harness.evolve.merge.deterministic import Cause, Lessons, merge_deterministic, speakers
-from harness.evolve.merge.lessons import Lesson
+from harness.evolve.merge.deterministic import Cause, merge_deterministic, speakers
+from harness.evolve.merge.lessons import Lesson, Lessons
 from harness.evolve.merge.similarity import measure
 from harness.evolve.merge.wording import compact, residue
 from harness.evolve.types import AnalystRecord, MemoryItem
@@ -65,6 +65,15 @@ def test_far_more_support_settles_a_contradiction() -> None:
     merged = merge_deterministic([*prefer, never], {name: name for name in "abcd"})
     assert "3 tasks teach the opposite" in merged.discarded[0].reason
     assert [edit.support for edit in merged.patch.edits] == [3]
+
+
+def test_what_running_confirms_is_not_outvoted() -> None:
+    prefer = [patch(name, "Prefer pandas for the aggregation of large tables.") for name in "abc"]
+    never = patch("d", "Never use pandas for the aggregation of large tables.")
+    wording = "Some rule. Never use pandas for the aggregation of large tables."
+    tasks = {name: name for name in "abcd"}
+    merged = merge_deterministic([*prefer, never], tasks, confirmed=frozenset({wording}))
+    assert all("teach the opposite" not in row.reason for row in merged.discarded)
 
 
 def test_refusing_one_thing_does_not_contradict_using_another() -> None:

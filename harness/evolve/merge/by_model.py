@@ -16,8 +16,8 @@ from typing import Any, TypeVar, cast
 
 from harness.core import Edit, Patch, Usage, render
 from harness.evolve.analysts.json_reply import ask_json
-from harness.evolve.merge.deterministic import merge_deterministic, support
-from harness.evolve.merge.lessons import Lesson, of_edit
+from harness.evolve.merge.deterministic import merge_deterministic
+from harness.evolve.merge.lessons import Lesson, of_edit, support
 from harness.evolve.merge.wording import best_wording, content_words, fault
 from harness.evolve.types import Discarded, Loss, Merge, MergeStep
 from harness.models import Model

@@ -8,7 +8,6 @@ and every rule keeps the ids of the trajectories it came from.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -25,7 +24,7 @@ from harness.evolve.merge.evidence import (
     signs_of,
     typical,
 )
-from harness.evolve.merge.lessons import Lesson, of_edit
+from harness.evolve.merge.lessons import Lesson, Lessons, of_edit, support
 from harness.evolve.merge.similarity import (
     CHUNK,
     Grouping,
@@ -47,60 +46,6 @@ DIVIDED = "its lessons speak against each other"
 SAME_RULE = "a better supported rule says much the same"
 # Rules at least so similar say the same; and rules whose lessons together are so similar.
 SAME, KINDRED = 0.6, 0.32
-
-
-def support(sources: Iterable[str], tasks: Mapping[str, str]) -> int:
-    """Number of distinct tasks among trajectories; an unknown trajectory is its own task."""
-    return len({tasks.get(source, source) for source in sources})
-
-
-@dataclass(frozen=True)
-class Lessons:
-    """The lessons that are merged, by their number.
-
-    Attributes:
-        rows: the lessons.
-        tasks: trajectory id -> task id.
-        quotes: what each lesson quotes.
-        praise: whether each says what passed runs did well.
-    """
-
-    rows: Sequence[Lesson]
-    tasks: Mapping[str, str]
-    quotes: Sequence[tuple[str, ...]]
-    praise: Sequence[bool]
-
-    def sources(self, numbers: Iterable[int]) -> tuple[str, ...]:
-        """The trajectories that taught these lessons."""
-        return tuple(sorted({source for n in numbers for source in self.rows[n].sources}))
-
-    def taught_by(self, sources: Iterable[str]) -> frozenset[str]:
-        """The tasks of trajectories."""
-        return frozenset(self.tasks.get(source, source) for source in sources)
-
-    def support(self, numbers: Iterable[int]) -> int:
-        """Number of distinct tasks that taught these lessons."""
-        return support(self.sources(numbers), self.tasks)
-
-    def by_wording(self, numbers: Iterable[int]) -> dict[str, list[int]]:
-        """Wording -> the lessons that have it."""
-        same: dict[str, list[int]] = defaultdict(list)
-        for number in numbers:
-            same[self.rows[number].wording].append(number)
-        return same
-
-    def discarded(self, numbers: Iterable[int], reason: str, rule: str = "") -> list[Discarded]:
-        """One row for each distinct wording."""
-        return [
-            Discarded(
-                content=wording,
-                reason=reason,
-                sources=self.sources(group),
-                support=self.support(group),
-                rule=rule,
-            )
-            for wording, group in self.by_wording(numbers).items()
-        ]
 
 
 @dataclass(frozen=True)
@@ -130,6 +75,7 @@ def merge_deterministic(
     scopes: Mapping[str, str] | None = None,
     citations: Citations | None = None,
     praised: frozenset[str] = frozenset(),
+    confirmed: frozenset[str] = frozenset(),
 ) -> Merge:
     """Merge patches into one, the same bytes every time and in every order of equal support.
 
@@ -144,6 +90,7 @@ def merge_deterministic(
         scopes: text of a lesson -> when it applies, as its analyst put it; compared too.
         citations: what lessons quote; lessons of different evidence are never counted as one.
         praised: trajectories that passed, and whose lessons say what was done well.
+        confirmed: wordings of lessons that running showed to hold: none is outvoted.
     """
     by = measure(grouping)
     rows = [lesson for patch in patches for edit in patch.edits for lesson in of_edit(edit)]
@@ -152,6 +99,7 @@ def merge_deterministic(
         tasks=tasks,
         quotes=[quoted(lesson, citations or {}) for lesson in rows],
         praise=[praised.issuperset(lesson.sources) for lesson in rows],
+        confirmed=confirmed,
     )
     groups, mistakes, discarded = find_causes(lessons, by, scopes or {})
     blamed = [group for group in groups if group and not lessons.praise[group[0]]]
@@ -208,10 +156,13 @@ def find_causes(
     rows = lessons.rows
     for praise in (False, True):
         part = [number for number, alike in enumerate(lessons.praise) if alike == praise]
-        against = outvoted(
+        votes = outvoted(
             [rows[number] for number in part],
             [lessons.taught_by(rows[number].sources) for number in part],
         )
+        against = {
+            n: why for n, why in votes.items() if rows[part[n]].wording not in lessons.confirmed
+        }
         for place, reason in against.items():
             discarded += lessons.discarded([part[place]], reason)
         part = [number for place, number in enumerate(part) if place not in against]
@@ -289,9 +240,14 @@ def agreeing(
     """
     mixed = len({cause.praise for cause in causes}) > 1
     voices = [() if mixed and cause.praise else cause.sources for cause in causes]
-    against = outvoted(
+    votes = outvoted(
         [cause.wording for cause in causes], [lessons.taught_by(names) for names in voices]
     )
+    against = {
+        place: reason
+        for place, reason in votes.items()
+        if lessons.confirmed.isdisjoint(lessons.by_wording(causes[place].members))
+    }
     withheld, conflicts = settle(
         [
             cause.wording.model_copy(update={"sources": () if place in against else cause.sources})

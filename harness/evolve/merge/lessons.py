@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import takewhile
 
 from harness.core import Edit, Value
+from harness.evolve.types import Discarded
 
 LESSON_OPS = ("append_to_section", "add_section")
 REFUSAL = re.compile(r"(?:^|, )(?:never|avoid|do not|don't)\b", re.IGNORECASE)
@@ -58,6 +61,62 @@ class Lesson(Value):
         first = REFUSAL.sub(lambda match: match[0].upper(), first, count=1)
         update = {"title": "", "text": f"{first}{mark}{later}"}
         return self.model_copy(update=update).markdown()
+
+
+def support(sources: Iterable[str], tasks: Mapping[str, str]) -> int:
+    """Number of distinct tasks among trajectories; an unknown trajectory is its own task."""
+    return len({tasks.get(source, source) for source in sources})
+
+
+@dataclass(frozen=True)
+class Lessons:
+    """The lessons that are merged, by their number.
+
+    Attributes:
+        rows: the lessons.
+        tasks: trajectory id -> task id.
+        quotes: what each lesson quotes.
+        praise: whether each says what passed runs did well.
+        confirmed: wordings whose claims hold: running outweighs votes.
+    """
+
+    rows: Sequence[Lesson]
+    tasks: Mapping[str, str]
+    quotes: Sequence[tuple[str, ...]]
+    praise: Sequence[bool]
+    confirmed: frozenset[str] = frozenset()
+
+    def sources(self, numbers: Iterable[int]) -> tuple[str, ...]:
+        """The trajectories that taught these lessons."""
+        return tuple(sorted({source for n in numbers for source in self.rows[n].sources}))
+
+    def taught_by(self, sources: Iterable[str]) -> frozenset[str]:
+        """The tasks of trajectories."""
+        return frozenset(self.tasks.get(source, source) for source in sources)
+
+    def support(self, numbers: Iterable[int]) -> int:
+        """Number of distinct tasks that taught these lessons."""
+        return support(self.sources(numbers), self.tasks)
+
+    def by_wording(self, numbers: Iterable[int]) -> dict[str, list[int]]:
+        """Wording -> the lessons that have it."""
+        same: dict[str, list[int]] = defaultdict(list)
+        for number in numbers:
+            same[self.rows[number].wording].append(number)
+        return same
+
+    def discarded(self, numbers: Iterable[int], reason: str, rule: str = "") -> list[Discarded]:
+        """One row for each distinct wording."""
+        return [
+            Discarded(
+                content=wording,
+                reason=reason,
+                sources=self.sources(group),
+                support=self.support(group),
+                rule=rule,
+            )
+            for wording, group in self.by_wording(numbers).items()
+        ]
 
 
 def of_edit(edit: Edit) -> list[Lesson]:

@@ -14,8 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from harness.core import Edit
-from harness.evolve.merge.deterministic import support
-from harness.evolve.merge.lessons import Lesson, of_edit
+from harness.evolve.merge.lessons import Lesson, of_edit, support
 from harness.evolve.merge.similarity import tfidf_similarities
 from harness.evolve.merge.wording import content_words, says_something, specific
 from harness.evolve.rules import Rule
