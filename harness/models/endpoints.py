@@ -34,16 +34,28 @@ ADDRESSES = {
     "vllm": ("VLLM_BASE_URL", "http://127.0.0.1:8000/v1"),
 }
 """Kind -> the variable that names its base URLs, and the base URL without it."""
+PROVIDERS = {
+    "openai": (OPENAI_URL, "OPENAI_API_KEY"),
+    "anthropic": ("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
+    "gemini": ("https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"),
+    "mistral": ("https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
+    "groq": ("https://api.groq.com/openai/v1", "GROQ_API_KEY"),
+    "deepseek": ("https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
+    "openrouter": ("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+    "ollama": ("http://127.0.0.1:11434/v1", ""),
+}
+"""Kind -> where a provider speaks the OpenAI protocol, and the variable of its key, if any."""
 IDLE_S = 4.0
 """Seconds after which an idle connection is not used again."""
 IN_PROCESS_URL = "http://in-process/v1"
-KINDS = ("openai", "vllm", "replay", "scripted")
+KINDS = (*PROVIDERS, "vllm", "replay", "scripted")
 """Kinds of the spine; engines of wings and of other packages add theirs as plugins."""
 
 DEFAULT_SPEC = "local/smollm2-135m"
 
 _FORMS = """\
   openai/<model>       any OpenAI-compatible endpoint (--base-url, OPENAI_API_KEY)
+  anthropic/<model>    and gemini/, mistral/, groq/, deepseek/, openrouter/, ollama/ (own keys)
   vllm/<model>         a vLLM server (--base-url or VLLM_BASE_URL, several separated by commas)
   replay/<file>        recorded calls: a calls.sqlite or an exported .jsonl
   scripted/<file>      replies written in a .json or .jsonl file"""
@@ -196,15 +208,16 @@ def resolve(spec: ModelSpec, base_url: str | None) -> Endpoint:
             script or recording.
     """
     match spec.kind:
-        case "openai":
-            urls = _urls(base_url, "openai")
-            key = os.environ.get("OPENAI_API_KEY", "")
-            if not key and urls == (OPENAI_URL,):
+        case kind if kind in PROVIDERS:
+            default, variable = PROVIDERS[kind]
+            urls = _urls(base_url, kind)
+            key = os.environ.get(variable, "")
+            if variable and not key and urls == (default,):
                 raise BadInput(
-                    f"{spec}: OPENAI_API_KEY is not set; set it, or name another endpoint with "
+                    f"{spec}: {variable} is not set; set it, or name another endpoint with "
                     "--base-url"
                 )
-            return Endpoint("openai", spec.name, urls, key or "EMPTY", "OPENAI_API_KEY")
+            return Endpoint(kind, spec.name, urls, key or "EMPTY", variable)
         case "vllm":
             urls = _urls(base_url, "vllm")
             key = os.environ.get("VLLM_API_KEY") or "EMPTY"
@@ -233,7 +246,7 @@ def _urls(base_url: str | None, kind: str) -> tuple[str, ...]:
     """The base URLs that are meant; those of an earlier run are kept without credentials, which the
     variable may still have.
     """
-    variable, default = ADDRESSES[kind]
+    variable, default = ADDRESSES.get(kind) or ("", PROVIDERS[kind][0])
     environment = os.environ.get(variable)
     if base_url and environment and base_url == public_url(environment):
         return base_urls(environment)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from hypothesis import strategies as st
 
 from harness.core import BadInput
 from harness.models import PRICES_VARIABLE, ModelSpec, open_model, parse_roles, parse_spec, price_of
+from harness.models.endpoints import PROVIDERS, resolve
+from tests.models.http_server import completion, serve
 
 pytestmark = pytest.mark.wing("engines")
 
@@ -22,7 +25,7 @@ def test_a_spec_survives_printing(kind: str, name: str) -> None:
     assert str(parse_spec(f"{kind}/{name}")) == f"{kind}/{name}"
 
 
-@pytest.mark.parametrize("spec", ["", "gpt-4.1", "openai/", "anthropic/opus", "/x", "OpenAI/x"])
+@pytest.mark.parametrize("spec", ["", "gpt-4.1", "openai/", "claude/opus", "/x", "OpenAI/x"])
 def test_an_unknown_spec_lists_the_forms(spec: str) -> None:
     with pytest.raises(BadInput) as caught:
         parse_spec(spec)
@@ -88,3 +91,24 @@ def test_a_base_url_that_is_none_is_refused(url: str) -> None:
 def test_what_does_not_exist_is_found_on_opening(spec: str) -> None:
     with pytest.raises(BadInput):
         open_model(spec)
+
+
+@pytest.mark.parametrize("kind", sorted(PROVIDERS.keys() - {"ollama"}))
+def test_a_provider_is_asked_where_it_lives_with_its_own_key(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, variable = PROVIDERS[kind]
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    monkeypatch.delenv(variable, raising=False)
+    with pytest.raises(BadInput, match=f"{variable} is not set"):
+        resolve(parse_spec(f"{kind}/m"), None)
+    with serve(lambda _body: completion("yes")) as served:
+        monkeypatch.setenv(variable, "k-of-this-one")
+        assert resolve(parse_spec(f"{kind}/m"), None).urls == (url,)
+        model = open_model(f"{kind}/m", base_url=served.url)
+        reply = asyncio.run(model.complete([{"role": "user", "content": "?"}]))
+    assert (reply.text, served.headers[0]["authorization"]) == ("yes", "Bearer k-of-this-one")
+
+
+def test_ollama_needs_no_key() -> None:
+    assert resolve(parse_spec("ollama/qwen3"), None).urls == ("http://127.0.0.1:11434/v1",)
