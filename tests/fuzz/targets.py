@@ -236,7 +236,7 @@ def read_skill(folder: Path) -> None:
     """What `skill validate`, `show`, `export`, `install` and an audit do with a skill."""
     from harness.receipts.units import cut
     from harness.skills import export, lint_text, load_skill, validate
-    from harness.skills.catalogues import pack
+    from harness.skills.shipping.catalogues import pack
 
     skill = load_skill(folder / "gift")
     validate(skill)

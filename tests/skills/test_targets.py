@@ -18,7 +18,7 @@ import yaml
 from harness.cli.skill.export import TARGETS as OFFERED
 from harness.core import BadInput, digest_tree
 from harness.skills import Skill, Target, export, load_skill, new_skill
-from harness.skills.export import ALIASES, LOCK
+from harness.skills.shipping.export import ALIASES, LOCK
 
 SKILL = replace(
     new_skill("a-skill", "Use when testing.", "\n# A\n\nRun `scripts/a.sh`.\n", license="MIT"),

@@ -9,7 +9,7 @@ import click
 
 from harness.cli.commands import emit, folder_argument, json_option, path_type, shared_option
 from harness.cli.program import LazyGroup
-from harness.cli.skill.export import export_skill, install_skill
+from harness.cli.skill.export import export_skill, install_skill, update_skill
 from harness.cli.skill.review import review_skill
 from harness.core.errors import BadInput, Refused
 
@@ -181,4 +181,5 @@ def rollback_skill(folder: Path, to: str | None, as_json: bool) -> None:
 
 skill.add_command(export_skill)
 skill.add_command(install_skill)
+skill.add_command(update_skill)
 skill.add_command(review_skill)

@@ -68,29 +68,60 @@ def export_skill(
     _report([exported], as_json)
 
 
+into_option = click.option(
+    "--into", type=path_type, default=Path(), help="Project folder (default: here)."
+)
+
+
 @click.command("install")
-@folder_argument
-@click.option("--into", type=path_type, default=Path(), help="Project folder.")
+@click.argument("source")
+@click.option("--skill", "names", multiple=True, metavar="NAME",
+              help="Of several skills there; may repeat.")  # fmt: skip
+@into_option
 @shared_option("--force", help="Overwrite copies that were edited since.")
 @shared_option("--check")
 @ungated_option
 @json_option
 def install_skill(
-    folder: Path, into: Path, force: bool, check: bool, ungated: bool, as_json: bool
+    source: str,
+    names: tuple[str, ...],
+    into: Path,
+    force: bool,
+    check: bool,
+    ungated: bool,
+    as_json: bool,
 ) -> None:
-    """Install DIR into a project, for clients of .agents/skills and of .claude/skills.
+    """Install a skill into a project, for clients of .agents/skills and of .claude/skills.
 
-    An evolved skill that no gate accepted is refused (exit code 5).
+    SOURCE is a skill directory, a .skill or .zip file, OWNER/REPO of GitHub, or the address of any
+    git repository, with @REF for a branch, a tag or a commit. The lock file keeps where it came
+    from. An evolved skill that no gate accepted is refused (exit code 5).
 
+    \b
     Example: harness skill install skills/spreadsheet-basics --into my-project
+    Example: harness skill install anthropics/skills --skill skill-creator --into my-project
     """
-    from harness.skills import install, load_skill, receipt_files, refuse_ungated
+    from harness.skills import install_from
 
-    if not ungated:
-        refuse_ungated(folder)
-    value = load_skill(folder)
-    receipt = receipt_files(folder, value)
-    _report(install(value, into, force=force, check=check, receipt=receipt), as_json)
+    _report(install_from(source, into, names, force=force, check=check, ungated=ungated), as_json)
+
+
+@click.command("update")
+@click.argument("names", nargs=-1)
+@into_option
+@shared_option("--force", help="Overwrite copies that were edited since.")
+@shared_option("--check")
+@json_option
+def update_skill(
+    names: tuple[str, ...], into: Path, force: bool, check: bool, as_json: bool
+) -> None:
+    """Install skills again from where they came; default all that the lock file names.
+
+    Example: harness skill update --into my-project --check
+    """
+    from harness.skills import update_installed
+
+    _report(update_installed(into, names, force=force, check=check), as_json)
 
 
 def _creator(

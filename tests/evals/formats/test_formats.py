@@ -13,7 +13,7 @@ from harness.cli import cli
 from harness.core import BadInput
 from harness.core.rundir import RunReader
 from harness.evals import Results, compare_results, import_results, open_results, records
-from harness.skills.creator import Attempt, benchmark_of
+from harness.skills.shipping.creator import Attempt, benchmark_of
 
 DATA = Path(__file__).parent / "data"
 

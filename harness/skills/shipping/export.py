@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from harness.core import BadInput, Refused, Value, digest, write_atomic
-from harness.skills.catalogues import marketplace_files, pack, site_files
 from harness.skills.provenance import provenance_path, read_provenance
+from harness.skills.shipping.catalogues import marketplace_files, pack, site_files
 from harness.skills.skill import SKILL_FILE, Skill, diff, load_skill, strict, write_skill
 from harness.skills.validate import validate
 
@@ -88,7 +88,7 @@ class Folder:
         Raises:
             BadInput: if the copy there was edited or is not ours, and not `force`.
         """
-        path, changes, recorded = self.root / relative, "", self._lock().get(relative)
+        path, changes, recorded = self.root / relative, "", self.lock()["skills"].get(relative)
         copy = load_skill(path) if (path / SKILL_FILE).is_file() else None
         same = False
         if copy is not None:
@@ -116,22 +116,36 @@ class Folder:
 
     def _placed(self, relative: str, sha: str, same: bool, changes: str = "") -> Placed:
         status: Status = "unchanged" if same else "would write" if self.check else "written"
-        lock = self._lock()
-        if not self.check and lock.get(relative) != sha:
-            skills = dict(sorted({**lock, relative: sha}.items()))
-            write_atomic(self.root / LOCK, render({"skills": skills, "version": 1}))
+        if not self.check and self.lock()["skills"].get(relative) != sha:
+            self._write("skills", relative, sha)
         return Placed(path=relative, status=status, diff=changes)
 
-    def _lock(self) -> dict[str, str]:
-        """Path -> digest of what was written there."""
+    def note(self, name: str, origin: dict[str, str]) -> None:
+        """Keep where a skill came from."""
+        if self.lock()["sources"].get(name) != origin:
+            self._write("sources", name, origin)
+
+    def _write(self, part: str, name: str, value: Any) -> None:
+        lock = self.lock()
+        lock[part] = dict(sorted({**lock[part], name: value}.items()))
+        write_atomic(self.root / LOCK, render({**lock, "version": 1}))
+
+    def lock(self) -> dict[str, dict[str, Any]]:
+        """`skills`: path -> digest of what was written there; `sources`: name -> origin.
+
+        Raises:
+            BadInput: if it is damaged.
+        """
         path = self.root / LOCK
         if not path.is_file():
-            return {}
+            return {"skills": {}, "sources": {}}
         try:
             value: Any = json.loads(path.read_bytes())
-            return {str(name): str(sha) for name, sha in value["skills"].items()}
+            skills = {str(name): str(sha) for name, sha in value["skills"].items()}
+            sources = {str(name): dict(row) for name, row in value.get("sources", {}).items()}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise BadInput(f"{str(path)!r} is damaged: delete it and use --force once") from error
+        return {"skills": skills, "sources": sources}
 
 
 class Exported(Value):
@@ -209,7 +223,7 @@ def export_creator(
     """Write what Anthropic's skill-creator opens: `<name>/` and, beside it, `<name>-workspace/`.
 
     `evals/evals.json` goes into the skill; `benchmark.json` and `history.json` into the workspace
-    (see :mod:`harness.skills.creator`). A file that is not given is not written.
+    (see :mod:`harness.skills.shipping.creator`). A file that is not given is not written.
 
     Raises:
         BadInput: as :func:`export`.

@@ -12,8 +12,8 @@ from statistics import fmean, stdev
 from typing import Any, Literal, cast
 
 from harness.core import Value
-from harness.skills.catalogues import read_object
 from harness.skills.history import list_versions
+from harness.skills.shipping.catalogues import read_object
 
 INVALID = "invalid: neither right nor wrong, and in no mean"
 

@@ -1,0 +1,1 @@
+"""Skills on their way: where they come from, and how clients get them."""
