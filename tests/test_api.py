@@ -2,12 +2,41 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from harness.api import EvalSettings, compare_runs, evaluate, evolve
+from harness.api import EvalSettings, aevaluate, compare_runs, evaluate, evolve
 from harness.core import BadInput
+
+UNTYPED: Any = evaluate
+"""For calls that a type checker refuses."""
+TASKS = [
+    {"prompt": "Say <b>yes</b>", "answer": "yes", "check": "em"},
+    {"id": "no", "prompt": "Say no", "answer": "no", "check": "em"},
+]
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> str:
+    """A model that says yes."""
+    (tmp_path / "script.json").write_text(json.dumps([{"text": "yes"}]))
+    return f"scripted/{tmp_path / 'script.json'}"
+
+
+def asks(prompt: str, workdir: str, skill: str | None) -> str:
+    """An agent that knows nothing of the harness."""
+    from openai import OpenAI
+
+    assert Path(workdir).is_dir() and skill is None
+    reply = OpenAI().chat.completions.create(
+        model="any", messages=[{"role": "user", "content": prompt}]
+    )
+    return reply.choices[0].message.content or ""
 
 
 def test_evaluate_evolve_compare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,3 +69,90 @@ def test_errors_carry_exit_codes() -> None:
     with pytest.raises(BadInput) as caught:
         evaluate("no-such-suite")
     assert caught.value.exit_code == 2
+
+
+def test_tasks_and_a_function_in_a_running_loop(tmp_path: Path, model: str) -> None:
+    def shouts(prompt: str, workdir: str, skill: str | None) -> str:
+        return asks(prompt, workdir, skill) + excitement
+
+    excitement = ""
+
+    async def notebook() -> None:
+        first = await aevaluate(
+            tasks=TASKS, agent=shouts, model=model, out=tmp_path / "a", sandbox="none"
+        )
+        assert (first.passed, first.failed) == (1, 1), first.samples
+        assert [sample.id for sample in sorted(first.samples, key=lambda row: row.id)] == [
+            "no",
+            "task-1",
+        ]
+        assert first.tokens > 0, "it reached the model through the gateway"
+        again = evaluate(tasks=TASKS, agent=shouts, model=model, out=tmp_path / "b", sandbox="none")
+        assert compare_runs(first.folder, again.folder).differs == ()
+
+    asyncio.run(notebook())
+
+
+def test_a_changed_function_is_another_agent(tmp_path: Path, model: str) -> None:
+    first = evaluate(tasks=TASKS, agent=asks, model=model, out=tmp_path / "a", sandbox="none")
+
+    async def shouts(prompt: str, workdir: str, skill: str | None) -> str:
+        return "no"
+
+    second = evaluate(tasks=TASKS, agent=shouts, model=model, out=tmp_path / "b", sandbox="none")
+    assert second.passed == 1
+    assert set(compare_runs(first.folder, second.folder).differs) == {"agent"}
+
+
+def test_a_result_is_a_frame_and_a_table(tmp_path: Path, model: str) -> None:
+    report = evaluate(tasks=TASKS, agent=asks, model=model, out=tmp_path / "<i>", sandbox="none")
+    frame = report.to_pandas()
+    assert list(frame["outcome"]).count("pass") == 1
+    assert {"answer", "reason", "tokens", "cost_usd", "seconds"} <= set(frame.columns)
+    html = report._repr_html_()  # pyright: ignore[reportPrivateUsage]  # the protocol of notebooks
+    assert "50.0%" in html and "&lt;i&gt;" in html and "<i>" not in html
+
+
+def test_a_misspelt_setting_is_the_documented_error(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="unknown name 'limt': did you mean 'limit'") as caught:
+        UNTYPED("demo", limt=4)
+    assert caught.value.exit_code == 2
+    with pytest.raises(BadInput, match=r"limit: .*integer.*, got 'many'"):
+        UNTYPED("demo", limit="many")
+    with pytest.raises(BadInput, match="did you mean 'create'"):
+        evolve(tmp_path / "out", **{"creat": "x"})  # pyright: ignore[reportArgumentType]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_cannot_begin_says_why(tmp_path: Path, model: str) -> None:
+    lock = threading.Lock()
+
+    def holds(prompt: str, workdir: str, skill: str | None) -> str:
+        return str(lock)
+
+    with pytest.raises(BadInput, match="build clients inside it"):
+        evaluate(tasks=TASKS, agent=holds, model=model, out=tmp_path / "a", sandbox="none")
+    with pytest.raises(BadInput, match="a suite, or tasks"):
+        evaluate("demo", tasks=TASKS)
+    with pytest.raises(BadInput, match="task 2: unknown name 'promt': did you mean 'prompt'"):
+        evaluate(tasks=[TASKS[0], {"promt": "x"}], out=tmp_path / "a")
+    with pytest.raises(BadInput, match="this machine only"):
+        evaluate(
+            tasks=TASKS, agent=asks, workers=2, model=model, out=tmp_path / "c", sandbox="none"
+        )
+    evaluate(tasks=TASKS, agent=asks, model=model, out=tmp_path / "b", sandbox="none")
+    with pytest.raises(BadInput, match="other tasks"):
+        evaluate(tasks=TASKS[:1], agent=asks, model=model, out=tmp_path / "b", sandbox="none")
+    assert len((tmp_path / "b" / "tasks.jsonl").read_text().splitlines()) == 2
+
+
+def test_a_bar_is_drawn_where_it_is_wanted(
+    tmp_path: Path, model: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evaluate(tasks=TASKS, agent=asks, model=model, out=tmp_path / "a", sandbox="none")
+    assert capsys.readouterr().err == ""
+    evaluate(
+        tasks=TASKS, agent=asks, model=model, out=tmp_path / "b", sandbox="none", progress=True
+    )
+    shown = capsys.readouterr().err
+    assert "2/2" in shown and "failed: 1" in shown

@@ -3,6 +3,7 @@ from .constrained import action_format as action_format
 from .constrained import call_schemas as call_schemas
 from .constrained import read_action as read_action
 from .constrained import read_answer as read_answer
+from .foreign import function_agent as function_agent
 from .foreign import install_skill as install_skill
 from .opening import is_foreign as is_foreign
 from .opening import open_agent as open_agent

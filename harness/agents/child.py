@@ -7,9 +7,11 @@ what the agent prints goes to standard error. `SystemExit` is an outcome like an
 from __future__ import annotations
 
 import asyncio
+import base64
 import inspect
 import json
 import os
+import pickle
 import sys
 from pathlib import Path
 from typing import Any, cast
@@ -21,12 +23,17 @@ def outcome(request: dict[str, Any]) -> dict[str, Any]:
     """What a request comes to: `answer`, or `error`, or `bad_input`.
 
     Args:
-        request: `kind` (`py` or `graph`), `reference`, `base` and the import `path`; of an attempt
+        request: `kind` (`py` or `graph`), `reference`, `base` and the import `path`; `function`,
+            pickled, in place of the reference; of an attempt
             also `arguments` of the function, or `messages` and `config` of the graph.
     """
     reference = request["reference"]
     try:
-        loaded: Any = assets.load_object(reference, Path(request["base"]))
+        if request.get("function"):
+            sys.path[:] = request["path"]
+            loaded: Any = pickle.loads(base64.b64decode(request["function"]))  # noqa: S301  # ours
+        else:
+            loaded = assets.load_object(reference, Path(request["base"]))
         fits = callable(loaded) if request["kind"] == "py" else hasattr(loaded, "ainvoke")
         if not fits:
             expected = "function" if request["kind"] == "py" else "compiled graph"

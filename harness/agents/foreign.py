@@ -8,21 +8,23 @@ leak ends the attempt and not the run.
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
+import inspect
 import json
 import os
 import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from harness.agents.recording import Recorder
 from harness.agents.skills import skill_block
 from harness.agents.types import AgentContext, AgentRun, AttemptEnded, Sample, TimeLimit
-from harness.core import BadInput, UnfitFile, last_words, read_work_file, shortage
+from harness.core import BadInput, UnfitFile, digest, last_words, read_work_file, shortage
 from harness.skills import copy_skill
 from harness.tasks import suite_paths
 
@@ -126,11 +128,13 @@ class PythonAgent:
         BadInput: if the file cannot be imported, or the name in it is neither.
     """
 
-    def __init__(self, spec: str, base: Path) -> None:
+    def __init__(self, spec: str, base: Path, function: str = "") -> None:
+        """Import it once; `function` is a pickled one, in place of that of a file."""
         self.spec = spec
         kind, _, reference = spec.partition(":")
         self._request: dict[str, Any] = {
             "kind": kind, "reference": reference, "base": str(base), "path": sys.path,
+            "function": function,
         }  # fmt: skip
         # A client that is built on import needs a key; it has nobody to ask.
         nowhere = {"OPENAI_API_KEY": "unused", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
@@ -172,6 +176,35 @@ class PythonAgent:
             return recorder.run(None, f"the agent failed: {reason}")
         recorder.agent_text(result["answer"])
         return recorder.run(result["answer"])
+
+
+def function_agent(function: Callable[..., Any]) -> PythonAgent:
+    """An agent that is a function of this process, such as one of a notebook.
+
+    Every attempt gets a copy of it in a process of its own, as a function of a file does: the
+    clients that it builds reach the gateway.
+
+    Raises:
+        BadInput: if it is no function, or cannot be copied (it holds a client or a lock, say).
+    """
+    import cloudpickle  # pyright: ignore[reportMissingTypeStubs]  # it ships none
+
+    if not callable(function):
+        raise BadInput(f"expected a spec or a function as the agent, got {function!r}")
+    name = getattr(function, "__name__", type(function).__name__)
+    try:
+        pickled: bytes = cast("Any", cloudpickle).dumps(function)
+    except Exception as error:  # whatever an object raises that cannot be copied
+        raise BadInput(
+            f"the function {name!r} cannot be copied into a process of its own ({error}): build "
+            "clients inside it"
+        ) from error
+    try:
+        code: Any = inspect.getsource(function)
+    except (OSError, TypeError):
+        code = base64.b64encode(pickled).decode()
+    spec = f"py:{name}-{digest(code)[:12]}"
+    return PythonAgent(spec, Path.cwd(), base64.b64encode(pickled).decode())
 
 
 def _outcome(out: bytes, code: int, err: bytes) -> dict[str, str]:

@@ -62,5 +62,6 @@ from .values import Usage as Usage
 from .values import Value as Value
 from .values import failed as failed
 from .values import first_fault as first_fault
+from .values import from_keywords as from_keywords
 from .values import invalid as invalid
 from .values import passed as passed

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import PurePosixPath
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator
+
+from harness.core.errors import BadInput
 
 Outcome = Literal["pass", "fail", "invalid"]
 EditOp = Literal[
@@ -29,6 +32,9 @@ OP_ALIASES = {
 }
 
 
+ValueT = TypeVar("ValueT", bound=BaseModel)
+
+
 class Value(BaseModel):
     """A frozen record that refuses unknown fields."""
 
@@ -44,6 +50,27 @@ def first_fault(error: ValidationError, document: str = "document") -> str:
     """
     first = error.errors()[0]
     return f"{'.'.join(str(part) for part in first['loc']) or document}: {first['msg']}"
+
+
+def from_keywords(kind: type[ValueT], fields: Mapping[str, object]) -> ValueT:
+    """A value from the keyword arguments of a function.
+
+    Raises:
+        BadInput: for an unknown name, with what was probably meant, and for a value that does not
+            fit.
+    """
+    try:
+        return kind.model_validate(dict(fields))
+    except ValidationError as error:
+        faults = error.errors()
+        for fault in faults:
+            if fault["type"] == "extra_forbidden":
+                name = str(fault["loc"][0])
+                close = get_close_matches(name, kind.model_fields, 1)
+                hint = f"did you mean {close[0]!r}?" if close else f"see {kind.__name__}"
+                raise BadInput(f"unknown name {name!r}: {hint}") from error
+        found = f", got {faults[0]['input']!r:.80}" if faults[0]["loc"] else ""
+        raise BadInput(f"{first_fault(error, 'settings')}{found}") from error
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,7 @@ from .runner import collect as collect
 from .runner import open_agent_model as open_agent_model
 from .runner import run_eval as run_eval
 from .runner import run_evaluation as run_evaluation
+from .runner import run_evaluation_async as run_evaluation_async
 from .settings import DEFAULT_MODEL as DEFAULT_MODEL
 from .settings import EvalSettings as EvalSettings
 from .settings import ModelSettings as ModelSettings

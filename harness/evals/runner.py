@@ -55,15 +55,17 @@ def run_evaluation(
         LimitReached: when a budget is spent; finished attempts are kept.
         Unreachable: if no attempt reached the model.
     """
-    return loops.run(_run(settings, on_progress, on_event, on_plan))
+    return loops.run(run_evaluation_async(settings, on_progress, on_event, on_plan))
 
 
-async def _run(
+async def run_evaluation_async(
     settings: EvalSettings,
-    on_progress: ProgressHook | None,
-    on_event: EventHook | None,
-    on_plan: PlanHook | None,
+    on_progress: ProgressHook | None = None,
+    on_event: EventHook | None = None,
+    on_plan: PlanHook | None = None,
+    agent: Agent | None = None,
 ) -> list[EvalReport]:
+    """The same where an event loop is running; `agent` in place of the one that settings name."""
     suite = suite_of(settings)
     out = settings.resume or settings.out or Path("runs") / new_run_id("eval")
     arms: list[tuple[Path, Path | None]] = [(out, settings.skill)]
@@ -79,7 +81,7 @@ async def _run(
         adopt_spent(folder, budget)
     reports: list[EvalReport] = []
     for folder, skill in arms:
-        evaluator = Evaluator(settings, suite, budget)
+        evaluator = Evaluator(settings, suite, budget, agent)
         reports.append(await evaluator.run(folder, skill, on_progress, on_event, on_plan))
     return reports
 
@@ -91,10 +93,15 @@ class Evaluator:
         settings: how.
         suite: what.
         budget: of all its runs together; default: each has the one that the settings name.
+        agent: in place of the one that the settings or the suite name.
     """
 
     def __init__(
-        self, settings: EvalSettings, suite: LoadedSuite, budget: Budget | None = None
+        self,
+        settings: EvalSettings,
+        suite: LoadedSuite,
+        budget: Budget | None = None,
+        agent: Agent | None = None,
     ) -> None:
         from harness.sandbox import select
 
@@ -103,7 +110,9 @@ class Evaluator:
         by_user = settings.agent is not None
         self._agent_base = Path.cwd() if by_user else suite.root
         self._agent_trusted = by_user or settings.trust
-        self._agent: Agent = open_agent(
+        if agent is not None and settings.open_executor() is not None:
+            raise BadInput("a function runs on this machine only: give a file, py:FILE.py:FUNCTION")
+        self._agent: Agent = agent or open_agent(
             agent_spec(settings, suite), base=self._agent_base, trusted=self._agent_trusted
         )
 

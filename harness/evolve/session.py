@@ -275,10 +275,13 @@ def run_evolution(
     Raises:
         HarnessError: as :func:`evolve`, and as an eval run does.
     """
-    return loops.run(_run(settings, progress))
+    return loops.run(run_evolution_async(settings, progress))
 
 
-async def _run(settings: EvolveSettings, progress: Callable[[Event], None]) -> EvolveResult:
+async def run_evolution_async(
+    settings: EvolveSettings, progress: Callable[[Event], None] = ignore_event
+) -> EvolveResult:
+    """The same where an event loop is running."""
     if (settings.suite is None) == (settings.trajectories is None):
         raise BadInput("give either --suite S or --trajectories PATH")
     # What cannot begin is found before anything is paid for.

@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
+from asyncio import to_thread
+from collections.abc import Awaitable, Callable
+from functools import partial, wraps
 from pathlib import Path
+from typing import ParamSpec, TypeVar, Unpack
 
+from harness.core import from_keywords
 from harness.rag.ask import Answer, AskSettings, passage_checker
 from harness.rag.ask import ask as run_ask
 from harness.rag.check import Report, check
 from harness.rag.compress import Compressed, compress
+from harness.rag.keywords import AskKeywords
 
-__all__ = ["Answer", "AskSettings", "Compressed", "Report", "ask", "check", "compress"]
+P = ParamSpec("P")
+T = TypeVar("T")
+
+__all__ = [
+    "Answer",
+    "AskSettings",
+    "Compressed",
+    "Report",
+    "aask",
+    "acheck",
+    "acompress",
+    "ask",
+    "check",
+    "compress",
+]
 
 
 def ask(
@@ -18,7 +38,7 @@ def ask(
     index: Path | str | None = None,
     model: str | None = None,
     verifier: str = "rules",
-    **settings: object,
+    **settings: Unpack[AskKeywords],
 ) -> Answer:
     """Answer a question from files or an index with citations, as `harness ask` does.
 
@@ -37,4 +57,32 @@ def ask(
         HarnessError: as the command line does, with the exit code as an attribute.
     """
     fields = {"question": question, "paths": paths, "index": index, "model": model, **settings}
-    return run_ask(AskSettings.model_validate(fields), checker=passage_checker(verifier))
+    checked = from_keywords(AskSettings, fields)
+    return run_ask(checked, checker=passage_checker(verifier))
+
+
+async def aask(
+    question: str,
+    *paths: Path | str,
+    index: Path | str | None = None,
+    model: str | None = None,
+    verifier: str = "rules",
+    **settings: Unpack[AskKeywords],
+) -> Answer:
+    """As :func:`ask`, where an event loop is running; the work is done in a thread."""
+    work = partial(ask, question, *paths, index=index, model=model, verifier=verifier, **settings)
+    return await to_thread(work)
+
+
+def _in_thread(work: Callable[P, T]) -> Callable[P, Awaitable[T]]:
+    """The same for a running event loop: in a thread."""
+
+    @wraps(work)
+    async def beside(*args: P.args, **keywords: P.kwargs) -> T:
+        return await to_thread(work, *args, **keywords)
+
+    return beside
+
+
+acheck = _in_thread(check)
+acompress = _in_thread(compress)

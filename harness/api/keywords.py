@@ -1,0 +1,95 @@
+"""Keyword arguments of the programming interface: the fields of its settings, typed.
+
+Made from the settings classes by `tests/test_api_keywords.py`, which holds them equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal, TypedDict
+
+
+class EvalKeywords(TypedDict, total=False):
+    """Settings of an eval."""
+
+    trust: bool
+    trust_checks: bool
+    executor: str
+    workers: int
+    worker_resources: Mapping[str, float]
+    seed: int
+    base_url: str | None
+    budget_usd: float | None
+    budget_tokens: int | None
+    budget_calls: int | None
+    sandbox: str
+    columns: Mapping[str, str]
+    split: Literal["selection", "test", "train"] | None
+    skill_mode: Literal["discovered", "none", "preloaded"] | None
+    limit: int | None
+    out: Path | str | None
+    resume: Path | str | None
+    concurrency: int
+    skill: Path | str | None
+    baseline: bool
+    epochs: int
+    token_limit: int | None
+    cost_limit: float | None
+    time_limit: float | None
+    working_limit: float | None
+    sample: str | None
+    earlier: Path | str | None
+    accept: Sequence[str]
+
+
+class EvolveKeywords(TypedDict, total=False):
+    """Settings of an evolution."""
+
+    skill: Path | str | None
+    create: str | None
+    description: str
+    trajectories: Path | str | None
+    patches: Path | str | None
+    keep_unmatched: bool
+    signal: Literal["combined", "error", "success"]
+    analyst: Literal["agentic", "auto", "exemplar", "single"]
+    analyst_turns: int
+    check_conclusions: bool
+    merge: Literal["deterministic", "model"]
+    grouping: Literal["hybrid", "lexical"]
+    merge_batch: int
+    min_support: int
+    max_rules: int
+    size: Literal["compact", "full", "standard"]
+    select: Literal["all", "greedy", "tpe"]
+    select_tasks: int
+    select_seed: int
+    examples: int
+    margin: float
+    expected_discordance: float
+    epochs: int
+    concurrency: int
+    trust: bool
+    trust_checks: bool
+    executor: str
+    workers: int
+    worker_resources: Mapping[str, float]
+    seed: int
+    base_url: str | None
+    budget_usd: float | None
+    budget_tokens: int | None
+    budget_calls: int | None
+    sandbox: str
+    suite: str | None
+    tasks: str | None
+    agent: str | None
+    gate: str
+    limit: int | None
+    baselines: Sequence[
+        Literal[
+            "memory", "none", "parametric", "random-half", "seed", "sequential-1", "sequential-4"
+        ]
+    ]
+    users: Sequence[str]
+    transfer: Sequence[str]

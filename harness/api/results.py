@@ -1,0 +1,101 @@
+"""Results as Python and notebooks want them: samples, a table of pandas, HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.core import require
+from harness.evals import EvalReport, ItemRecord, records
+from harness.evolve import EvolveResult
+
+if TYPE_CHECKING:
+    import pandas
+
+COLUMNS = ("id", "task_id", "epoch", "outcome", "value", "reason", "answer", "stratum")
+
+
+class Evaluation(EvalReport):
+    """The report of an eval, and what every attempt came to.
+
+    Attributes:
+        folder: of the run; `harness view` and `compare_runs` read it.
+    """
+
+    folder: Path
+
+    @cached_property
+    def samples(self) -> list[ItemRecord]:
+        """The attempts in the order in which they ended, as they were when this was first read."""
+        return records(self.folder)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row an attempt: outcome, score, reason, answer, tokens, cost, seconds.
+
+        Raises:
+            BadInput: if pandas is not installed.
+        """
+        frame = require("pandas", "a data frame needs pandas", "pandas")
+        rows = [
+            {
+                **{name: getattr(sample, name) for name in COLUMNS},
+                "tokens": sample.usage.tokens,
+                "cost_usd": sample.usage.cost_usd,
+                "seconds": sample.usage.seconds,
+            }
+            for sample in self.samples
+        ]
+        return frame.DataFrame(rows, columns=[*COLUMNS, "tokens", "cost_usd", "seconds"])
+
+    def _repr_html_(self) -> str:
+        rate = "no valid attempt" if self.score is None else f"{self.score:.1%}"
+        interval = "" if self.ci95 is None else f" ({self.ci95[0]:.1%} to {self.ci95[1]:.1%})"
+        cost = "unknown" if self.cost_usd is None else f"${self.cost_usd:.4f}"
+        return facts(
+            {
+                "suite": self.suite,
+                "model": f"{self.model}{' (simulated)' if self.simulated else ''}",
+                "skill": self.skill or "none",
+                "passed": f"{rate}{interval}",
+                "attempts": f"{self.passed} passed, {self.failed} failed, {self.invalid} invalid",
+                "used": f"{self.tokens:,} tokens, cost {cost}, {self.seconds:.1f} s",
+                "folder": str(self.folder),
+            }
+        )
+
+
+class Evolved(EvolveResult):
+    """The result of an evolution; in a notebook its figures and the skill."""
+
+    def _repr_html_(self) -> str:
+        from harness.skills import load_skill, markdown_blocks
+
+        gate = self.gate
+        change = "" if gate.before is None or gate.after is None else (
+            f": {gate.before:.1%} before, {gate.after:.1%} after, on {gate.tasks} tasks"
+        )  # fmt: skip
+        table = facts(
+            {
+                "skill": self.skill,
+                "gate": f"{gate.verdict}{change}",
+                "edits": f"{self.edits} of {self.records} records; {self.discarded} discarded",
+                "used": f"{self.calls:,} calls, {self.tokens:,} tokens",
+            }
+        )
+        if not (Path(self.skill) / "SKILL.md").is_file():
+            return table
+        blocks = markdown_blocks(load_skill(Path(self.skill)).body)
+        return table + "".join(block.html for block in blocks)
+
+
+def facts(rows: Mapping[str, str]) -> str:
+    """Names and values as a table of HTML."""
+    cells = "".join(
+        f'<tr><th style="text-align:left">{escape(name)}</th>'
+        f'<td style="text-align:left">{escape(value)}</td></tr>'
+        for name, value in rows.items()
+    )
+    return f"<table><tbody>{cells}</tbody></table>"
