@@ -12,7 +12,7 @@ from harness.evals import LoadedSuite
 from harness.evolve.artifacts import ArtifactStore
 from harness.evolve.baselines.run import Baseline, Ground
 from harness.evolve.evolution import SUPERSTEPS, ignore_event
-from harness.evolve.types import AnalystRecord, Draft, MergeStep, Patches
+from harness.evolve.types import AnalystRecord, Draft, MergeStep, Patches, Sifted
 from harness.skills import ApplyResult, apply_patch
 
 # How the memory finds similar tasks, and earlier tasks that it gives a new one (ReasoningBank: 1).
@@ -128,6 +128,7 @@ async def merged_skill(
     start = {
         "runs": store.put(evolved.runs),
         "collected": store.put(evolved.collected),
+        "claims": store.put(Sifted(checked=evolved.claims)),
         "levels": [store.put(Patches(patches=tuple(patches)))],
     }
     graph: Any = assets.load_object("graphs/trace2skill.py:build_merge", assets.root())()
