@@ -3,7 +3,7 @@
     python -m benchmarks.evolution.contradictions PATCHES.jsonl [--out FILE]
 
 PATCHES is a file of recorded analyst records (`spreadsheet_skill_patches`);
-labels/contradictions.json holds 323 pairs of its lessons, labelled twice (ids and labels only): is
+labels/contradictions.json holds 320 pairs of its lessons, labelled twice (ids and labels only): is
 there a case in which both apply and cannot both be followed, or both be true? Pairs are of lessons
 of different runs of one half of the trajectories: alike in words, of the same interface, random,
 and pairs that a reader of all lessons of the half held to be contradictions or nearly so.
@@ -14,6 +14,10 @@ written. The other half was labelled after the code was frozen, which then had p
 recall 6 of 43 there; it was looked at since, so that its figures flatter us, too. What is a matter
 was cut until the conflicts of the recorded runs were conflicts, which cost a third of the recall. A
 pair of these sets is a contradiction far more often than a pair of lessons at random.
+
+An evolution runs what lessons claim of code before it compares them, which settles contradictions,
+too ("settled by running"); the words then judge pairs whose lessons both stand ("ours, both
+stand"). Neither is given where there is no sandbox.
 """
 
 from __future__ import annotations
@@ -26,8 +30,10 @@ from typing import Any
 
 from benchmarks.reports import option, read_jsonl, read_options, report
 from harness.evolve import read_recorded, to_patch
+from harness.evolve.merge.claims import check
 from harness.evolve.merge.contradictions import Side, disagreement, sides
-from harness.evolve.merge.lessons import of_edit
+from harness.evolve.merge.lessons import Lesson, of_edit
+from harness.sandbox import Limits, Result, select
 from harness.stats import wilson
 
 LABELS = Path(__file__).parent / "labels" / "contradictions.json"
@@ -62,6 +68,19 @@ def kappa(labels: Labels) -> float:
     return (agreed - chance) / (1 - chance)
 
 
+def refuted(texts: Mapping[str, str]) -> frozenset[str] | None:
+    """The lessons that running refutes; None where there is no sandbox."""
+
+    def execute(
+        command: Sequence[str], *, workdir: Path, files: Mapping[str, bytes] | None = None
+    ) -> Result:
+        return select().exec(command, workdir=workdir, files=files, limits=Limits(wall_s=60))
+
+    names = sorted(texts)
+    checked = check([Lesson(title="", text=texts[name]) for name in names], execute)
+    return None if checked.note else frozenset(names[number] for number in checked.refuted())
+
+
 def row(labels: Labels, flags: Callable[[str], bool]) -> dict[str, Any]:
     """Precision and recall with 95 % intervals, by the first label."""
     positive = {pair for pair, both in labels.items() if both[0]}
@@ -92,6 +111,8 @@ def main() -> None:
         first, second = pair.split()
         return disagreement(clauses(first), clauses(second)) != ""
 
+    labelled = {name for pair in stored["labels"] for name in pair.split()}
+    false = refuted({name: texts[name] for name in labelled})
     result: dict[str, Any] = {"pairs": len(stored["labels"])}
     for name in ("tune", "test"):
         labels = {pair: both for pair, both in stored["labels"].items() if half(pair) == name}
@@ -101,6 +122,15 @@ def main() -> None:
             "ours": row(labels, ours),
             "clauses alone": row(labels, clauses_alone),
         }
+        if false is not None:
+            standing = {
+                pair: both for pair, both in labels.items() if false.isdisjoint(pair.split())
+            }
+            positive = [pair for pair, both in labels.items() if both[0]]
+            result[name] |= {
+                "settled by running": len(set(positive) - set(standing)),
+                "ours, both stand": row(standing, ours),
+            }
     report(result, arguments.out)
 
 

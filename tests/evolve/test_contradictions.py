@@ -42,6 +42,10 @@ COMPATIBLE = [
     ("When a total is asked for, compute the values.", "When text is moved, preserve formulas."),
     ("Use both VLOOKUP and INDEX.", "Check not just VLOOKUP but its result."),
     ("Sort the names in ascending order.", "Delete rows in descending order."),
+    ("To clear fills, create an empty pattern.", "Apply styles without overwriting formats."),
+    ("Never evaluate formulas.", "Prefer relative references or pre-computed values."),
+    ("Do not evaluate formulas unless asked.", "If text is wanted, use computed values."),
+    ("Write the rows starting at row 2.", "Find columns rather than assuming fixed positions."),
 ]
 
 

@@ -25,18 +25,21 @@ from harness.evolve.merge.wording import content_words
 from harness.evolve.types import Conflict
 
 _SENTENCE = re.compile(r"(?<=[.!?;:])\s+|\s*\u2014\s*")
-# What comes first in a sentence: a condition, or a moment.
+# What comes first in a sentence: a condition, a purpose, or a moment.
 _LEADING = re.compile(
-    r"^(?P<word>[Ww]hen|[Ii]f|[Ff]or|[Ii]n|[Ww]here|[Ww]hile|[Dd]uring|[Aa]fter|[Bb]efore|[Oo]nce)\b"
+    r"^(?P<word>[Ww]hen|[Ii]f|[Ff]or|[Tt]o|[Ii]n|[Ww]here|[Ww]hile|[Dd]uring|[Aa]fter|[Bb]efore|[Oo]nce)\b"
     r"(?P<text>[^,]*),\s*"
 )
 _TRAILING = re.compile(
     r",?\s\b(?P<word>when|if|unless|where|while|after|before|once|until)\b"
     r"(?P<text>.*?)(?=, | and consider\b| and use\b|$)"
 )
+# One of two that are offered ("references or values") is not demanded.
+_OFFERED = re.compile(r"\bor (?:\w+ )?$")
 _RELATIVE = re.compile(r",?\s\bwhich\b[^,;.]*")
-# Words of a moment or an exception: what follows does not say when a rule applies.
-_MOMENTS = ("after", "before", "once", "until", "unless")
+# Words of a moment: what follows does not say when a rule applies.
+_MOMENTS = ("after", "before", "once", "until")
+_DEMANDED = re.compile(r"\b(?:request|requir|ask|need|instruct|specif|necessary)\w*", re.IGNORECASE)
 # A word of refusal with what belongs to it, or a word of approval: the last one before a phrase
 # says which it is.
 _CUE = re.compile(
@@ -301,7 +304,10 @@ def _sides_of(sentence: str) -> Iterator[Side]:
     main, condition = sentence, list[str]()
     for pattern in (_LEADING, _TRAILING):
         if (clause := pattern.search(main)) is not None:
-            if clause["word"].lower() not in _MOMENTS:
+            word = clause["word"].lower()
+            if word == "unless":  # what is asked for is not what any other condition says
+                condition += ["unless asked"] if _DEMANDED.search(clause["text"]) else []
+            elif word not in _MOMENTS:
                 condition += content_words(clause["text"])
             main = main[: clause.start()] + main[clause.end() :]
     main = _RELATIVE.sub("", main)
@@ -314,7 +320,7 @@ def _sides_of(sentence: str) -> Iterator[Side]:
         for end, pattern in ((True, first), (False, second)):
             for match in pattern.finditer(main):
                 wanted = _wanted(main, match.start(), default=True if matter.second else None)
-                if wanted is not None:
+                if wanted is not None and not (wanted and _OFFERED.search(main[: match.start()])):
                     ends = frozenset(content_words(match[0]))
                     # An end may be worded as a refusal itself: "without overwriting".
                     refusal = not wanted or any(cue["no"] for cue in _CUE.finditer(match[0]))
