@@ -17,6 +17,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -46,11 +47,20 @@ def regex(task: Task, answer: str | None, workdir: Path) -> Score:
     return failed(f"no match of {task.answer!r} in {answer!r:.200}")
 
 
+def _declared(task: Task) -> JsonValue:
+    """The JSON that a task expects; in a table it can only stand as text."""
+    answer = task.answer
+    if isinstance(answer, str) and answer.lstrip()[:1] in ("{", "["):
+        with suppress(ValueError):
+            return json.loads(answer)
+    return answer
+
+
 def json_value(task: Task, answer: str | None, workdir: Path) -> Score:
     """Whether the answer's JSON holds all of `task.answer`; further keys are no fault."""
     value, fault = _value(task, answer)
     if fault is None:
-        fault = _lacks(task.answer, value, "answer")
+        fault = _lacks(_declared(task), value, "answer")
     return passed() if fault is None else failed(fault)
 
 
@@ -63,12 +73,13 @@ def json_schema(task: Task, answer: str | None, workdir: Path) -> Score:
     jsonschema = require("jsonschema", "the check json_schema needs jsonschema", "jsonschema")
     validator = jsonschema.Draft202012Validator
     try:
-        validator.check_schema(task.answer)
+        schema: Any = _declared(task)
+        validator.check_schema(schema)
     except jsonschema.SchemaError as error:
         raise BadInput(f"task {task.id!r}: 'answer' is no JSON schema: {error.message}") from error
     value, fault = _value(task, answer)
     if fault is None:
-        error = jsonschema.exceptions.best_match(validator(task.answer).iter_errors(value))
+        error = jsonschema.exceptions.best_match(validator(schema).iter_errors(value))
         fault = error and f"{error.json_path}: {error.message}"
     return passed() if fault is None else failed(fault)
 

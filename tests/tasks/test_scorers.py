@@ -66,6 +66,9 @@ def test_what_is_no_json_fails(answer: str | None) -> None:
 def test_json_may_stand_in_a_text() -> None:
     assert score("json", {"a": 1}, 'It is {"a": 1, "b": 2}, I think.').outcome == "pass"
     assert score("json", 5, "5").outcome == "pass"
+    # As a table has it: there it can only be text.
+    assert score("json", '{"a": 1}', 'It is {"a": 1, "b": 2}, I think.').outcome == "pass"
+    assert score("json_schema", '{"required": ["city"]}', REPLY).outcome == "pass"
 
 
 def test_a_schema_names_what_does_not_fit() -> None:

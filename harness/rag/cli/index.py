@@ -199,7 +199,7 @@ def search(
 ) -> None:
     """Find passages for QUERY, with citations.
 
-    Example: harness index search "who approved the budget" --where year>=2024
+    Example: harness index search "who approved the budget" --where 'year>=2024'
     """
     index = retrieve.open_index(folder)
     hits = index.search(
