@@ -32,26 +32,13 @@ from harness.evolve.analysts.single import write_patch
 from harness.evolve.evolution import check_skill, detached, horizon
 from harness.evolve.formats.records import read_collected
 from harness.evolve.gate import gate
-from harness.evolve.merge.by_model import (
-    faithful,
-    merge_batch,
-    prompt_batches,
-    translate_anchors,
-)
+from harness.evolve.merge.by_model import faithful, merge_batch, prompt_batches, translate_anchors
 from harness.evolve.merge.claims import sift
 from harness.evolve.merge.habits import without_habits
 from harness.evolve.merge.outcomes import Contrast, weighed
 from harness.evolve.merge.skill_layout import assemble
 from harness.evolve.selection import try_edits
-from harness.evolve.types import (
-    Collected,
-    Discarded,
-    Draft,
-    MergeStep,
-    Patches,
-    Reading,
-    Sifted,
-)
+from harness.evolve.types import Collected, Discarded, Draft, MergeStep, Patches, Reading, Sifted
 from harness.skills import apply_patch, lint_text, write_skill
 from harness.trajectories import open_trajectories
 
