@@ -140,7 +140,7 @@ def get_tools(names: Sequence[str], bench: Bench | None = None) -> tuple[Tool, .
             name.
     """
     tools: list[Tool] = []
-    for name in names:
+    for name in dict.fromkeys(names):
         base, _, setting = name.partition(":")
         if name in TOOLS:
             tools.append(TOOLS[name])
