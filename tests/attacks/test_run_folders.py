@@ -117,9 +117,8 @@ def test_prune(run: Path, tmp_path: Path) -> None:
 def test_lock_file(text: str, run: Path) -> None:
     """The file that says what a run is made of is a list, half a file, or 100,000 brackets."""
     (run / "run.json").write_text(text)
-    for words in (["runs", "list", run.parent], ["compare", run, run]):
-        done = command(*words)
-        assert done.returncode == 2, (words, done.stderr)
+    assert command("runs", "list", run.parent).returncode == 0  # other runs are listed all the same
+    assert command("compare", run, run).returncode == 2
     assert resumed(run).returncode == 2
 
 
