@@ -55,8 +55,9 @@ def test_paired_comparison_lists_what_changed() -> None:
 
 
 def test_no_change_among_few_tasks_does_not_prove_that_there_is_none() -> None:
-    few = compare_paired(*[[item(str(n), "pass") for n in range(10)]] * 2).ci95
-    many = compare_paired(*[[item(str(n), "pass") for n in range(300)]] * 2).ci95
+    ten, hundreds = ([item(str(n), "pass") for n in range(count)] for count in (10, 300))
+    few = compare_paired(ten, ten).ci95
+    many = compare_paired(hundreds, hundreds).ci95
     assert few is not None
     assert many is not None
     assert few == pytest.approx((-0.278, 0.278), abs=0.001)  # Wilson: 0 of 10 gained, 0 lost
