@@ -20,7 +20,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 SPINE = (
     "core", "stats", "models", "sandbox", "skills", "trajectories", "corpora", "checkpoints",
-    "tasks", "agents", "tools", "evals", "evolve", "cli",
+    "tasks", "agents", "tools", "evals", "evolve", "api", "cli",
 )  # fmt: skip
 GRAPHS = {
     "rag": ("longdoc", "march", "search"),
