@@ -6,7 +6,7 @@ DEMO_OUT ?= demo-out
 VLLM ?= build/vllm
 INPUTS := pyproject.toml lab/pyproject.toml $(wildcard constraints/*) Makefile
 
-.PHONY: demo test lint types rooms unit amputation fuzz vllm sbom constraints clean
+.PHONY: demo test lint types rooms unit amputation fuzz vllm release constraints clean
 
 demo: $(VENV)/.demo
 	$(BIN)/harness --yes demo --live --out $(DEMO_OUT)
@@ -53,6 +53,10 @@ $(VENV)/bin/python:
 	.ci/system-packages
 	$(PYTHON) -m venv $(VENV)
 
+$(VENV)/bin/uv: $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --require-hashes --requirement constraints/pip.txt
+	$(BIN)/python -m pip install --quiet --require-hashes --constraint constraints/cpu.txt uv
+
 $(VENV)/.demo: $(VENV)/bin/python $(INPUTS)
 	constraints/install $(BIN)/python local
 	touch $@
@@ -63,11 +67,9 @@ $(VENV)/.test: $(VENV)/bin/python $(INPUTS)
 	$(BIN)/pip install --quiet --no-deps --build-constraint constraints/cpu.txt --editable lab
 	touch $@ $(VENV)/.demo
 
-sbom: $(VENV)/.test
-	mkdir -p dist
-	$(BIN)/uvx --quiet --from cyclonedx-bom cyclonedx-py environment --output-reproducible \
-	  --of JSON -o dist/sbom.json $(BIN)/python
-	@echo "wrote dist/sbom.json"
+# dist/: wheel, sdist, SBOM and SHA256SUMS. TAG=v1.2.3 also checks that this is that release.
+release: $(VENV)/bin/uv
+	.ci/release $(BIN)/python dist $(TAG)
 
 # To move to other versions: install them into $(VENV), run `make test`, then this.
 constraints: $(VENV)/.test

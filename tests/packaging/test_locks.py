@@ -51,7 +51,8 @@ def test_the_set_up_commands_install_through_the_locks(repository: Path) -> None
     makefile = makefile.replace("\\\n", " ").partition("$(VLLM)/.ready:")
     lines = [line for part in (makefile[0], makefile[2].partition("touch")[2]) for line in
              part.splitlines() if "pip install" in line]  # fmt: skip
-    assert [line for line in lines if "--no-deps --build-constraint" not in line] == []
+    locked_in = re.compile("--no-deps --build-constraint|--require-hashes")
+    assert [line for line in lines if not locked_in.search(line)] == []
     assert makefile[2].count("constraints/install $(BIN)/python") == 2
     assert "constraints/install" in (repository / "README.md").read_text()
 
