@@ -37,6 +37,7 @@ from harness.evolve.merge.claims import sift
 from harness.evolve.merge.habits import without_habits
 from harness.evolve.merge.outcomes import Contrast, weighed
 from harness.evolve.merge.skill_layout import assemble
+from harness.evolve.scripts.library import write_functions
 from harness.evolve.selection import try_edits
 from harness.evolve.types import Collected, Discarded, Draft, MergeStep, Patches, Reading, Sifted
 from harness.skills import apply_patch, lint_text, write_skill
@@ -155,14 +156,17 @@ async def analyst(unit: Unit, runtime: Context) -> Update:
     return {"readings": [[number, await evolution.store.keep(reading)]]}
 
 
-def collect(state: State, runtime: Context) -> Update:
+async def collect(state: State, runtime: Context) -> Update:
     """The end of stage 2: all records, and one patch per record."""
     evolution, options = runtime.context, runtime.context.options
     runs = evolution.runs(state).runs
-    if options.exemplar:
+    if not options.lessons:
         teaching = [run for run in runs if options.teaches(run.outcome)]
         collected = Collected()
-        patches = [exemplar_patch(list(evolution.store.load(teaching)), options.examples)]
+        loaded = list(evolution.store.load(teaching))
+        patches = [exemplar_patch(loaded, options.examples)]
+        if evolution.prove is not None:
+            patches = [await write_functions(loaded, evolution.prove)]
     elif options.patches is not None:
         collected = read_collected(options, evolution.store.load(runs))
         patches = [to_patch(record, index) for index, record in enumerate(collected.records, 1)]
@@ -187,7 +191,7 @@ async def claims(state: State, runtime: Context) -> Update:
     """
     evolution, sifted = runtime.context, Sifted()
     patches = evolution.store.get(state["levels"][-1], Patches).patches
-    if not evolution.options.exemplar:
+    if evolution.options.lessons:
         records = evolution.store.hold(state["collected"], Collected).records
         programs = {item.line: item.program for record in records for item in record.items}
         patches, sifted = await asyncio.to_thread(sift, patches, evolution.execute, programs)
@@ -216,7 +220,7 @@ def _batches(evolution: Evolution, state: State | Unit) -> list[list[Patch]]:
     one, or where no two patches fit a prompt, all of them at once.
     """
     patches = list(evolution.store.hold(state["levels"][-1], Patches).patches)
-    if evolution.options.exemplar or not patches:
+    if not evolution.options.lessons or not patches:
         return []
     if evolution.merger is None:
         return [patches] if len(state["levels"]) == 1 else []
@@ -262,7 +266,7 @@ async def translate(state: State, runtime: Context) -> Update:
     evolution = runtime.context
     patch, used = evolution.merged(state).patch, Usage()
     sifted, reworded = Sifted(), tuple[Discarded, ...]()
-    if not evolution.options.exemplar:
+    if evolution.options.lessons:
         if evolution.merger is not None:
             taught = evolution.store.get(state["levels"][0], Patches).patches
             patch, reworded = faithful(patch, taught, frozenset(evolution.runs(state).terms))
@@ -271,7 +275,7 @@ async def translate(state: State, runtime: Context) -> Update:
     findings = [(edit, list(lint_text(edit.content))) for edit in patch.edits]
     unsafe = tuple(Discarded.of(edit, lint[0][1]) for edit, lint in findings if lint)
     edits = tuple(edit for edit, lint in findings if not lint)
-    if evolution.merger is not None and not evolution.options.exemplar:
+    if evolution.merger is not None and evolution.options.lessons:
         edits, used = await translate_anchors(evolution.seed, edits, evolution.merger)
     patch = patch.model_copy(update={"edits": edits, "batch_index": -1})
     draft = Draft(patch=patch, discarded=(*reworded, *sifted.discarded, *unsafe))
@@ -281,7 +285,7 @@ async def translate(state: State, runtime: Context) -> Update:
 def weigh(state: State, runtime: Context) -> Update:
     """Ours: what each rule rests on, looked up in failed and passed runs; no model reads them."""
     evolution, store = runtime.context, runtime.context.store
-    if evolution.options.exemplar:
+    if not evolution.options.lessons:
         return {"edits": state["edits"]}  # worked examples are no rules
     draft, rules = store.hold(state["edits"], Draft), evolution.merged(state).rules
     records = store.hold(state["collected"], Collected).records
@@ -302,14 +306,14 @@ async def select(state: State, runtime: Context) -> Update:
 
     def draft(edits: tuple[Edit, ...], rejected: tuple[Discarded, ...] = ()) -> Draft:
         unplaced = tuple[Discarded, ...]()
-        if not options.exemplar:
+        if options.lessons:
             limits: Any = options.model_dump(include={"min_support", "max_rules", "size"})
             edits, unplaced = assemble(evolution.seed, edits, tasks, translated.rules, **limits)
         patch = translated.patch.model_copy(update={"edits": edits})
         rejected = (*translated.discarded, *rejected, *unplaced)
         return Draft(patch=patch, discarded=rejected, rules=translated.rules)
 
-    if options.exemplar or options.select == "all":
+    if not options.lessons or options.select == "all":
         return {"final": evolution.store.put(draft(edits)), "spent": []}
     selection, chosen, rejected, used = await try_edits(evolution, edits, draft)
     return {
@@ -329,7 +333,7 @@ async def describe(state: State, runtime: Context) -> Update:
 def apply(state: State, runtime: Context) -> Update:
     """APPLY: the final patch on the seed, whole or not at all, and always the same."""
     evolution = runtime.context
-    result = apply_patch(evolution.start(state), evolution.final(state))
+    result = apply_patch(evolution.start(state), evolution.final(state), evolution.options.limits)
     evolution.tell("apply", f"{len(result.applied)} edits")
     return {"skill": result.skill.digest, "learned": any(edit.changed for edit in result.applied)}
 
@@ -341,10 +345,10 @@ def verify(state: State, runtime: Context) -> Update:
         BadInput: if it has an error, or a script cannot be run; then nothing is written.
     """
     evolution = runtime.context
-    skill = apply_patch(evolution.start(state), evolution.final(state)).skill
-    problems = [str(problem) for problem in check_skill(skill, evolution.execute)]
+    result = apply_patch(evolution.start(state), evolution.final(state), evolution.options.limits)
+    problems = [str(problem) for problem in check_skill(result.skill, evolution.execute)]
     note = evolution.store.get(state["claims"], Sifted).checked.note
-    write_skill(skill, evolution.skill_dir)
+    write_skill(result.skill, evolution.skill_dir)
     return {"problems": [*problems, note] if note else problems}
 
 

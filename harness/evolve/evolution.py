@@ -20,6 +20,7 @@ from harness.evolve.artifacts import NAME, ArtifactStore, Runs
 from harness.evolve.description import Described, describe_tasks
 from harness.evolve.merge.similarity import warm
 from harness.evolve.merge.skill_layout import GUIDE
+from harness.evolve.scripts.library import Prove
 from harness.evolve.settings import EvolveOptions
 from harness.evolve.types import Collected, Draft, EvolveResult, Merge, MergeStep, Patches
 from harness.models import Model
@@ -57,7 +58,10 @@ HOW_TO = (
     "first. Every rule was learned from the runs of {support}; within a section the best "
     "supported stands first.\n"
 )
-HOW_TO_EXAMPLES = f"\n# {{title}}\n\n## {GUIDE}\n\nAnswer in the form that is shown here.\n"
+HOW_TO_OTHER = {
+    "exemplar": f"\n# {{title}}\n\n## {GUIDE}\n\nAnswer in the form that is shown here.\n",
+    "programs": "\n# {title}\n",
+}
 
 
 class Event(Value):
@@ -101,6 +105,7 @@ class Evolution:
         trial: runs the tasks that sets of lessons are selected on.
         evaluate: runs tasks of the gate.
         execute: runs a command in a sandbox, to try the scripts of a skill.
+        prove: runs a program at a train task, for the analyst `programs`.
         gate_tasks: ids of the tasks that the gate has at hand.
         simulated: whether a model that is asked is a simulated one.
         progress: called with every event.
@@ -119,6 +124,7 @@ class Evolution:
     trial: Trials | None = None
     evaluate: Evaluate | None = None
     execute: Execute | None = None
+    prove: Prove | None = None
     gate_tasks: tuple[str, ...] = ()
     simulated: bool = False
     progress: Callable[[Event], None] = ignore_event
@@ -156,8 +162,8 @@ class Evolution:
         last = self.store.hold(state["levels"][-1], Patches).patches
         final = last[0] if last else Patch(reasoning="no patches")
         method = steps[-1].merge.method if steps else ""
-        if self.options.exemplar:
-            method = "exemplar (no merge)"
+        if not self.options.lessons:
+            method = f"{self.options.analyst} (no merge)"
         elif self.merger is not None:
             method = f"model {self.merger.spec}, batches of {self.options.merge_batch}"
         edits = tuple(sorted(final.edits, key=lambda edit: -edit.support))
@@ -243,7 +249,7 @@ def seed_skill(options: EvolveOptions) -> Skill:
     description = options.description or f"{words.capitalize()}. Use when a task is about {words}."
     support = f"at least {options.min_support} different tasks"
     guide = "\n# {title}\n" if options.size == "compact" else HOW_TO
-    body = (HOW_TO_EXAMPLES if options.exemplar else guide).format(
+    body = (guide if options.lessons else HOW_TO_OTHER[options.analyst]).format(
         title=words.capitalize(), support=support
     )
     return new_skill(name, description, body)
@@ -279,6 +285,7 @@ async def evolve(
     evaluate: Evaluate | None = None,
     gate_tasks: tuple[str, ...] = (),
     execute: Execute | None = None,
+    prove: Prove | None = None,
     inputs: Mapping[str, Any] | None = None,
     compare: Afterwards | None = None,
     transfer: Afterwards | None = None,
@@ -293,12 +300,13 @@ async def evolve(
         options: what to evolve from, and how.
         model: analysts' model; none is needed for recorded patches or the exemplar analyst.
         merger: model of the merge; default `model`.
-        read: the analyst, in place of the single-call one.
+        read: the analyst, in place of the single-call analyst.
         rollouts: makes the trajectories, in place of `options.trajectories`.
         trial: runs the tasks that sets of lessons are selected on, where `options.select` asks.
         evaluate: runs tasks of the gate with a skill directory, or with none.
         gate_tasks: ids of the tasks that it can run.
         execute: runs a command in a sandbox, to try the scripts of a skill that has some.
+        prove: runs a program at a train task, for the analyst `programs`.
         inputs: what decides the trajectories that `rollouts` makes, JSON; part of the identity of
             the evolution when it is resumed.
         compare: makes and runs baselines after the gate; their rows go into the result.
@@ -335,6 +343,7 @@ async def evolve(
             trial=trial,
             evaluate=evaluate,
             execute=execute,
+            prove=prove,
             gate_tasks=gate_tasks,
             simulated=any(client is not None and client.simulated for client in (model, merger)),
             progress=progress,
@@ -365,8 +374,7 @@ async def evolve(
 def _needed(model: Model | None, who: str) -> Model:
     if model is None:
         raise BadInput(
-            f"{who} needs a model: give --model, or use --patches with --merge deterministic, or "
-            "--analyst exemplar"
+            f"{who} needs a model: give --model, or --patches, or --analyst exemplar or programs"
         )
     return model
 

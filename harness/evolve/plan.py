@@ -55,7 +55,7 @@ def plan_notes(asked: EvolveSettings) -> list[str]:
     runs.settings = settings = asked.settled(train)
     notes: list[str] = []
     few = f"{len(train.tasks[: asked.limit]) if train else 0} tasks to learn from are few"
-    if asked.analyst == "auto" and settings.exemplar:
+    if asked.analyst == "auto" and not settings.lessons:
         analyst = parse_roles(list(settings.models))["analyst"]
         notes.append(
             f"{few}: a format rule and worked examples, without a model "

@@ -108,7 +108,7 @@ def finished(evolution: Evolution, state: State) -> Finished:
     collected, final = store.get(state["collected"], Collected), store.get(state["final"], Draft)
     steps, merge = evolution.steps(state), evolution.merged(state)
     seed = evolution.start(state)
-    applied = apply_patch(seed, final.patch)
+    applied = apply_patch(seed, final.patch, evolution.options.limits)
     sifted = store.get(state["claims"], Sifted)
     withheld = (Discarded.of(edit, reason) for edit, reason in applied.withheld)
     usages = [Usage.model_validate(usage) for usage in state["spent"]]
@@ -252,7 +252,7 @@ def write_all(evolved: Finished, result: EvolveResult) -> None:
         selection=evolved.selection,
         histogram=[(int(support), count) for support, count in result.support.items()],
     )
-    evidence = [] if evolution.options.exemplar else rule_evidence(edits, ground)
+    evidence = [] if not evolution.options.lessons else rule_evidence(edits, ground)
     documents: dict[str, Any] = {
         "records.json": rows,
         RULES: [rule.model_dump(mode="json") for rule in evidence],

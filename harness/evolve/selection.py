@@ -115,7 +115,7 @@ async def try_sets(
         label = "-".join(map(str, sorted(members))) or "none"
         patch, folder = draft(members).patch, options.skill
         if patch.edits:
-            skill = apply_patch(evolution.seed, patch).skill
+            skill = apply_patch(evolution.seed, patch, options.limits).skill
             errors = [str(problem) for problem in validate(skill) if problem.level == "error"]
             if errors:
                 raise BadInput(f"the lessons {label} make no valid skill: {errors[0]}")

@@ -29,6 +29,7 @@ from harness.evolve.baselines import BaselineRow, Ground, run_baselines
 from harness.evolve.baselines.transfer import TransferPlan, TransferRow, held_out, run_transfer
 from harness.evolve.evolution import Event, evolve, horizon, ignore_event, seed_skill
 from harness.evolve.report import Finished
+from harness.evolve.scripts.proving import prover
 from harness.evolve.selection import CANDIDATES, most_trials
 from harness.evolve.settings import EvolveSettings
 from harness.evolve.types import EvolveResult
@@ -131,7 +132,7 @@ class SuiteRuns:
     def taught(self) -> LoadedSuite | None:
         """The tasks that the analysts learn from, where they are known."""
         tasks = self.settings.tasks
-        return load_suite(tasks, trusted=self.settings.trust) if tasks else self.train
+        return self.split_of(tasks, "train") if tasks else self.train
 
     @cached_property
     def gated(self) -> LoadedSuite | None:
@@ -334,6 +335,7 @@ async def run_evolution_async(
             evaluate=runs.evaluate if gated else None,
             gate_tasks=tuple(task.id for task in gated.tasks[: settings.limit]) if gated else (),
             execute=None if settings.sandbox == "none" else execute,
+            prove=prover(runs.taught, settings) if settings.analyst == "programs" else None,
             compare=compare if settings.baselines else None,
             transfer=runs.transfer if plan else None,
             inputs={name: getattr(settings, name) for name in ROLLOUTS} if train else None,

@@ -11,9 +11,10 @@ from harness.core import BadInput, Option, Value
 from harness.evals import LoadedSuite, ModelSettings, TrustSettings, WorkerSettings
 from harness.evolve.merge.similarity import Grouping
 from harness.evolve.types import AnalystType, Signal, Size
+from harness.skills import Limits
 from harness.tasks import leaves_workbook
 
-AnalystKind = Literal["auto", "agentic", "single", "exemplar"]
+AnalystKind = Literal["auto", "agentic", "single", "exemplar", "programs"]
 MergeKind = Literal["model", "deterministic"]
 Select = Literal["all", "greedy", "tpe"]
 BaselineName = Literal[
@@ -37,8 +38,9 @@ class EvolveOptions(Value):
         keep_unmatched: use recorded records whose trajectory is absent too.
         signal: which trajectories teach.
         analyst: `agentic` (tools, and a fix that the harness proves; successes are read in one
-            call), `single` (one model call), `exemplar` (no model; few-shot examples), or `auto`
-            (see :meth:`EvolveSettings.settled`).
+            call), `single` (one model call), `exemplar` (no model; few-shot examples), `programs`
+            (no model; functions from programs that passed, each proven on train tasks by running
+            it), or `auto` (see :meth:`EvolveSettings.settled`).
         analyst_turns: most calls of an agentic analyst (the paper's 100 are for large models).
         check_conclusions: drop records whose root cause the run contradicts.
         merge: `model` or `deterministic`.
@@ -73,8 +75,8 @@ class EvolveOptions(Value):
     analyst: Annotated[
         AnalystKind,
         Option(
-            "With tools and a proven fix, one model call a run, or examples without a model; auto: "
-            f"examples below {FEW_TASKS} tasks."
+            "With tools and a proven fix, one model call a run, or without a model: examples, or "
+            f"functions from programs that passed; auto: examples below {FEW_TASKS} tasks."
         ),
     ] = "auto"
     analyst_turns: Annotated[int, Option("Calls of one agentic analyst.")] = 20
@@ -118,15 +120,20 @@ class EvolveOptions(Value):
         return self.model_dump(mode="json", include=names)
 
     @property
-    def exemplar(self) -> bool:
-        """Whether worked examples are made instead of lessons."""
-        return self.analyst == "exemplar" and self.patches is None
+    def lessons(self) -> bool:
+        """Whether analysts write lessons; without a model worked examples or functions are made."""
+        return self.analyst not in ("exemplar", "programs") or self.patches is not None
+
+    @property
+    def limits(self) -> Limits:
+        """What a patch may write: scripts only where each function was run."""
+        return Limits(scripts=self.analyst == "programs" and not self.lessons)
 
     @property
     def asking(self) -> tuple[bool, bool]:
         """Whether analysts ask a model, and whether the merge does."""
-        asks = self.patches is None and not self.exemplar
-        return asks, self.merge == "model" and not self.exemplar
+        asks = self.patches is None and self.lessons
+        return asks, self.merge == "model" and self.lessons
 
     def teaches(self, outcome: str) -> AnalystType | None:
         """Which analyst reads a run of that outcome; None if it was not scored or not asked for."""

@@ -32,7 +32,7 @@ from harness.skills.skill import SKILL_FILE, Skill
 from harness.skills.validate import Limits, dangling, orphans, validate
 
 MAX_ROUNDS = 4
-# Text that clients read. Scripts are code that runs: no patch writes one.
+# Text that clients read. Scripts are code that runs: no patch of a model writes one.
 EXTENSIONS = frozenset({".md", ".txt", ".csv", ".json", ".yaml", ".yml"})
 FOLDERS = frozenset({"references", "assets"})
 _PROTECTED = re.compile(r"(?i)^(?:licen[cs]e|notice|copying|provenance)\b.*$")
@@ -248,7 +248,7 @@ class Run:
                     progress = progress or i not in self.unchanged
 
     def _apply_edit(self, edit: Edit, i: int) -> None:
-        path = _contained(edit, self.existing)
+        path = _contained(edit, self.existing, self.limits)
         note: str | None = ""
         if edit.op == "create":
             note = self._create(path, edit, i)
@@ -312,7 +312,7 @@ class Run:
             raise Withhold(f"SKILL.md would have {tokens} tokens (limit {limits.skill_tokens})")
 
 
-def _contained(edit: Edit, existing: frozenset[str]) -> str:
+def _contained(edit: Edit, existing: frozenset[str], limits: Limits) -> str:
     """The path of the file to edit, normalised.
 
     Raises:
@@ -328,13 +328,15 @@ def _contained(edit: Edit, existing: frozenset[str]) -> str:
         return path
     if path.casefold() == SKILL_FILE.casefold() or _PROTECTED.match(parts[-1]):
         raise Withhold(f"{path!r} is protected")
-    if PurePosixPath(path).suffix.lower() not in EXTENSIONS:
+    suffix = PurePosixPath(path).suffix.lower()
+    script = limits.scripts and parts[0] == "scripts" and suffix == ".py"
+    if suffix not in EXTENSIONS and not script:
         raise Withhold(f"{path!r}: patches write {', '.join(sorted(EXTENSIONS))} only")
     if edit.op != "create":
         if path not in existing:
             raise Withhold(f"no file {path!r} in the skill")
         return path
-    if len(parts) != 2 or parts[0] not in FOLDERS:
+    if len(parts) != 2 or (parts[0] not in FOLDERS and not script):
         raise Withhold(f"{path!r}: new files lie directly under references/ or assets/")
     clash = next((o for o in existing if o != path and o.casefold() == path.casefold()), None)
     if clash:

@@ -123,13 +123,15 @@ class Limits(Value):
     """Sizes that a skill may not reach (lines, tokens) or pass (references).
 
     The lines and tokens are those of the agentskills specification and of the paper's
-    guardrails; the official prompt allows five references, we allow twenty by default.
+    guardrails; the official prompt allows five references, we allow twenty by default. `scripts`
+    lets a patch write modules: for those that the harness made and ran, or that someone reviewed.
     """
 
     skill_lines: int = 500
     skill_tokens: int = 5000
     reference_lines: int = 300
     references: int = 20
+    scripts: bool = False
 
 
 def validate(skill: Skill, limits: Limits | None = None) -> list[Problem]:

@@ -35,6 +35,18 @@ def normalise(text: str) -> str:
     return ""
 
 
+def same_words(expected: str, got: str) -> bool:
+    """Exact match after :func:`normalise`, but of numbers sign and decimal point count.
+
+    SQuAD drops them with the punctuation: -345 would be 345, and 3.5 would be 35.
+    """
+    if normalise(expected) != normalise(got):
+        return False
+    texts = (text.strip("%$€£. \n\t") for text in (expected, got))
+    numbers = [_NUMBER.fullmatch(text) for text in texts]
+    return None in numbers or read_number(expected) == read_number(got)
+
+
 def token_f1(expected: str, got: str) -> float:
     """Harmonic mean of token precision and recall after :func:`normalise` (SQuAD, section 6)."""
     words, gold = normalise(got).split(), normalise(expected).split()
@@ -91,7 +103,7 @@ def compare_answer(task: Task, answer: str | None) -> Score:
         return failed(f"token F1 {value:.2f} with {accepted[0]!r} is below {threshold}", value)
     shown = repr(answer if len(answer) <= 200 else answer[:199] + "…")
     if check == "em":
-        ok = normalise(answer) in {normalise(gold) for gold in accepted}
+        ok = any(same_words(gold, answer) for gold in accepted)
     elif check == "exact":
         ok = answer in {gold.strip() for gold in accepted}
     elif check == "contains":

@@ -314,3 +314,18 @@ def test_letters_bind_only_where_letters_are_judged() -> None:
     meta: dict[str, Any] = {"choices": {"A": "3"}, "answer_type": "list"}
     task = Task(id="t", prompt="?", check="vqa", meta=meta)
     assert answer_schema(task) is None
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer", "passes"),
+    [
+        ("345", "-345", False),
+        ("3.5", "35", False),
+        ("-3.5", "-3.5.", True),
+        ("1000", "1,000", True),
+        ("5 %", "-5 %", False),
+        ("12 km", "12 km.", True),
+    ],
+)
+def test_sign_and_point_of_a_number_count(gold: str, answer: str, passes: bool) -> None:
+    assert (_score("em", gold, answer).outcome == "pass") is passes

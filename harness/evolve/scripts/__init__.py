@@ -1,0 +1,1 @@
+"""Executable skills: functions made from the programs of passing runs."""

@@ -1,0 +1,267 @@
+"""A program that passed, made a function: what the task chose becomes a parameter.
+
+A constant of the program that stands in a slot of the task's prompt was chosen by the task. As a
+parameter it gets the value of another task from that task's prompt, so that the function can be
+tried on every task of its kind without a model.
+"""
+
+from __future__ import annotations
+
+import ast
+import keyword
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.evolve.scripts.prompts import Kind, Slot, unquoted
+
+Argument = str | int | float | list[str]
+# What no function of a skill may import or call: it computes, and reads and writes its folder.
+FORBIDDEN = frozenset(
+    (
+        "subprocess", "socket", "ctypes", "urllib", "http", "requests", "multiprocessing",
+        "threading", "asyncio", "importlib", "pickle", "marshal", "shutil", "ftplib", "smtplib",
+        "eval", "exec", "compile", "__import__", "system", "popen", "input", "breakpoint",
+    )
+)  # fmt: skip
+FILE_NAME = re.compile(r"\w\.[a-z]{2,5}\W*$")
+# Parameters that a small model still fills, and tokens before a slot that may name its parameter.
+MOST, NEAR = 6, 3
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a function.
+
+    Attributes:
+        name: an identifier.
+        slot: number of the slot of the prompt that its value stands in.
+        part: number of the part of the slot; None for the whole text.
+        of: `text`, `whole` (number), `number` or `list` (of texts).
+    """
+
+    name: str
+    slot: int
+    part: int | None
+    of: str
+
+    def value(self, slots: tuple[Slot, ...]) -> Argument | None:
+        """What a task's prompt gives; None if it gives nothing of that form."""
+        slot = slots[self.slot]
+        if self.of == "list":
+            return list(slot.parts)
+        if self.part is None:
+            text = slot.parts[0] if len(slot.parts) == 1 else slot.text
+        elif self.part < len(slot.parts):
+            text = slot.parts[self.part]
+        else:
+            return None
+        if self.of == "text":
+            return text
+        try:
+            return int(text) if self.of == "whole" else float(text)
+        except ValueError:
+            return None
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function that was made from one program.
+
+    Attributes:
+        name: an identifier.
+        kind: the tasks that it is for.
+        source: id of the task whose program it was.
+        parameters: in the order of the prompt.
+        body: the program, with parameters in place of constants.
+        proven: ids of tasks that pass by it alone.
+        broken: ids of tasks that passed without it, and do not by it.
+    """
+
+    name: str
+    kind: Kind
+    source: str
+    parameters: tuple[Parameter, ...]
+    body: tuple[ast.stmt, ...]
+    proven: tuple[str, ...] = field(default=(), compare=False)
+    broken: tuple[str, ...] = field(default=(), compare=False)
+
+    def code(self) -> str:
+        """Its source text."""
+        names = [parameter.name for parameter in self.parameters]
+        head = f"def {self.name}({', '.join(names)}):"
+        lines = [f'    """{self.purpose}"""']
+        lines += [f"    {line}" for p in self.parameters if (line := reading(p))]
+        module = ast.Module(body=list(self.body), type_ignores=[])
+        text = ast.unparse(ast.fix_missing_locations(module))
+        lines += [f"    {line}" if line else "" for line in text.splitlines()]
+        return "\n".join([head, *lines]) + "\n"
+
+    @property
+    def purpose(self) -> str:
+        """What its tasks ask for: their first sentence, with its parameters in the slots."""
+        names = {p.slot: p.name for p in reversed(self.parameters)}
+        words: list[str] = []
+        slot = 0
+        for token in self.kind.template:
+            if token is None:
+                words.append(f"<{names[slot]}>" if slot in names else "...")
+                slot += 1
+            else:
+                words.append(token)
+        text = re.sub(r"[\"\\`]", "", " ".join(words))
+        text = re.sub(r" ([.,:;?!)\]])", r"\1", re.sub(r"([(\[]) ", r"\1", text))
+        return re.split(r"(?<=[.?!]) (?=[A-Z])", text)[0][:200]
+
+    def call(self, task: str) -> str | None:
+        """The call that solves a task; None where its prompt does not give every value."""
+        values = [parameter.value(self.kind.slots[task]) for parameter in self.parameters]
+        if any(value is None for value in values):
+            return None
+        return f"{self.name}({', '.join(map(repr, values))})"
+
+
+def reading(parameter: Parameter) -> str:
+    """A line that takes a parameter as a caller may have meant it, or ""."""
+    name = parameter.name
+    match parameter.of:
+        case "whole":
+            return f"{name} = int(float({name}))"
+        case "number":
+            return f"{name} = float({name})"
+        case "list":
+            return f"{name} = [{name}] if isinstance({name}, str) else list({name})"
+        case _:
+            return ""
+
+
+def function_of(code: str, task: str, kind: Kind, name: str) -> Function | None:
+    """A program as a function of what its task chose.
+
+    Returns:
+        None where the program cannot be one: it does not parse, it uses what no skill may use, or
+        the task chose too much.
+    """
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError):
+        return None
+    if any(word in FORBIDDEN for word in names_in(tree)):
+        return None
+    taken = set(names_in(tree))
+    finder = _Chosen(kind.slots[task], taken)
+    tree = finder.visit(_Inline().visit(tree))
+    if len(finder.parameters) > MOST or not tree.body:
+        return None
+    order = sorted(finder.parameters, key=lambda p: (p.slot, p.part or 0))
+    return Function(name, kind, task, tuple(order), tuple(tree.body))
+
+
+def names_in(tree: ast.AST) -> Iterator[str]:
+    """Every name that a program uses: of variables, attributes, modules and parameters."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.Import):
+            yield from (part for alias in node.names for part in alias.name.split("."))
+        elif isinstance(node, ast.ImportFrom):
+            yield from (node.module or "").split(".")
+            yield from (alias.name for alias in node.names)
+
+
+class _Inline(ast.NodeTransformer):
+    """What a program does when it is run as a script is what its function does."""
+
+    def visit_If(self, node: ast.If) -> Any:
+        if ast.unparse(node.test) in ("__name__ == '__main__'", "'__main__' == __name__"):
+            return [self.visit(statement) for statement in node.body]
+        return self.generic_visit(node)
+
+
+class _Chosen(ast.NodeTransformer):
+    """Puts parameters in place of the constants that stand in a slot of the prompt."""
+
+    def __init__(self, slots: tuple[Slot, ...], taken: set[str]) -> None:
+        self._slots, self._taken = slots, taken
+        self.parameters: list[Parameter] = []
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> Any:
+        for value in node.values:  # its texts cannot be names
+            if isinstance(value, ast.FormattedValue):
+                value.value = self.visit(value.value)
+        return node
+
+    def visit_Expr(self, node: ast.Expr) -> Any:
+        return node if isinstance(node.value, ast.Constant) else self.generic_visit(node)
+
+    def visit_List(self, node: ast.List) -> Any:
+        items = [item.value for item in node.elts if isinstance(item, ast.Constant)]
+        if len(items) == len(node.elts) >= 2:
+            for number, slot in enumerate(self._slots):
+                if [str(item) for item in items] == list(slot.parts):
+                    return self._parameter(number, None, "list", node)
+        return self.generic_visit(node)
+
+    def visit_Constant(self, node: ast.Constant) -> Any:
+        value: object = node.value
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            return node
+        number = "whole" if isinstance(value, int) else "number"
+        kind = "text" if isinstance(value, str) else number
+        for number, slot in enumerate(self._slots):
+            if _same(value, slot.text) or (len(slot.parts) == 1 and _same(value, slot.parts[0])):
+                return self._parameter(number, None, kind, node)
+            for part, text in enumerate(slot.parts):
+                if _same(value, text):
+                    return self._parameter(number, part, kind, node)
+        return node
+
+    def _parameter(self, slot: int, part: int | None, of: str, node: ast.AST) -> ast.AST:
+        for parameter in self.parameters:
+            if (parameter.slot, parameter.part, parameter.of) == (slot, part, of):
+                break
+        else:
+            parameter = Parameter(self._name(slot, of), slot, part, of)
+            self.parameters.append(parameter)
+        return ast.copy_location(ast.Name(parameter.name, ast.Load()), node)
+
+    def _name(self, slot: int, of: str) -> str:
+        """The last word of the template before the slot that can name a parameter."""
+        text, base = self._slots[slot].text, "value"
+        before = [unquoted(token).lower() for token in self._slots[slot].before[:NEAR]]
+        words = [re.sub(r"\W+", "_", word).strip("_") for word in before]
+        if FILE_NAME.search(text):
+            base = "file"
+        elif named := [word for word in words if word.isidentifier() and word not in COMMON]:
+            base = named[0]
+        base = f"{base}s" if of == "list" and not base.endswith("s") else base
+        name, count = base, 1
+        while name in self._taken or keyword.iskeyword(name):
+            count += 1
+            name = f"{base}_{count}"
+        self._taken.add(name)
+        return name
+
+
+# Words that say nothing of what comes after them.
+_COMMON = (
+    "a an the of in on at to for from with by as is are was be than that this it its and or not if"
+    " least most more less under over below above where which who each every all any into per what"
+    " how does do should you your only"
+)
+COMMON = frozenset(_COMMON.split())
+
+
+def _same(value: str | float, text: str) -> bool:
+    """Whether a constant of a program is what a prompt says."""
+    if isinstance(value, str):
+        return value == text
+    try:
+        return float(text) == value
+    except ValueError:
+        return False

@@ -1,0 +1,172 @@
+"""The functions of a skill: made from programs that passed, proven on train tasks, written down.
+
+No model is asked. A function ships if it solves tasks of its kind from their prompts alone, more
+than the one that it came from, and if no task that passed before fails by it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from harness.core import Edit, Patch, Trajectory
+from harness.evolve.scripts.functions import COMMON, Function, function_of
+from harness.evolve.scripts.prompts import Kind, kinds
+from harness.skills import count_tokens, lint_text
+
+Prove = Callable[[str, str, str], Coroutine[Any, Any, bool]]
+"""Runs a program at a task, by its id, with a module `helpers` beside it: whether it passes."""
+MODULE, FILE = "helpers", "scripts/helpers.py"
+FUNCTIONS, EXAMPLE = "## Functions", "## Example"
+HEAD = '"""Functions of this skill, each proven on the tasks named below it by running it."""\n'
+USE = (
+    f"Import the function that fits from `{MODULE}` and call it with the values that the task "
+    "names; it reads and writes the files itself. Write code of your own where none fits."
+)
+# Programs of one kind that are tried as functions, and tasks that one must solve.
+CANDIDATES, LEAST = 4, 2
+WORDS = 3
+# Tokens of the text on the functions in SKILL.md, of which compact skills have 230 in all, and
+# lines of their module.
+TOKENS, LINES = 230, 290
+
+
+async def learn(
+    programs: Sequence[tuple[str, str]], prompts: Mapping[str, str], prove: Prove
+) -> list[Function]:
+    """Functions that are proven, those that solve most first.
+
+    Args:
+        programs: (task id, source) of passing attempts.
+        prompts: task id -> prompt, of every train task.
+        prove: runs a program at a task.
+    """
+    passed = {task for task, _ in programs}
+    shipped: list[Function] = []
+    every = kinds(dict(prompts))
+    for kind, name in zip(every, names(every), strict=True):
+        sources = sorted({(len(code), task, code) for task, code in programs if task in kind.slots})
+        tried: list[Function] = []
+        for _, task, code in sources[:CANDIDATES] if len(kind.tasks) >= LEAST else ():
+            if function := function_of(code, task, kind, name):
+                tried.append(await proven(function, passed, prove))
+        good = [f for f in tried if len(f.proven) >= LEAST and not f.broken]
+        if good:
+            shipped.append(max(good, key=lambda function: len(function.proven)))
+    shipped.sort(key=lambda function: -len(function.proven))
+    return [f for n, f in enumerate(shipped) if fits(shipped[: n + 1])]
+
+
+def fits(functions: Sequence[Function]) -> bool:
+    """Whether what SKILL.md says of functions, and their module, are short enough to be used."""
+    rows = "\n".join(f"- `{signature(f)}`: {f.purpose}" for f in functions)
+    return count_tokens(f"{USE}\n\n{rows}") <= TOKENS and len(module_of(functions)) < LINES
+
+
+async def proven(function: Function, passed: set[str], prove: Prove) -> Function:
+    """The function with the tasks that it solves, and those that it breaks."""
+    module, solved = HEAD + function.code(), list[str]()
+    if any(lint_text(module)):
+        return function
+    for task in function.kind.tasks:
+        call = function.call(task)
+        program = f"from {MODULE} import {function.name}\n\n{call}\n"
+        if call is not None and await prove(task, program, module):
+            solved.append(task)
+    broken = tuple(task for task in function.kind.tasks if task in passed and task not in solved)
+    return replace(function, proven=tuple(solved), broken=broken)
+
+
+def names(every: Sequence[Kind]) -> Iterator[str]:
+    """A name for each kind: the words that tell its prompts from others', as they come."""
+    uses = Counter(word.lower() for kind in every for word in set(kind.words))
+    taken = Counter[str]()
+    for kind in every:
+        words = [word.lower() for word in kind.words if re.fullmatch(r"[A-Za-z]{3,}", word)]
+        words = [word for word in dict.fromkeys(words) if word not in COMMON]
+        rare = sorted(words, key=lambda word: -math.log(len(every) / uses[word]))[:WORDS]
+        name = "_".join(word for word in words if word in rare) or "solve"
+        taken[name] += 1
+        yield name if taken[name] == 1 else f"{name}_{taken[name]}"
+
+
+def scripts_patch(functions: Sequence[Function], trajectories: Sequence[Trajectory]) -> Patch:
+    """A module, what each of its functions is for, and one call that was run; as one patch."""
+    if not functions:
+        return Patch(reasoning="no program of a passing run solves other tasks of its kind")
+    tasks = {task for function in functions for task in function.kind.tasks}
+    runs = [run for run in trajectories if run.task_id in tasks]
+
+    def edit(file: str, op: str, section: str, content: str, solved: Sequence[str]) -> Edit:
+        sources = sorted({run.trajectory_id for run in runs if run.task_id in set(solved)})
+        return Edit.model_validate(
+            {
+                "file": file, "op": op, "target_section": section, "content": content,
+                "sources": sources, "support": len(set(solved)),
+            }
+        )  # fmt: skip
+
+    everything = [task for function in functions for task in function.proven]
+    lines = [edit("SKILL.md", "add_section", FUNCTIONS, USE, everything)]
+    for function in functions:
+        row = f"- `{signature(function)}`: {function.purpose}"
+        lines.append(edit("SKILL.md", "add_section", FUNCTIONS, row, function.proven))
+    best = functions[0]
+    example = f"```python\nfrom {MODULE} import {best.name}\n\n{best.call(best.proven[0])}\n```"
+    return Patch(
+        reasoning=f"{len(functions)} functions from passing programs, proven on "
+        f"{len(set(everything))} train tasks",
+        edits=(
+            edit(FILE, "create", "", "\n".join(module_of(functions)), everything),
+            *lines,
+            edit("SKILL.md", "add_section", EXAMPLE, example, best.proven[:1]),
+        ),
+        changelog_entries=("functions that passing programs share",),
+    )
+
+
+def module_of(functions: Sequence[Function]) -> list[str]:
+    """The lines of the module."""
+    parts = [f"{f.code()}# proven on: {', '.join(f.proven)}\n" for f in functions]
+    return "\n\n".join([HEAD, *parts]).split("\n")
+
+
+def signature(function: Function) -> str:
+    """How it is called."""
+    return f"{function.name}({', '.join(p.name for p in function.parameters)})"
+
+
+async def write_functions(trajectories: Sequence[Trajectory], prove: Prove) -> Patch:
+    """The functions that the programs of runs give, as a patch.
+
+    Args:
+        trajectories: passing and failing runs of graph:program, or of any agent whose last call of
+            the tool `python` passed.
+        prove: runs a program at a task.
+    """
+    prompts = {run.task_id: prompt_of(run) for run in trajectories}
+    asked = {task: prompt for task, prompt in prompts.items() if prompt}
+    return scripts_patch(await learn(programs_of(trajectories), asked, prove), trajectories)
+
+
+def prompt_of(run: Trajectory) -> str:
+    """What the task asks for, without the preview of its files."""
+    task = run.harness.get("task")
+    return str(task.get("prompt", "")) if isinstance(task, dict) else ""
+
+
+def programs_of(trajectories: Sequence[Trajectory]) -> list[tuple[str, str]]:
+    """The last program that each passing run ran."""
+    programs: list[tuple[str, str]] = []
+    for run in trajectories:
+        calls = [call for step in run.steps for call in step.tool_calls or ()]
+        code = next(
+            (c.arguments.get("code") for c in reversed(calls) if c.function_name == "python"), None
+        )
+        if run.outcome == "pass" and isinstance(code, str):
+            programs.append((run.task_id, code))
+    return programs

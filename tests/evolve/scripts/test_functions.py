@@ -1,0 +1,77 @@
+"""Prompts of one kind, and programs made functions of what their tasks choose."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.evolve.scripts.functions import Function, function_of
+from harness.evolve.scripts.prompts import kinds
+
+FILL = {
+    "a": "Fill the column 'Unit price' of the sheet 'Orders'. Leave rows below 10 % alone.",
+    "b": "Fill the column 'Cost' of the sheet 'Sales'. Leave rows below 2.5 % alone.",
+}
+WORDS = {
+    "c": "Count words in notes.txt that start with 'x', 'y' and 'z'.",
+    "d": "Count words in other.txt that start with 'q' or 'r'.",
+}
+
+
+def function(prompts: dict[str, str], task: str, code: str) -> Function:
+    [kind] = kinds(prompts)
+    made = function_of(code, task, kind, "solve")
+    assert made is not None
+    return made
+
+
+def test_tasks_of_one_kind_share_a_template() -> None:
+    fill, words = kinds(FILL | WORDS)
+    assert (fill.tasks, words.tasks) == (("a", "b"), ("c", "d"))
+    assert [slot.text for slot in fill.slots["a"]] == ["'Unit price'", "'Orders'", "10"]
+    assert [slot.text for slot in fill.slots["b"]] == ["'Cost'", "'Sales'", "2.5"]
+    assert [slot.parts for slot in words.slots["c"]] == [("notes.txt",), ("x", "y", "z")]
+
+
+def test_constants_that_the_task_chose_are_parameters() -> None:
+    made = function(
+        FILL,
+        "a",
+        "import openpyxl\nbook = openpyxl.load_workbook('input.xlsx')\nsheet = book['Orders']\n"
+        "print('Unit price', 10, True, f'{10} Orders')\n",
+    )
+    assert [parameter.name for parameter in made.parameters] == ["column", "sheet_2", "rows"]
+    assert made.call("b") is None  # 2.5 is no whole number
+    assert "book[sheet_2]" in made.code()
+    assert "print(column, rows, True, f'{rows} Orders')" in made.code()
+    assert "<column> of the sheet <sheet_2>" in made.purpose
+
+
+def test_a_list_of_constants_is_one_parameter() -> None:
+    code = "first = ['x', 'y', 'z']\nprint(sum(w[0] in first for w in open('notes.txt').read()))\n"
+    made = function(WORDS, "c", code)
+    assert [(p.name, p.of) for p in made.parameters] == [("file", "text"), ("starts", "list")]
+    assert made.call("d") == "solve('other.txt', ['q', 'r'])"
+
+
+def test_a_script_is_run_when_its_function_is_called(capsys: pytest.CaptureFixture[str]) -> None:
+    code = "def main():\n    print('ran', 10)\n\nif __name__ == '__main__':\n    main()\n"
+    made = function(FILL, "a", code)
+    names: dict[str, object] = {"__name__": "helpers"}
+    exec(f"{made.code()}\nsolve('7')", names)  # noqa: S102  # a number as text
+    assert capsys.readouterr().out == "ran 7\n"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import subprocess\nsubprocess.run(['ls'])",
+        "import os\nos.system('ls')",
+        "from urllib import request\nrequest.urlopen('http://127.0.0.1')",
+        "eval('1')",
+        "__import__('socket')",
+        "def broken(:",
+    ],
+)
+def test_what_no_skill_may_do_is_no_function(code: str) -> None:
+    [kind] = kinds(FILL)
+    assert function_of(code, "a", kind, "solve") is None

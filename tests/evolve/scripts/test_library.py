@@ -1,0 +1,116 @@
+"""Executable skills: functions are proven on train tasks by running them, or do not ship."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from harness.core import BadInput
+from harness.evals import load_suite
+from harness.evolve import EvolveSettings, run_evolution
+from harness.evolve.scripts.library import MODULE, learn
+from harness.evolve.scripts.proving import prover
+from harness.skills import load_skill
+from tests.evolve.scripts.conftest import write_runs
+
+Suite = tuple[Path, dict[str, str]]
+SOLVED = ("train-sum-0", "train-sum-2", "train-count-1")
+
+
+def settings(folder: Path, suite: Path, **changes: object) -> EvolveSettings:
+    return EvolveSettings.model_validate(
+        {
+            "out": folder / "out",
+            "trajectories": folder / "runs",
+            "tasks": str(suite),
+            "create": "table-sums",
+            "analyst": "programs",
+            "gate": "none",
+            **changes,
+        }
+    )
+
+
+def test_three_programs_become_a_skill_that_solves_new_tasks(tmp_path: Path, suite: Suite) -> None:
+    folder, programs = suite
+    write_runs(tmp_path / "runs", folder, {task: programs[task] for task in SOLVED})
+    chosen = settings(tmp_path, folder)
+    result = run_evolution(chosen)
+    skill = load_skill(Path(result.skill))
+    module = skill.files["scripts/helpers.py"].decode()
+    assert skill.text.count("- `") == 2
+    assert "sum_column_rows(file, column, region)" in skill.text
+    # Nine of twelve train tasks had failed; the functions solve all of them.
+    assert module.count("train-sum-") == module.count("train-count-") == 6
+    assert (result.calls, result.tokens) == (0, 0)
+    # Another split, by the calls that an agent would write.
+    prove = prover(load_suite(str(folder), "test", trusted=True), chosen)
+    call = f"from {MODULE} import sum_column_rows\nsum_column_rows('test1.csv', 'Price', 'West')\n"
+    assert asyncio.run(prove("test-sum-1", call, module))
+    wrong = (
+        f"from {MODULE} import sum_column_rows\nsum_column_rows('test1.csv', 'Price', 'North')\n"
+    )
+    assert not asyncio.run(prove("test-sum-1", wrong, module))
+    assert not list((tmp_path / "out" / "proofs").iterdir())
+
+
+MUTANTS = (
+    ("total = 0", "total = 1"),
+    ("==", "!="),
+    ("+=", "-="),
+    ("int(row", "len(row"),
+    ("print(total)", "print(total + 1)"),
+    ("'{region}'", "'{column}'"),
+)
+
+
+@pytest.mark.parametrize("mutant", range(len(MUTANTS)))
+def test_a_function_with_a_planted_bug_does_not_ship(
+    tmp_path: Path, suite: Suite, mutant: int
+) -> None:
+    folder, programs = suite
+    loaded = load_suite(str(folder), "train", trusted=True)
+    tasks = {task.id: task.prompt for task in loaded.tasks if "sum" in task.id}
+    whole, broken = MUTANTS[mutant]
+    names = {"region": "East", "column": "Amount"}
+    code = programs["train-sum-0"]
+    assert whole.format(**names) in code
+    code = code.replace(whole.format(**names), broken.format(**names))
+    prove = prover(loaded, settings(tmp_path, folder))
+    assert asyncio.run(learn([("train-sum-0", code)], tasks, prove)) == []
+    assert asyncio.run(learn([("train-sum-0", programs["train-sum-0"])], tasks, prove))
+
+
+def test_a_function_that_breaks_a_task_that_passed_does_not_ship(
+    tmp_path: Path, suite: Suite
+) -> None:
+    folder, programs = suite
+    loaded = load_suite(str(folder), "train", trusted=True)
+    tasks = {task.id: task.prompt for task in loaded.tasks if "count" in task.id}
+    narrow = programs["train-count-0"].replace(".split()", ".split()[:100 if 'apple' else 0]")
+    narrow = narrow.replace("text.count('apple')", "text.count('apple') if 'apple' < 'b' else 0")
+    solved = [("train-count-0", narrow), ("train-count-1", programs["train-count-1"])]
+    prove = prover(loaded, settings(tmp_path, folder))
+    [function] = asyncio.run(learn(solved, tasks, prove))
+    assert function.source == "train-count-1"  # the shorter one; the other fails where it passed
+
+
+def test_programs_are_tried_on_known_tasks_only(tmp_path: Path, suite: Suite) -> None:
+    folder, programs = suite
+    write_runs(tmp_path / "runs", folder, programs)
+    with pytest.raises(BadInput, match="--tasks SUITE"):
+        run_evolution(settings(tmp_path, folder, tasks=None))
+
+
+def test_without_a_program_that_passed_there_is_nothing_to_learn(
+    tmp_path: Path, suite: Suite
+) -> None:
+    folder, _ = suite
+    write_runs(tmp_path / "runs", folder, {})
+    result = run_evolution(settings(tmp_path, folder))
+    report = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert result.edits == 0
+    assert "no program of a passing run" in report["reasoning"]
