@@ -37,7 +37,6 @@ from harness.evolve.merge.claims import sift
 from harness.evolve.merge.habits import without_habits
 from harness.evolve.merge.outcomes import Contrast, weighed
 from harness.evolve.merge.skill_layout import assemble
-from harness.evolve.scripts.library import write_functions
 from harness.evolve.selection import try_edits
 from harness.evolve.types import Collected, Discarded, Draft, MergeStep, Patches, Reading, Sifted
 from harness.skills import apply_patch, lint_text, write_skill
@@ -165,8 +164,8 @@ async def collect(state: State, runtime: Context) -> Update:
         collected = Collected()
         loaded = list(evolution.store.load(teaching))
         patches = [exemplar_patch(loaded, options.examples)]
-        if evolution.prove is not None:
-            patches = [await write_functions(loaded, evolution.prove)]
+        if evolution.write is not None:
+            patches = [await evolution.write(loaded)]
     elif options.patches is not None:
         collected = read_collected(options, evolution.store.load(runs))
         patches = [to_patch(record, index) for index, record in enumerate(collected.records, 1)]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from harness.core import BadInput, Patch, Usage, Value, assets, digest
+from harness.core import BadInput, Patch, Trajectory, Usage, Value, assets, digest
 from harness.core.segments import only_writer
 from harness.evals import ItemRecord
 from harness.evolve.analysts.single import Read, checked, single_reader
@@ -20,7 +20,6 @@ from harness.evolve.artifacts import NAME, ArtifactStore, Runs
 from harness.evolve.description import Described, describe_tasks
 from harness.evolve.merge.similarity import warm
 from harness.evolve.merge.skill_layout import GUIDE
-from harness.evolve.scripts.library import Prove
 from harness.evolve.settings import EvolveOptions
 from harness.evolve.types import Collected, Draft, EvolveResult, Merge, MergeStep, Patches
 from harness.models import Model
@@ -37,6 +36,7 @@ from harness.stats import SequentialPlan, seen_at_least
 
 Evaluate = Callable[[Path | None, tuple[str, ...]], Coroutine[Any, Any, list[ItemRecord]]]
 """Runs the gate's tasks of these ids with a skill directory, or with none."""
+Write = Callable[[Sequence[Trajectory]], Coroutine[Any, Any, Patch]]
 Rollouts = Callable[[], Coroutine[Any, Any, tuple[Path, Usage]]]
 Trials = Callable[[Path | None, str], Coroutine[Any, Any, list[ItemRecord]]]
 """Runs the trial tasks of a selection with a skill directory, or with none, under a label."""
@@ -105,7 +105,7 @@ class Evolution:
         trial: runs the tasks that sets of lessons are selected on.
         evaluate: runs tasks of the gate.
         execute: runs a command in a sandbox, to try the scripts of a skill.
-        prove: runs a program at a train task, for the analyst `programs`.
+        write: makes the patch of all runs that teach, in place of worked examples.
         gate_tasks: ids of the tasks that the gate has at hand.
         simulated: whether a model that is asked is a simulated one.
         progress: called with every event.
@@ -124,7 +124,7 @@ class Evolution:
     trial: Trials | None = None
     evaluate: Evaluate | None = None
     execute: Execute | None = None
-    prove: Prove | None = None
+    write: Write | None = None
     gate_tasks: tuple[str, ...] = ()
     simulated: bool = False
     progress: Callable[[Event], None] = ignore_event
@@ -285,7 +285,7 @@ async def evolve(
     evaluate: Evaluate | None = None,
     gate_tasks: tuple[str, ...] = (),
     execute: Execute | None = None,
-    prove: Prove | None = None,
+    write: Write | None = None,
     inputs: Mapping[str, Any] | None = None,
     compare: Afterwards | None = None,
     transfer: Afterwards | None = None,
@@ -306,7 +306,7 @@ async def evolve(
         evaluate: runs tasks of the gate with a skill directory, or with none.
         gate_tasks: ids of the tasks that it can run.
         execute: runs a command in a sandbox, to try the scripts of a skill that has some.
-        prove: runs a program at a train task, for the analyst `programs`.
+        write: makes the patch of all runs that teach, in place of worked examples.
         inputs: what decides the trajectories that `rollouts` makes, JSON; part of the identity of
             the evolution when it is resumed.
         compare: makes and runs baselines after the gate; their rows go into the result.
@@ -343,7 +343,7 @@ async def evolve(
             trial=trial,
             evaluate=evaluate,
             execute=execute,
-            prove=prove,
+            write=write,
             gate_tasks=gate_tasks,
             simulated=any(client is not None and client.simulated for client in (model, merger)),
             progress=progress,

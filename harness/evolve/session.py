@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from harness.core import BadInput, Usage, loops, write_atomic
+from harness.core import BadInput, Patch, Trajectory, Usage, loops, write_atomic
 from harness.evals import (
     EvalSettings,
     Evaluator,
@@ -29,7 +29,6 @@ from harness.evolve.baselines import BaselineRow, Ground, run_baselines
 from harness.evolve.baselines.transfer import TransferPlan, TransferRow, held_out, run_transfer
 from harness.evolve.evolution import Event, evolve, horizon, ignore_event, seed_skill
 from harness.evolve.report import Finished
-from harness.evolve.scripts.proving import prover
 from harness.evolve.selection import CANDIDATES, most_trials
 from harness.evolve.settings import EvolveSettings
 from harness.evolve.types import EvolveResult
@@ -240,6 +239,12 @@ class SuiteRuns:
         chosen = tuple(task for task in self.gated.tasks if task.id in ids)
         return await self.attempts(self.gated.model_copy(update={"tasks": chosen}), folder, skill)
 
+    async def write(self, runs: Sequence[Trajectory]) -> Patch:
+        """Functions from the programs of runs, tried on their tasks."""
+        from harness.evolve.scripts import prover, write_functions
+
+        return await write_functions(runs, prover(self.taught, self.settings))
+
     async def compare(self, evolved: Finished, model: Model | None) -> list[BaselineRow]:
         """Baselines on all tasks of the gate: one that stopped early chose its moment."""
         assert self.gated is not None, "baselines are run on the gate's tasks"
@@ -335,7 +340,7 @@ async def run_evolution_async(
             evaluate=runs.evaluate if gated else None,
             gate_tasks=tuple(task.id for task in gated.tasks[: settings.limit]) if gated else (),
             execute=None if settings.sandbox == "none" else execute,
-            prove=prover(runs.taught, settings) if settings.analyst == "programs" else None,
+            write=runs.write if settings.analyst == "programs" else None,
             compare=compare if settings.baselines else None,
             transfer=runs.transfer if plan else None,
             inputs={name: getattr(settings, name) for name in ROLLOUTS} if train else None,
