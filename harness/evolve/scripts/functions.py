@@ -22,9 +22,12 @@ FORBIDDEN = frozenset(
     (
         "subprocess", "socket", "ctypes", "urllib", "http", "requests", "multiprocessing",
         "threading", "asyncio", "importlib", "pickle", "marshal", "shutil", "ftplib", "smtplib",
-        "eval", "exec", "compile", "__import__", "system", "popen", "input", "breakpoint",
+        "eval", "exec", "system", "popen", "input", "breakpoint", "getattr", "setattr", "globals",
+        "locals", "vars", "fork", "kill", "rmtree", "unlink", "rmdir", "chmod", "chown", "symlink",
     )
 )  # fmt: skip
+# How further names of that sort begin: os.execv, os.spawnl, __builtins__ and the like.
+DOORS = frozenset(("execv", "execl", "spawn", "__bui", "__imp", "__cla", "__sub", "__glo", "__dic"))
 FILE_NAME = re.compile(r"\w\.[a-z]{2,5}\W*$")
 # Parameters that a small model still fills, and tokens before a slot that may name its parameter.
 MOST, NEAR = 6, 3
@@ -147,7 +150,7 @@ def function_of(code: str, task: str, kind: Kind, name: str) -> Function | None:
         tree = ast.parse(code)
     except (SyntaxError, ValueError):
         return None
-    if any(word in FORBIDDEN for word in names_in(tree)):
+    if any(word in FORBIDDEN or word[:5] in DOORS for word in names_in(tree)):
         return None
     taken = set(names_in(tree))
     finder = _Chosen(kind.slots[task], taken)

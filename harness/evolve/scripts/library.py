@@ -24,8 +24,8 @@ MODULE, FILE = "helpers", "scripts/helpers.py"
 FUNCTIONS, EXAMPLE = "## Functions", "## Example"
 HEAD = '"""Functions of this skill, each proven on the tasks named below it by running it."""\n'
 USE = (
-    f"Import the function that fits from `{MODULE}` and call it with the values that the task "
-    "names; it reads and writes the files itself. Write code of your own where none fits."
+    f"Import the function that fits from `{MODULE}` ({FILE}) and call it with the values that the "
+    "task names; it reads and writes the files itself. Write code of your own where none fits."
 )
 # Programs of one kind that are tried as functions, and tasks that one must solve.
 CANDIDATES, LEAST = 4, 2
