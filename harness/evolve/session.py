@@ -241,9 +241,10 @@ class SuiteRuns:
 
     async def write(self, runs: Sequence[Trajectory]) -> Patch:
         """Functions from the programs of runs, tried on their tasks."""
-        from harness.evolve.scripts import prover, write_functions
+        from harness.evolve.scripts import TOKENS, prover, write_functions
 
-        return await write_functions(runs, prover(self.taught, self.settings))
+        tokens = TOKENS[self.settings.size]
+        return await write_functions(runs, prover(self.taught, self.settings), tokens)
 
     async def compare(self, evolved: Finished, model: Model | None) -> list[BaselineRow]:
         """Baselines on all tasks of the gate: one that stopped early chose its moment."""

@@ -1,6 +1,6 @@
 """Executable skills: functions made from the programs of passing runs."""
 
-from harness.evolve.scripts.library import write_functions
+from harness.evolve.scripts.library import TOKENS, write_functions
 from harness.evolve.scripts.proving import prover
 
-__all__ = ["prover", "write_functions"]
+__all__ = ["TOKENS", "prover", "write_functions"]

@@ -96,7 +96,8 @@ class Function:
         head = f"def {self.name}({', '.join(names)}):"
         lines = [f'    """{self.purpose}"""']
         lines += [f"    {line}" for p in self.parameters if (line := reading(p))]
-        module = ast.Module(body=list(self.body), type_ignores=[])
+        # A caller who prints what the function returns prints nothing more than it printed.
+        module = ast.Module(body=[*self.body, ast.Return(ast.Constant(""))], type_ignores=[])
         text = ast.unparse(ast.fix_missing_locations(module))
         lines += [f"    {line}" if line else "" for line in text.splitlines()]
         return "\n".join([head, *lines]) + "\n"
@@ -116,6 +117,13 @@ class Function:
         text = re.sub(r"[\"\\`]", "", " ".join(words))
         text = re.sub(r" ([.,:;?!)\]])", r"\1", re.sub(r"([(\[]) ", r"\1", text))
         return re.split(r"(?<=[.?!]) (?=[A-Z])", text)[0][:200]
+
+    @property
+    def pattern(self) -> str:
+        """The call, with what is to be put in between marks."""
+        marks = {"text": "'<{}>'", "list": "['<{0} 1>', '<{0} 2>']"}
+        values = [marks.get(p.of, "<{}>").format(p.name) for p in self.parameters]
+        return f"{self.name}({', '.join(values)})"
 
     def call(self, task: str) -> str | None:
         """The call that solves a task; None where its prompt does not give every value."""

@@ -16,27 +16,30 @@ from typing import Any
 from harness.core import Edit, Patch, Trajectory
 from harness.evolve.scripts.functions import COMMON, Function, function_of
 from harness.evolve.scripts.prompts import Kind, kinds
+from harness.evolve.types import Size
 from harness.skills import count_tokens, lint_text
 
 Prove = Callable[[str, str, str], Coroutine[Any, Any, bool]]
 """Runs a program at a task, by its id, with a module `helpers` beside it: whether it passes."""
 MODULE, FILE = "helpers", "scripts/helpers.py"
-FUNCTIONS, EXAMPLE = "## Functions", "## Example"
+FUNCTIONS = "## Functions"
 HEAD = '"""Functions of this skill, each proven on the tasks named below it by running it."""\n'
+# Whole programs with marks to fill in: of four forms that were tried with Qwen2.5-Coder-0.5B on 12
+# tasks it followed this one in 12; signatures misled it, and values of examples were copied.
 USE = (
-    f"Import the function that fits from `{MODULE}` ({FILE}) and call it with the values that the "
-    "task names; it reads and writes the files itself. Write code of your own where none fits."
+    f"The module `{MODULE}` ({FILE}) does whole tasks of these kinds. Put the values of your task "
+    "into the program that fits. Where none fits, write code of your own."
 )
 # Programs of one kind that are tried as functions, and tasks that one must solve.
 CANDIDATES, LEAST = 4, 2
 WORDS = 3
-# Tokens of the text on the functions in SKILL.md, of which compact skills have 230 in all, and
-# lines of their module.
-TOKENS, LINES = 230, 290
+# Tokens that SKILL.md may say of functions, by the size that was asked for; lines of the module.
+TOKENS: dict[Size, int] = {"compact": 230, "standard": 800, "full": 3000}
+LINES = 290
 
 
 async def learn(
-    programs: Sequence[tuple[str, str]], prompts: Mapping[str, str], prove: Prove
+    programs: Sequence[tuple[str, str]], prompts: Mapping[str, str], prove: Prove, tokens: int
 ) -> list[Function]:
     """Functions that are proven, those that solve most first.
 
@@ -44,6 +47,7 @@ async def learn(
         programs: (task id, source) of passing attempts.
         prompts: task id -> prompt, of every train task.
         prove: runs a program at a task.
+        tokens: that SKILL.md may say of them.
     """
     passed = {task for task, _ in programs}
     shipped: list[Function] = []
@@ -58,13 +62,13 @@ async def learn(
         if good:
             shipped.append(max(good, key=lambda function: len(function.proven)))
     shipped.sort(key=lambda function: -len(function.proven))
-    return [f for n, f in enumerate(shipped) if fits(shipped[: n + 1])]
+    return [f for n, f in enumerate(shipped) if fits(shipped[: n + 1], tokens)]
 
 
-def fits(functions: Sequence[Function]) -> bool:
+def fits(functions: Sequence[Function], tokens: int) -> bool:
     """Whether what SKILL.md says of functions, and their module, are short enough to be used."""
-    rows = "\n".join(f"- `{signature(f)}`: {f.purpose}" for f in functions)
-    return count_tokens(f"{USE}\n\n{rows}") <= TOKENS and len(module_of(functions)) < LINES
+    text = "\n\n".join([USE, *map(entry, functions)])
+    return count_tokens(text) <= tokens and len(module_of(functions)) < LINES
 
 
 async def proven(function: Function, passed: set[str], prove: Prove) -> Function:
@@ -95,7 +99,7 @@ def names(every: Sequence[Kind]) -> Iterator[str]:
 
 
 def scripts_patch(functions: Sequence[Function], trajectories: Sequence[Trajectory]) -> Patch:
-    """A module, what each of its functions is for, and one call that was run; as one patch."""
+    """A module, and in SKILL.md the program that calls each of its functions; as one patch."""
     if not functions:
         return Patch(reasoning="no program of a passing run solves other tasks of its kind")
     tasks = {task for function in functions for task in function.kind.tasks}
@@ -111,19 +115,13 @@ def scripts_patch(functions: Sequence[Function], trajectories: Sequence[Trajecto
         )  # fmt: skip
 
     everything = [task for function in functions for task in function.proven]
-    lines = [edit("SKILL.md", "add_section", FUNCTIONS, USE, everything)]
-    for function in functions:
-        row = f"- `{signature(function)}`: {function.purpose}"
-        lines.append(edit("SKILL.md", "add_section", FUNCTIONS, row, function.proven))
-    best = functions[0]
-    example = f"```python\nfrom {MODULE} import {best.name}\n\n{best.call(best.proven[0])}\n```"
+    lines = [(USE, everything), *((entry(f), f.proven) for f in functions)]
     return Patch(
         reasoning=f"{len(functions)} functions from passing programs, proven on "
         f"{len(set(everything))} train tasks",
         edits=(
             edit(FILE, "create", "", "\n".join(module_of(functions)), everything),
-            *lines,
-            edit("SKILL.md", "add_section", EXAMPLE, example, best.proven[:1]),
+            *(edit("SKILL.md", "add_section", FUNCTIONS, *line) for line in lines),
         ),
         changelog_entries=("functions that passing programs share",),
     )
@@ -135,22 +133,24 @@ def module_of(functions: Sequence[Function]) -> list[str]:
     return "\n\n".join([HEAD, *parts]).split("\n")
 
 
-def signature(function: Function) -> str:
-    """How it is called."""
-    return f"{function.name}({', '.join(p.name for p in function.parameters)})"
+def entry(function: Function) -> str:
+    """What SKILL.md says of a function: what for, and the program that calls it."""
+    program = f"from {MODULE} import {function.name}\n\n{function.pattern}"
+    return f"{function.purpose}\n\n```python\n{program}\n```"
 
 
-async def write_functions(trajectories: Sequence[Trajectory], prove: Prove) -> Patch:
+async def write_functions(trajectories: Sequence[Trajectory], prove: Prove, tokens: int) -> Patch:
     """The functions that the programs of runs give, as a patch.
 
     Args:
         trajectories: passing and failing runs of graph:program, or of any agent whose last call of
             the tool `python` passed.
         prove: runs a program at a task.
+        tokens: that SKILL.md may say of the functions.
     """
     prompts = {run.task_id: prompt_of(run) for run in trajectories}
     asked = {task: prompt for task, prompt in prompts.items() if prompt}
-    return scripts_patch(await learn(programs_of(trajectories), asked, prove), trajectories)
+    return scripts_patch(await learn(programs_of(trajectories), asked, prove, tokens), trajectories)
 
 
 def prompt_of(run: Trajectory) -> str:

@@ -41,8 +41,8 @@ def test_three_programs_become_a_skill_that_solves_new_tasks(tmp_path: Path, sui
     result = run_evolution(chosen)
     skill = load_skill(Path(result.skill))
     module = skill.files["scripts/helpers.py"].decode()
-    assert skill.text.count("- `") == 2
-    assert "sum_column_rows(file, column, region)" in skill.text
+    assert skill.text.count("from helpers import") == 2
+    assert "sum_column_rows('<file>', '<column>', '<region>')" in skill.text
     # Nine of twelve train tasks had failed; the functions solve all of them.
     assert module.count("train-sum-") == module.count("train-count-") == 6
     assert (result.calls, result.tokens) == (0, 0)
@@ -50,6 +50,8 @@ def test_three_programs_become_a_skill_that_solves_new_tasks(tmp_path: Path, sui
     prove = prover(load_suite(str(folder), "test", trusted=True), chosen)
     call = f"from {MODULE} import sum_column_rows\nsum_column_rows('test1.csv', 'Price', 'West')\n"
     assert asyncio.run(prove("test-sum-1", call, module))
+    printed = call.replace("sum_column_rows('", "print(sum_column_rows('").replace(")\n", "))\n")
+    assert asyncio.run(prove("test-sum-1", printed, module))
     wrong = (
         f"from {MODULE} import sum_column_rows\nsum_column_rows('test1.csv', 'Price', 'North')\n"
     )
@@ -80,8 +82,8 @@ def test_a_function_with_a_planted_bug_does_not_ship(
     assert whole.format(**names) in code
     code = code.replace(whole.format(**names), broken.format(**names))
     prove = prover(loaded, settings(tmp_path, folder))
-    assert asyncio.run(learn([("train-sum-0", code)], tasks, prove)) == []
-    assert asyncio.run(learn([("train-sum-0", programs["train-sum-0"])], tasks, prove))
+    assert asyncio.run(learn([("train-sum-0", code)], tasks, prove, 800)) == []
+    assert asyncio.run(learn([("train-sum-0", programs["train-sum-0"])], tasks, prove, 800))
 
 
 def test_a_function_that_breaks_a_task_that_passed_does_not_ship(
@@ -94,7 +96,7 @@ def test_a_function_that_breaks_a_task_that_passed_does_not_ship(
     narrow = narrow.replace("text.count('apple')", "text.count('apple') if 'apple' < 'b' else 0")
     solved = [("train-count-0", narrow), ("train-count-1", programs["train-count-1"])]
     prove = prover(loaded, settings(tmp_path, folder))
-    [function] = asyncio.run(learn(solved, tasks, prove))
+    [function] = asyncio.run(learn(solved, tasks, prove, 800))
     assert function.source == "train-count-1"  # the shorter one; the other fails where it passed
 
 
