@@ -66,7 +66,7 @@ class Rule(Value):
         content: of its edit, by which it is found again.
         signs: what its lessons quote, without what belongs to one task.
         praise: whether its lessons say what passed runs did well, and blame nothing.
-        related: whether a lesson has a word of its sign: one without may be about nothing.
+        related: whether a lesson asks for, or forbids, what its sign has a word of.
         quoted: whether its lessons quote anything; without signs they quote what they ask for.
         members: its lessons, the most central first.
         outcome: how its signs stand in failed and passed runs.

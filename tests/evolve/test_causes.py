@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from harness.core import Patch
 from harness.evolve.analysts.records import to_patch
 from harness.evolve.merge.deterministic import merge_deterministic
-from harness.evolve.merge.evidence import outvoted, typical
+from harness.evolve.merge.evidence import opposition, outvoted, typical
 from harness.evolve.merge.lessons import Lesson
 from harness.evolve.types import AnalystRecord, MemoryItem, Merge
 
@@ -94,6 +94,24 @@ def test_an_analyst_does_not_speak_against_itself() -> None:
     alike = [row.model_copy(update={"sources": ("t0",)}) for row in rows]
     assert typical([0, 1], rows, [False] * 2) == []
     assert typical([0, 1], alike, [False] * 2) == [0]
+
+
+def test_a_rule_has_no_wording_that_other_tasks_refuse() -> None:
+    """The best supported words are told from their opposite where a rule has too few to tell."""
+    before, after = "I round before the summing.", "Do the rounding after the summing."
+    taught_right = [[(f"{after[:-1]} of {name}.", "")] for name in ("costs", "weights", "hours")]
+    twisted = [[("Do the rounding before the summing.", before)]]
+    forbidden = [[("Never do the rounding before the summing.", before)]]
+    merge = merged(*taught_right, *twisted, *forbidden)
+    assert all("Do the rounding before" not in edit.content for edit in merge.patch.edits)
+    rows, tasks = taught("Skip the totals.", *["Never skip the totals."] * 2)
+    assert [score > 0 for score in opposition(rows, tasks)] == [True, False, False]
+
+
+def test_quotes_without_a_word_of_what_is_asked_are_unrelated() -> None:
+    aside = "Keep remarks short (e.g. in the first rows)."
+    (rule,) = merged(*[[(aside, "The table has 12 rows.")]] * 2).rules
+    assert rule.signs and not rule.related
 
 
 def test_a_fact_is_no_refusal() -> None:

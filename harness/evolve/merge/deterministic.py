@@ -15,9 +15,12 @@ from typing import TYPE_CHECKING
 from harness.core import Edit, Patch
 from harness.evolve.merge.contradictions import parted, settle
 from harness.evolve.merge.evidence import (
+    OPPOSED,
     Citations,
     Mistake,
+    advice,
     mistaken,
+    opposition,
     outvoted,
     quoted,
     saying,
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 UNFIT = "no wording that tells what to do, free of one task's particulars, in 3 to 30 words"
+OPPOSITE = "the lessons of other tasks say the opposite"
 DIVIDED = "its lessons speak against each other"
 SAME_RULE = "a better supported rule says much the same"
 # Rules at least so similar say the same; and rules whose lessons together are so similar.
@@ -201,15 +205,28 @@ def worded(
         bool(quotes) and not shown and not praise
         for quotes, shown, praise in zip(lessons.quotes, signs, lessons.praise, strict=True)
     ]
+    voices = [
+        frozenset[str]() if praise else lessons.taught_by(row.sources)
+        for row, praise in zip(lessons.rows, lessons.praise, strict=True)
+    ]
+    opposed = [
+        0.0 if row.wording in lessons.confirmed else score
+        for row, score in zip(lessons.rows, opposition(lessons.rows, voices), strict=True)
+    ]
     causes: list[Cause] = []
     discarded: list[Discarded] = []
     for number, members in enumerate(groups):
         if not members:
             continue
+        if min(opposed[n] for n in members) > OPPOSED:
+            discarded += lessons.discarded(members, OPPOSITE)
+            continue
         chosen = typical(members, lessons.rows, follows)
-        wording = best_wording(lessons.rows, chosen, terms)
+        agreed = [n for n in members if opposed[n] <= 0]
+        first = [n for n in chosen if opposed[n] <= 0] or agreed or chosen
+        wording = best_wording(lessons.rows, first, terms) if chosen else None
         if chosen and wording is None:
-            wording = best_wording(lessons.rows, members, terms)
+            wording = best_wording(lessons.rows, agreed or members, terms)
         if wording is None:
             discarded += lessons.discarded(members, UNFIT if chosen else DIVIDED)
         else:
@@ -325,7 +342,7 @@ def rule_of(lessons: Lessons, cause: Cause, signs: Sequence[Sequence[str]]) -> R
     def signs_in(numbers: Iterable[int]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(sign for number in numbers for sign in signs[number]))
 
-    words = [saying(lessons.rows[number].text) - {"not"} for number in cause.members]
+    words = [frozenset[str]().union(*advice(lessons.rows[n].text)) for n in cause.members]
     shown = signs_in(cause.members)
     return Rule(
         content=cause.wording.for_readers(),

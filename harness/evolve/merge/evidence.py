@@ -15,19 +15,23 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
+from itertools import combinations
 from typing import Any
 
 from harness.core import Value
 from harness.evolve.analysts.transcript import flat
 from harness.evolve.merge.lessons import Lesson
 
-# Distinct tasks from which a group of lessons counts as a cause that others may be mistaken for.
+# Distinct tasks from which a group of lessons counts as a cause that others may be mistaken for,
+# and from which on they speak against a lesson.
 FEWEST = 2
 # How much nearer to another cause than to its own a mistaken lesson is (cosine similarity).
 NEARER = 0.3
 # Share of the words of the shorter of two phrases, by rarity, and of the longer, that are in both
 # if they say the same; and lessons that are compared with all others at one time.
 SAME_WORDS, PART, BLOCK = 0.65, 0.4, 100
+# Standardised log odds from which on other tasks teach the opposite of a lesson.
+OPPOSED = 0.4
 # The same share from which on a quote shows what advice asks for: one other word may be the fault.
 FOLLOWED = 0.9
 # Wordings of advice of one cause that its quotes are compared with.
@@ -61,6 +65,8 @@ _ASIDE = re.compile(
     r"|see)\b",
     re.IGNORECASE,
 )
+Votes = dict[tuple[str, str], set[str]]
+"""Two words of a phrase -> tasks."""
 Citations = Mapping[tuple[str, str], Sequence[str]]
 """(trajectory id, text of the lesson) -> its quotes."""
 Saying = frozenset[str]
@@ -251,6 +257,43 @@ def outvoted(lessons: Sequence[Lesson], tasks: Sequence[frozenset[str]]) -> dict
                 reason = f"{votes[1]} tasks teach the opposite and {votes[0]} the same"
                 against[texts[start + int(index)]] = reason
     return {n: against[row.text] for n, row in enumerate(lessons) if row.text in against}
+
+
+def opposition(lessons: Sequence[Lesson], tasks: Sequence[frozenset[str]]) -> list[float]:
+    """How far the lessons of other tasks say the opposite of each: standardised log odds.
+
+    What is meant shows in pairs of words: to skip is right of totals and wrong of rows. Each pair
+    of a lesson votes with the log odds, against those of all pairs, that other tasks refuse what
+    it asks for, or ask for what it refuses (naive Bayes; Manning and others, Introduction to
+    Information Retrieval, 2008, section 13.2). No task speaks for itself; one alone is no vote.
+
+    Args:
+        lessons: to judge.
+        tasks: of each lesson, those that speak.
+    """
+    spoken = [[[*combinations(sorted(side), 2)] for side in advice(row.text)] for row in lessons]
+    votes: tuple[Votes, Votes] = (defaultdict(set), defaultdict(set))  # asked for, refused
+    for sides, own in zip(spoken, tasks, strict=True):
+        for voted, pairs in zip(votes, sides, strict=True):
+            for pair in pairs:
+                voted[pair] |= own
+    asked, refused = (sum(map(len, voted.values())) + 1 for voted in votes)
+    usual = refused / (asked + refused)
+    scores: list[float] = []
+    for sides, own in zip(spoken, tasks, strict=True):
+        score, against = 0.0, set[str]()
+        for pairs, same, opposite, share in (
+            (sides[0], votes[0], votes[1], usual),
+            (sides[1], votes[1], votes[0], 1 - usual),
+        ):
+            for pair in pairs:
+                alike, unlike = (voted.get(pair, own) - own for voted in (same, opposite))
+                odds = (len(unlike) + share) / (len(alike) + 1 - share)
+                score += math.log(odds) - math.log(share / (1 - share))
+                against |= unlike
+        count = sum(map(len, sides))
+        scores.append(score / math.sqrt(count) if len(against) >= FEWEST else 0.0)
+    return scores
 
 
 def typical(
