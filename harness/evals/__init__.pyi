@@ -32,6 +32,7 @@ from .report import read_report as read_report
 from .report import records as records
 from .report import summarise as summarise
 from .reuse import Step as Step
+from .reuse import adopt_spent as adopt_spent
 from .runner import Evaluator as Evaluator
 from .runner import ProgressHook as ProgressHook
 from .runner import collect as collect

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from pydantic import Field, ValidationError
 
@@ -49,6 +49,8 @@ SCHEMA = "agent-skill-harness/audit-records/1"
 RUN = 5
 """Words in a row that count as an echo."""
 _WORD = re.compile(r"[\w']+")
+HeaderT = TypeVar("HeaderT", bound="Conditions")
+RowT = TypeVar("RowT", bound="Attempted")
 
 
 class Origin(Value):
@@ -63,20 +65,18 @@ class Origin(Value):
     steps: tuple[int, ...] = ()
 
 
-class Header(Value):
-    """The first line.
+class Conditions(Value):
+    """What every measurement of a skill depends on.
 
     Attributes:
         skill: digest of the skill directory.
         files: path -> SHA-256 of every file of the skill.
         suite: name or path, as it was given.
         suite_digest: of settings, tasks and their files.
-        tasks: (id, digest) of every task of the design, in the order of a round.
+        tasks: (id, digest) of every task, in their order.
         prompts: digest of the prompt templates.
-        origins: unit id -> where it comes from.
     """
 
-    schema_: Literal["agent-skill-harness/audit-records/1"] = Field(default=SCHEMA, alias="schema")
     name: str
     skill: str
     files: dict[str, str]
@@ -91,33 +91,52 @@ class Header(Value):
     prompts: str
     version: str
     seed: int
+
+
+class Header(Conditions):
+    """The first line.
+
+    Attributes:
+        plan: of the audit; its rounds have the tasks in their order.
+        origins: unit id -> where it comes from.
+    """
+
+    schema_: Literal["agent-skill-harness/audit-records/1"] = Field(default=SCHEMA, alias="schema")
     plan: AuditPlan
     origins: dict[str, tuple[Origin, ...]] = {}
 
 
-class Row(Value):
-    """One rollout.
+class Attempted(Value):
+    """One attempt.
 
     Attributes:
         id: `<task>` or `<task>@<epoch>`.
-        units: one character a unit: 1 for present, 0 for absent.
         outcome: pass, fail or invalid.
         answer: final answer; judged again where the answer alone decides.
-        tokens: prompt and completion tokens of the rollout.
+        tokens: prompt and completion tokens.
         calls: digests of its model calls, in order.
         replies: digest of what the model replied to them, "" without a recorded call.
-        read: units whose file the agent's tool calls named.
-        echoed: units of which the agent's text repeats a run of words (a heuristic).
     """
 
     id: str
     task: str
-    units: str = Field(pattern="^[01]*$")
     outcome: Outcome
     answer: str | None = None
     tokens: int = 0
     calls: tuple[str, ...] = ()
     replies: str = ""
+
+
+class Row(Attempted):
+    """One rollout of an audit.
+
+    Attributes:
+        units: one character a unit: 1 for present, 0 for absent.
+        read: units whose file the agent's tool calls named.
+        echoed: units of which the agent's text repeats a run of words (a heuristic).
+    """
+
+    units: str = Field(pattern="^[01]*$")
     read: tuple[int, ...] = ()
     echoed: tuple[int, ...] = ()
 
@@ -136,9 +155,7 @@ class Records(Value):
     @property
     def text(self) -> str:
         """The file as it is written."""
-        first = self.header.model_dump(mode="json", by_alias=True)
-        rows = [row.model_dump(mode="json", exclude_defaults=True) for row in self.rows]
-        return "".join(canonical_json(row) + "\n" for row in (first, *rows))
+        return records_text(self.header, self.rows)
 
     @property
     def digest(self) -> str:
@@ -146,30 +163,49 @@ class Records(Value):
         return digest(self.text.encode())
 
 
+def records_text(header: Conditions, rows: Iterable[Attempted]) -> str:
+    """A records file as it is written: its header, then one line an attempt."""
+    first = header.model_dump(mode="json", by_alias=True)
+    lines = [row.model_dump(mode="json", exclude_defaults=True) for row in rows]
+    return "".join(canonical_json(line) + "\n" for line in (first, *lines))
+
+
 def read_records(path: Path) -> Records:
-    """Read a records file.
+    """Read the records of an audit.
+
+    Raises:
+        BadInput: if they are missing, damaged, or of another schema.
+    """
+    header, rows = read_lines(path, SCHEMA, Header, Row)
+    return Records(header=header, rows=rows)
+
+
+def read_lines(
+    path: Path, schema: str, header_type: type[HeaderT], row_type: type[RowT]
+) -> tuple[HeaderT, tuple[RowT, ...]]:
+    """Read a records file of any schema.
 
     Raises:
         BadInput: if it is missing, damaged, or of another schema.
     """
     if not path.is_file():
-        raise BadInput(f"expected the records of an audit at {str(path)!r}, found no file")
+        raise BadInput(f"expected records at {str(path)!r}, found no file")
     try:
         text = path.read_bytes().decode()
     except UnicodeDecodeError as error:
         raise BadInput(f"{str(path)!r} is not UTF-8 (byte {error.start})") from error
-    rows: list[Header | Row] = []
-    lines = text.removesuffix("\n").split("\n")  # no other ends of lines count
-    for number, line in enumerate(lines, 1):
-        try:
-            rows.append((Row if rows else Header).model_validate_json(line))
-        except ValidationError as error:
-            fault = first_fault(error, "line")
-            raise BadInput(f"{path}:{number}: expected a line of {SCHEMA}: {fault}") from error
-    records = Records.model_validate({"header": rows[0], "rows": rows[1:]})
-    if records.text != text:  # the same values in other bytes
+    first, *lines = text.removesuffix("\n").split("\n")  # no other ends of lines count
+    number = 1
+    try:
+        header, rows = header_type.model_validate_json(first), list[RowT]()
+        for number, line in enumerate(lines, 2):  # noqa: B007  # named if it is damaged
+            rows.append(row_type.model_validate_json(line))
+    except ValidationError as error:
+        fault = first_fault(error, "line")
+        raise BadInput(f"{path}:{number}: expected a line of {schema}: {fault}") from error
+    if records_text(header, rows) != text:  # the same values in other bytes
         raise BadInput(f"{str(path)!r} is not as it was written: a byte of it was changed")
-    return records
+    return header, tuple(rows)
 
 
 def call_of(step: Step) -> str:
@@ -210,25 +246,32 @@ def read_run(run: Path, calls: Iterable[StoredCall]) -> RunContents:
 
 def row_of(rollout: Rollout, run: RunContents, parsed: Cut) -> Row:
     """The record of one finished rollout."""
-    item, trajectory = run.items[rollout.id], run.trajectories.get(rollout.id)
-    units = parsed.units
-    calls = [call_of(step) for step in _replied(trajectory)]
-    replies = [digest(run.calls[call].response) for call in calls if call in run.calls]
+    trajectory, units = run.trajectories.get(rollout.id), parsed.units
     return Row(
-        id=rollout.id,
-        task=rollout.task,
+        **attempted_of(rollout.id, run),
         units="".join("1" if unit.number in rollout.units else "0" for unit in units),
-        outcome=item.outcome,
-        answer=item.answer,
-        tokens=item.usage.tokens,
-        calls=tuple(calls),
-        replies=digest(replies) if replies else "",
         read=read_units(trajectory, units) if trajectory else (),
         echoed=echoed_units(trajectory, units) if trajectory else (),
     )
 
 
-def _replied(trajectory: Trajectory | None) -> list[Step]:
+def attempted_of(id_: str, run: RunContents) -> dict[str, Any]:
+    """What the record of any finished attempt holds."""
+    item = run.items[id_]
+    calls = [call_of(step) for step in replied(run.trajectories.get(id_))]
+    replies = [digest(run.calls[call].response) for call in calls if call in run.calls]
+    return {
+        "id": id_,
+        "task": item.task_id,
+        "outcome": item.outcome,
+        "answer": item.answer,
+        "tokens": item.usage.tokens,
+        "calls": tuple(calls),
+        "replies": digest(replies) if replies else "",
+    }
+
+
+def replied(trajectory: Trajectory | None) -> list[Step]:
     """Steps with what the model said in a call that is known."""
     return [step for step in trajectory.steps if call_of(step)] if trajectory else []
 
@@ -284,9 +327,7 @@ def run_differs(run: Path, records: Records, parsed: Cut) -> Iterator[str]:
     Raises:
         BadInput: if there is no run, or its calls cannot be read.
     """
-    recorded = open_recording(run / "calls.sqlite")
-    genuine = [c for c in recorded if request_digest(c.kind, c.body) == c.call_id]
-    contents = read_run(run, genuine)
+    contents = genuine_run(run)
     for row in records.rows:
         if row.id not in contents.items:
             yield f"run: rollout {row.id} is not in it"
@@ -296,11 +337,26 @@ def run_differs(run: Path, records: Records, parsed: Cut) -> Iterator[str]:
         if row_of(rollout, contents, parsed) != row:
             yield f"run: rollout {row.id} is another one there than in the records"
             break
-    for row in records.rows:
-        if any(map(contents.altered, _replied(contents.trajectories.get(row.id)))):
+    yield from replies_differ(contents, records.rows)
+
+
+def genuine_run(run: Path) -> RunContents:
+    """What a run folder holds, with those of its calls that have the digest of their request.
+
+    Raises:
+        BadInput: if there is no run, or its calls cannot be read.
+    """
+    recorded = open_recording(run / "calls.sqlite")
+    return read_run(run, [c for c in recorded if request_digest(c.kind, c.body) == c.call_id])
+
+
+def replies_differ(contents: RunContents, rows: Sequence[Attempted]) -> Iterator[str]:
+    """Replies in the run's trajectories that the model did not give, and calls that are lost."""
+    for row in rows:
+        if any(map(contents.altered, replied(contents.trajectories.get(row.id)))):
             yield f"run: the trajectory of {row.id} has a reply that the model did not give"
             break
-    lost = [call for row in records.rows for call in row.calls if call not in contents.calls]
+    lost = [call for row in rows for call in row.calls if call not in contents.calls]
     if lost:
         yield f"run: {len(lost)} calls are not among the recorded ones, the first {lost[0][:12]}"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -12,7 +12,14 @@ from harness.core import BadInput, Value, digest
 from harness.evals import LoadedSuite, load_suite
 from harness.receipts.plan import design
 from harness.receipts.receipt import card, receipt_of
-from harness.receipts.records import Header, Records, read_records, run_differs, task_digests
+from harness.receipts.records import (
+    Attempted,
+    Conditions,
+    Records,
+    read_records,
+    run_differs,
+    task_digests,
+)
 from harness.receipts.units import Cut, cut
 from harness.skills import (
     CARD,
@@ -85,7 +92,7 @@ def verify(
     if CODEX_FILE not in header.files:
         value = as_measured(value)
     now = {path: digest(data) for path, data in value.all_files.items()}
-    differs = [*_changes("skill", header.files, now)]
+    differs = [*changes("skill", header.files, now)]
     if not differs and value.digest != header.skill:
         differs.append("records: the digest of the skill does not fit those of its files")
     differs += _rows_differ(records)
@@ -93,8 +100,8 @@ def verify(
     if tasks:
         # Of files only digests are made.
         loaded = load_suite(suite or header.suite, header.split, trusted=True)
-        differs += _tasks_differ(loaded, header)
-        wrong, rescored = _rescore(loaded, records)
+        differs += tasks_differ(loaded, header)
+        wrong, rescored = rescore(loaded, records.rows)
         differs += wrong
     parsed = cut(value)
     if run is not None:
@@ -103,7 +110,7 @@ def verify(
         count = header.plan.units
         differs.append(f"skill: it has {len(parsed.units)} units now, the records know {count}")
     else:
-        differs += _receipt_differs(skill, records, parsed)
+        differs += receipt_differs(skill, records, parsed)
     return Verified(
         valid=not differs,
         scope=scope,
@@ -114,7 +121,7 @@ def verify(
     )
 
 
-def _changes(kind: str, expected: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
+def changes(kind: str, expected: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
     """What is not as it was, by the digests of then and now."""
     for name in sorted(expected.keys() | now.keys()):
         if name not in now:
@@ -139,25 +146,25 @@ def _rows_differ(records: Records) -> Iterator[str]:
             return
 
 
-def _tasks_differ(suite: LoadedSuite, header: Header) -> list[str]:
+def tasks_differ(suite: LoadedSuite, header: Conditions) -> list[str]:
     """Tasks of the audit that are not as they were; the suite may have more by now."""
     expected = dict(header.tasks)
     chosen = {task.id: task for task in suite.tasks if task.id in expected}
-    differs = [*_changes("tasks", expected, dict(task_digests([*chosen.values()])))]
+    differs = [*changes("tasks", expected, dict(task_digests([*chosen.values()])))]
     part = tuple(chosen[task] for task in expected if task in chosen)
     if not differs and suite.model_copy(update={"tasks": part}).digest != header.suite_digest:
         differs.append("tasks: the suite's settings or the files of its tasks were changed")
     return differs
 
 
-def _rescore(suite: LoadedSuite, records: Records) -> tuple[list[str], int]:
+def rescore(suite: LoadedSuite, attempts: Sequence[Attempted]) -> tuple[list[str], int]:
     """Judge recorded answers again where the answer alone decides."""
     tasks = {
         task.id: task
         for task in suite.tasks
         if not task.files and (task.check is None or task.check in COMPARISONS)
     }
-    rows = [row for row in records.rows if row.task in tasks and row.outcome != "invalid"]
+    rows = [row for row in attempts if row.task in tasks and row.outcome != "invalid"]
     wrong: list[str] = []
     with tempfile.TemporaryDirectory() as folder:  # one for all: these tasks leave no files in it
         for row in rows:
@@ -170,15 +177,27 @@ def _rescore(suite: LoadedSuite, records: Records) -> tuple[list[str], int]:
     return wrong[:3], len(rows)
 
 
-def _receipt_differs(folder: Path, records: Records, parsed: Cut) -> Iterator[str]:
+def receipt_differs(folder: Path, records: Records, parsed: Cut) -> Iterator[str]:
+    """What of receipt and card is not as the records give it."""
     try:
         computed = receipt_of(records, parsed)
     except BadInput as error:
         yield f"records: {error}"
         return
-    path, page = beside(folder, RECEIPT), beside(folder, CARD)
-    raw, expected = path.read_bytes(), dict(_leaves(json.loads(computed.text)))
-    if raw != computed.text.encode():
+    pages = beside(folder, RECEIPT), beside(folder, CARD)
+    yield from files_differ("receipt", *pages, computed.text, card(computed))
+
+
+def files_differ(name: str, path: Path, page: Path, text: str, shown: str) -> Iterator[str]:
+    """What of a receipt, and of the page that shows it, is not as it was computed.
+
+    Args:
+        name: of the receipt, for the sentences.
+        path: of its file; `text` is what it should hold.
+        page: that shows it; `shown` is what it should hold.
+    """
+    raw, expected = path.read_bytes(), dict(_leaves(json.loads(text)))
+    if raw != text.encode():
         difference = "written in another way than it was"
         try:
             written = dict(_leaves(json.loads(raw)))
@@ -191,11 +210,11 @@ def _receipt_differs(folder: Path, records: Records, parsed: Cut) -> Iterator[st
             if written[place] != expected[place]:
                 difference = f"{place} is {written[place]!r}, computed {expected[place]!r}"
                 break
-        yield f"receipt: {difference} (in {path.name})"
+        yield f"{name}: {difference} (in {path.name})"
     if not page.is_file():
         yield f"card: {page.name} is gone"
-    elif page.read_bytes() != card(computed).encode():
-        yield f"card: {page.name} does not show this receipt"
+    elif page.read_bytes() != shown.encode():
+        yield f"card: {page.name} does not show this {name}"
 
 
 def _leaves(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:

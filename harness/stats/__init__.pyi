@@ -40,6 +40,9 @@ from .sequential import Decision as Decision
 from .sequential import SequentialPlan as SequentialPlan
 from .sequential import decide as decide
 from .sequential import walk_boundaries as walk_boundaries
+from .simultaneous import false_difference_rate as false_difference_rate
+from .simultaneous import joint_critical as joint_critical
+from .simultaneous import joint_lift as joint_lift
 from .spending import alone as alone
 from .spending import chances as chances
 from .spending import critical as critical

@@ -95,19 +95,24 @@ def clustered_error(groups: Sequence[Sequence[float]]) -> float | None:
     return math.sqrt(squares * len(groups) / (len(groups) - 1)) / n
 
 
-def change_interval(changes: Sequence[float]) -> tuple[float, float] | None:
+def change_interval(changes: Sequence[float], z: float | None = None) -> tuple[float, float] | None:
     """95 % interval of the mean of independent changes in [-1, 1]; None below two.
 
     The mean is that of the gains less that of the losses. Each is a mean in [0, 1] with its score
     interval, and the distances of the limits are added as squares, less their correlation (MOVER,
     Zou and Donner 2008, section 2). A t interval covers too seldom where most changes are gains.
+
+    Args:
+        changes: one a task.
+        z: normal critical value, in place of that of 95 %.
     """
     n = len(changes)
     if n < 2:
         return None
     gains = [max(change, 0.0) for change in changes]
     losses = [max(-change, 0.0) for change in changes]
-    up, down, z = sum(gains) / n, sum(losses) / n, z_of(0.975)
+    up, down = sum(gains) / n, sum(losses) / n
+    z = z_of(0.975) if z is None else z
     up_low, up_high = _bounded_interval(gains, z)
     down_low, down_high = _bounded_interval(losses, z)
     spread = math.sqrt(

@@ -89,13 +89,13 @@ def audit_skill(
 @click.command("verify")
 @folder_argument
 @shared_option("--suite", help="Where the tasks are now; default as in the receipt.")
-@shared_option("--run", "run", help="The audit's run folder: its calls, too.")
+@shared_option("--run", "run", help="The folder of the audit or ladder: its calls, too.")
 @click.option("--without-tasks", is_flag=True, help="The tasks are not at hand: check the rest.")
 @json_option
 def verify_skill(
     folder: Path, suite: str | None, run: Path | None, without_tasks: bool, as_json: bool
 ) -> None:
-    """Compute the receipt beside DIR again from its records, without a model call.
+    """Compute the receipt and the ladder beside DIR again from their records, without a model call.
 
     Without --run this shows consistency only: whoever writes records can write a receipt that
     fits them. With it, the answers are held against what the model replied.
@@ -104,16 +104,16 @@ def verify_skill(
 
     Example: harness skill verify skills/short-answers
     """
-    from harness.receipts import verify
+    from harness.receipts.ladder import verify_measured
 
-    verified = verify(folder, suite=suite, tasks=not without_tasks, run=run)
+    verified = verify_measured(folder, suite=suite, tasks=not without_tasks, run=run)
     tasks = "tasks compared" if verified.tasks else "tasks NOT compared"
     text = (
         f"{folder}: {verified.rollouts} rollouts, {verified.rescored} answers judged again, {tasks}"
         f"\n{verified.scope}"
     )
     if run is None:
-        text += " (that takes the audit's run folder: --run RUN)"
+        text += " (that takes the run folder: --run RUN)"
     emit(verified, as_json, "\n".join([text, *verified.differs]))
     if not verified.valid:
         raise Refused(f"the receipt of {folder} does not hold: {verified.differs[0]}")

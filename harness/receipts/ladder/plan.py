@@ -1,0 +1,306 @@
+"""What a ladder will do: its settings, its texts and its plan; no model call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from harness.core import BadInput, Option, Task, loops, read_json, write_atomic
+from harness.core.rundir import new_run_id
+from harness.evals import (
+    Evaluator,
+    LoadedSuite,
+    Split,
+    agent_model_spec,
+    agent_spec,
+    load_suite,
+)
+from harness.receipts.audit import SkillSettings
+from harness.receipts.ladder import rungs as texts
+from harness.receipts.ladder.examples import Pool, read_pairs, verified
+from harness.receipts.ladder.records import ORDER, RungName
+from harness.receipts.plan import LEAST_TASKS
+from harness.sandbox import select
+from harness.skills import TOKENIZER, Skill, load_skill
+from harness.stats import joint_lift
+
+SETS = 8
+"""Sets of gold examples from which the best is chosen."""
+PLAN, POOL = "plan.json", "examples.json"
+NO_EXAMPLES = "none"
+OTHER_SPLITS: tuple[Split, ...] = ("train", "selection", "test")
+
+
+class LadderSettings(SkillSettings):
+    """Everything `harness skill ladder` takes, with the command line's defaults.
+
+    Attributes:
+        examples: where gold examples come from; `none` leaves their rungs out.
+        lessons: folder of the evolution whose lessons are listed.
+        epochs: attempts a task on every rung.
+        choose: tasks on which the best set of examples is chosen.
+    """
+
+    examples: Annotated[
+        str,
+        Option(
+            "Gold examples: a split (its gold answers), a run that passed some of its tasks, a "
+            "folder with examples.jsonl, or none.",
+            metavar="SOURCE",
+        ),
+    ] = "train"
+    lessons: Annotated[
+        Path | None, Option("Also a plain list of this evolution's lessons.", metavar="EVOLUTION")
+    ] = None
+    epochs: Annotated[int, Field(ge=1), Option("Attempts per task.")] = 1
+    choose: Annotated[
+        int, Field(ge=1), Option("Tasks on which the best set of examples is chosen.")
+    ] = 20
+
+    def ladder_folder(self) -> Path:
+        """The folder of the ladder: the one to resume, that of `out`, or a new one.
+
+        Raises:
+            BadInput: if there is no ladder to resume, or `out` holds one.
+        """
+        out = self.resume or self.out or Path("runs") / new_run_id("ladder")
+        begun = (out / PLAN).is_file()
+        if self.resume is not None and not begun:
+            raise BadInput(f"no ladder at {str(out)!r} (expected a folder with {PLAN})")
+        if self.resume is None and begun:
+            raise BadInput(f"{str(out)!r} holds a ladder: use --resume {out}, or another --out")
+        return out
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What a ladder will do.
+
+    Attributes:
+        skill: the whole skill.
+        suite: the tasks of the test.
+        chooser: the tasks on which the best set is chosen; None without examples.
+        pool: verified examples; None without.
+        sets: rung -> the sets to choose from.
+        skills: rung -> its skill, without those that are chosen first; None for no skill.
+        agent: its spec.
+        warnings: what must be said before the first call.
+    """
+
+    skill: Skill
+    suite: LoadedSuite
+    chooser: LoadedSuite | None
+    pool: Pool | None
+    sets: Mapping[RungName, Sequence[texts.DrawnSet]]
+    skills: Mapping[RungName, Skill | None]
+    agent: str
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[RungName, ...]:
+        """Rungs in their order."""
+        present = self.skills.keys() | self.sets.keys()
+        return tuple(name for name in ORDER if name in present)
+
+
+def prepare(settings: LadderSettings, out: Path | None) -> Prepared:
+    """Read skill and suite, verify the examples, make the texts of the rungs; no model call.
+
+    Args:
+        settings: of the ladder.
+        out: its folder, which keeps what was verified; None to keep nothing.
+
+    Raises:
+        BadInput: for a skill, suite or examples that cannot be used.
+    """
+    skill = load_skill(settings.skill)
+    suite, others = _splits(settings)
+    agent = agent_spec(settings, suite)
+    tokens, warnings = texts.tokens_of(skill), list[str]()
+    answered = [task for part in others.values() for task in part.tasks]
+    bodies: dict[RungName, str] = {
+        "placebo": texts.placebo(tokens),
+        "format": texts.format_rule(suite, agent, answered),
+    }
+    sets: dict[RungName, Sequence[texts.DrawnSet]] = {}
+    pool = chooser = None
+    if settings.examples != NO_EXAMPLES:
+        pool = _pool(settings, suite, others, out)
+        warnings.append(str(pool))
+        chooser = _chooser(settings, others, pool)
+        sets = {
+            "best": texts.draw_sets(pool.examples, tokens, SETS, settings.seed),
+            "double": texts.draw_sets(pool.examples, 2 * tokens, SETS, settings.seed + 1),
+        }
+        bodies["random"] = sets["best"][0].body
+        for name, drawn in sets.items():
+            if len(drawn) < SETS:
+                warnings.append(f"{name}: the examples give {len(drawn)} different sets of {SETS}")
+    if settings.lessons is not None:
+        bodies["lessons"] = texts.lesson_list(texts.all_lessons(settings.lessons), tokens)
+    if skill.files.keys() - set(skill.scripts):
+        warnings.append("files of the skill that an agent may read are not counted in its tokens")
+    skills: dict[RungName, Skill | None] = {
+        name: texts.control(skill, body) for name, body in bodies.items()
+    }
+    skills |= {"none": None, "prose": texts.prose_of(skill), "skill": skill, "repeat": skill}
+    return Prepared(skill, suite, chooser, pool, sets, skills, agent, tuple(warnings))
+
+
+def _splits(settings: LadderSettings) -> tuple[LoadedSuite, dict[Split, LoadedSuite]]:
+    """The test, and the other splits that the suite has.
+
+    Raises:
+        BadInput: if there are no held-out tasks.
+    """
+    split = settings.split or "test"
+    try:
+        suite = load_suite(settings.suite, split, trusted=settings.trust)
+    except BadInput as error:
+        raise BadInput(
+            f"{error}. A ladder needs held-out tasks: expected a suite with the splits train, "
+            "selection and test (`tasks: {train: ..., selection: ..., test: ...}`, or one file "
+            "with `split_by: stratified`), or another --split"
+        ) from error
+    suite = suite.model_copy(update={"tasks": suite.tasks[: settings.limit]})
+    if len(suite.tasks) < LEAST_TASKS:
+        raise BadInput(f"expected {LEAST_TASKS} held-out tasks or more, got {len(suite.tasks)}")
+    others: dict[Split, LoadedSuite] = {}
+    for name in OTHER_SPLITS:
+        if name != split:
+            with suppress(BadInput):
+                others[name] = load_suite(settings.suite, name, trusted=settings.trust)
+    others.pop("test", None)  # never to learn from, whatever is measured
+    return suite, others
+
+
+def _pool(
+    settings: LadderSettings,
+    suite: LoadedSuite,
+    others: Mapping[Split, LoadedSuite],
+    out: Path | None,
+) -> Pool:
+    if out is not None and (out / POOL).is_file():
+        return Pool.model_validate(read_json(out / POOL))
+    if not others:
+        raise BadInput(
+            f"suite {suite.suite.name!r} has no split but {suite.split!r}: gold examples are drawn "
+            "from tasks that are not measured, so split it, or --examples none"
+        )
+    evaluation = settings.evaluation()
+    plans = {
+        task.id: plan
+        for part in others.values()
+        for plan in [Evaluator(evaluation, part).plan(None)]
+        for task in part.tasks
+    }
+    tasks: dict[str, Sequence[Task]] = {name: part.tasks for name, part in others.items()}
+    pool = loops.run(
+        verified(
+            settings.examples,
+            read_pairs(settings.examples, tasks),
+            plans,
+            [task.id for task in suite.tasks],
+            select(settings.sandbox),
+            trusted=settings.trust_checks,
+        )
+    )
+    if not pool.examples:
+        raise BadInput(
+            f"no gold example could be used ({pool}): give --examples RUN, a run that passed tasks "
+            'of another split, or a folder with examples.jsonl of {"task": id, "reply": text}'
+        )
+    if out is not None:
+        write_atomic(out / POOL, pool.model_dump_json(indent=1) + "\n")
+    return pool
+
+
+def _chooser(
+    settings: LadderSettings, others: Mapping[Split, LoadedSuite], pool: Pool
+) -> LoadedSuite:
+    """Tasks on which the best set is chosen: of the selection split, else of train, never those
+    of the examples."""
+    used = {example.task for example in pool.examples}
+    for name in ("selection", "train"):
+        part = others.get(name)
+        tasks = tuple(task for task in part.tasks if task.id not in used) if part else ()
+        if part is not None and tasks:
+            return part.model_copy(update={"tasks": tasks[: settings.choose]})
+    raise BadInput(
+        "no task is left to choose the best set of examples on: expected a selection split, or "
+        "tasks of train that are not among the examples"
+    )
+
+
+def plan_of(settings: LadderSettings, prepared: Prepared | None = None) -> dict[str, Any]:
+    """What a ladder would do, for `--dry-run` and before the first call."""
+    prepared = prepared or prepare(settings, None)
+    tasks, names = len(prepared.suite.tasks), prepared.names
+    rows: list[dict[str, Any]] = []
+    own = 0
+    digests = dict[str, str]({"whole": prepared.skill.digest})
+    compared = [name for name in names if name not in ("skill", "repeat")]
+    for name in names:
+        drawn, skill = prepared.sets.get(name, ()), prepared.skills.get(name)
+        lengths = [row.tokens for row in drawn] or [texts.tokens_of(skill)]
+        same = name == "prose" and skill is not None and skill.digest == digests["whole"]
+        own += not same
+        rows.append({
+            "rung": name,
+            "tokens": [min(lengths), max(lengths)],
+            "target": target_of(name, texts.tokens_of(prepared.skill)),
+            "same_as": "skill" if same else "",
+            "sets": len(drawn),
+        })  # fmt: skip
+        if same:
+            compared.remove("prose")
+    choosing = sum(map(len, prepared.sets.values())) * (
+        len(prepared.chooser.tasks) if prepared.chooser else 0
+    )
+    attempts = own * tasks * settings.epochs
+    lift = joint_lift(tasks, len(compared))
+    seen = "no difference" if lift is None else f"a difference of {100 * lift:.1f} points"
+    return {
+        "rungs": rows,
+        "tasks": tasks,
+        "epochs": settings.epochs,
+        "attempts": attempts,
+        "choosing": choosing,
+        "calls_at_most": (attempts + choosing) * prepared.suite.suite.max_turns,
+        "comparisons": len(compared),
+        "detectable": None if lift is None else round(100 * lift, 2),
+        "tokenizer": TOKENIZER,
+        "notes": list(prepared.warnings),
+        "model": agent_model_spec(settings.models),
+        "agent": prepared.agent,
+        "plan": f"{own} rungs on {tasks} tasks, {attempts} attempts, and {choosing} to choose the "
+        f"best sets of examples; of {len(compared)} comparisons together {seen} is found with "
+        "80 % power (if a quarter of the results differ, or as many as that takes)",
+    }
+
+
+def target_of(name: RungName, tokens: int) -> int | None:
+    """Tokens that a rung should have; None where its length is its own."""
+    if name in ("placebo", "random", "best", "lessons"):
+        return tokens
+    return 2 * tokens if name == "double" else None
+
+
+def plan_text(plan: Mapping[str, Any]) -> str:
+    """The plan for people: rungs with their tokens, then what can be seen."""
+    lines: list[str] = []
+    for row in plan["rungs"]:
+        low, high = row["tokens"]
+        length = f"{low} tokens" if low == high else f"{low} to {high} tokens"
+        target = row["target"]
+        equal = not target or (texts.near(low, target) and texts.near(high, target))
+        of = "" if equal else f" (expected {target})"
+        sets = f", {row['sets']} sets" if row["sets"] else ""
+        same = f", as {row['same_as']}" if row["same_as"] else ""
+        lines.append(f"{row['rung']:8} {length}{of}{sets}{same}")
+    return "\n".join([*lines, *plan["notes"], plan["plan"]])

@@ -1,0 +1,95 @@
+"""Several differences from one condition at once, paired by task: intervals that hold together.
+
+The critical value is that of the largest of all studentised means. Its law is simulated with normal
+weights on the tasks (max-T multiplier bootstrap: Chernozhukov, Chetverikov and Kato 2013,
+section 3), so that comparisons which share tasks, and a control that resembles another one, cost
+what they must and no more. The intervals themselves are those of :func:`change_interval` at that
+value: they keep their level where few tasks change, and for one comparison they are the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.stats.intervals import change_interval, z_of
+from harness.stats.paired import detectable_lift
+from harness.stats.spending import dunnett_critical
+
+DRAWS = 20_000
+BLOCK = 500
+RELABELLINGS = 1000
+_SEED = 20260325
+
+
+def joint_critical(changes: NDArray[np.float64], alpha: float = 0.05, draws: int = DRAWS) -> float:
+    """Critical value for all comparisons together, normal; never below that of one.
+
+    A comparison without spread says nothing of its correlation with the others and is taken to be
+    independent of them, which is never too little.
+
+    Args:
+        changes: change of each task in each comparison, nan where it has none [tasks, comparisons].
+        alpha: probability that any interval misses.
+        draws: of the weights; the same ones every time.
+    """
+    tasks, comparisons = changes.shape
+    single = z_of(1 - alpha / 2)
+    if not comparisons or not tasks:
+        return single
+    present = ~np.isnan(changes)
+    filled = np.where(present, changes, 0.0)
+    means = filled.sum(axis=0) / np.maximum(1, present.sum(axis=0))
+    centred = np.where(present, filled - means, 0.0)
+    spread = np.sqrt((centred**2).sum(axis=0))
+    flat = spread < 1e-12
+    scaled = centred / np.where(flat, 1.0, spread)
+    rng = np.random.default_rng(_SEED)
+    largest: list[NDArray[np.float64]] = []
+    for start in range(0, draws, BLOCK):
+        count = min(BLOCK, draws - start)
+        means_drawn = rng.standard_normal((count, tasks)) @ scaled
+        means_drawn[:, flat] = rng.standard_normal((count, int(flat.sum())))
+        largest.append(np.abs(means_drawn).max(axis=1))
+    return max(single, float(np.quantile(np.concatenate(largest), 1 - alpha)))
+
+
+def false_difference_rate(changes: Sequence[float], critical: float) -> float:
+    """How often two attempts with the same condition would be called different, by chance alone.
+
+    The two sides of every task are swapped by a fair coin, 1,000 times with a fixed seed: the share
+    of draws whose interval leaves out zero.
+
+    Args:
+        changes: of the tasks, between two runs of the same condition.
+        critical: value of the intervals.
+    """
+    moved = np.array([change for change in changes if change])
+    still = len(changes) - len(moved)
+    if not len(moved):
+        return 0.0
+    rng = np.random.default_rng(_SEED)
+    signs = rng.choice((-1.0, 1.0), size=(RELABELLINGS, len(moved)))
+    draws = Counter(tuple(sorted(row)) for row in (signs * moved).tolist())
+    calls = 0
+    for row, count in draws.items():
+        low, high = change_interval([*row, *[0.0] * still], critical) or (-1.0, 1.0)
+        calls += count * (low > 0 or high < 0)
+    return calls / RELABELLINGS
+
+
+def joint_lift(tasks: int, comparisons: int, power: float = 0.8) -> float | None:
+    """Smallest true difference that each of several comparisons finds with `power`.
+
+    Before anything was run: results of a quarter of the tasks are taken to differ (more only where
+    a quarter could never be found), and comparisons with one condition to have the correlation 1/2
+    (Dunnett 1955). None if there are too few tasks for any difference.
+    """
+    value = dunnett_critical(comparisons, 0.5) if comparisons > 1 else z_of(0.975)
+    alpha = math.erfc(value / math.sqrt(2))
+    lifts = (detectable_lift(tasks, share, power, alpha) for share in (0.25, 0.5, 1.0))
+    return next((lift for lift in lifts if lift is not None), None)
