@@ -110,7 +110,7 @@ def read_pairs(source: str, splits: Mapping[str, Iterable[Task]]) -> list[Pair]:
                 expected = 'expected {"task": id, "reply": text}'
                 raise BadInput(f"{file}:{number}: {expected}: {fault}") from error
     elif path.exists():
-        pairs = list(_of_trajectories(open_trajectories(path)))
+        pairs = list(pairs_of(open_trajectories(path)))
     else:
         raise BadInput(
             f"--examples: expected a split ({', '.join(splits)}), a run folder or trajectories, or "
@@ -119,7 +119,7 @@ def read_pairs(source: str, splits: Mapping[str, Iterable[Task]]) -> list[Pair]:
     return sorted(pairs, key=lambda pair: len(pair.reply))
 
 
-def _of_trajectories(trajectories: Iterable[Trajectory]) -> Iterator[Pair]:
+def pairs_of(trajectories: Iterable[Trajectory]) -> Iterator[Pair]:
     """Of each that passed: its last reply with a program, its last program, its answer."""
     for run in trajectories:
         if run.outcome != "pass":

@@ -119,10 +119,10 @@ def prepare(settings: LadderSettings, out: Path | None) -> Prepared:
         BadInput: for a skill, suite or examples that cannot be used.
     """
     skill = load_skill(settings.skill)
-    suite, others = _splits(settings)
+    suite, parts = splits_of(settings)
     agent = agent_spec(settings, suite)
     tokens, warnings = texts.tokens_of(skill), list[str]()
-    answered = [task for part in others.values() for task in part.tasks]
+    answered = [task for part in parts.values() for task in part.tasks]
     bodies: dict[RungName, str] = {
         "placebo": texts.placebo(tokens),
         "format": texts.format_rule(suite, agent, answered),
@@ -130,9 +130,9 @@ def prepare(settings: LadderSettings, out: Path | None) -> Prepared:
     sets: dict[RungName, Sequence[texts.DrawnSet]] = {}
     pool = chooser = None
     if settings.examples != NO_EXAMPLES:
-        pool = _pool(settings, suite, others, out)
+        pool = pool_of(settings, suite, parts, out)
         warnings.append(str(pool))
-        chooser = _chooser(settings, others, pool)
+        chooser = chooser_of(settings, parts, pool)
         sets = {
             "best": texts.draw_sets(pool.examples, tokens, SETS, settings.seed),
             "double": texts.draw_sets(pool.examples, 2 * tokens, SETS, settings.seed + 1),
@@ -152,7 +152,7 @@ def prepare(settings: LadderSettings, out: Path | None) -> Prepared:
     return Prepared(skill, suite, chooser, pool, sets, skills, agent, tuple(warnings))
 
 
-def _splits(settings: LadderSettings) -> tuple[LoadedSuite, dict[Split, LoadedSuite]]:
+def splits_of(settings: LadderSettings) -> tuple[LoadedSuite, dict[Split, LoadedSuite]]:
     """The test, and the other splits that the suite has.
 
     Raises:
@@ -170,24 +170,24 @@ def _splits(settings: LadderSettings) -> tuple[LoadedSuite, dict[Split, LoadedSu
     suite = suite.model_copy(update={"tasks": suite.tasks[: settings.limit]})
     if len(suite.tasks) < LEAST_TASKS:
         raise BadInput(f"expected {LEAST_TASKS} held-out tasks or more, got {len(suite.tasks)}")
-    others: dict[Split, LoadedSuite] = {}
+    parts: dict[Split, LoadedSuite] = {}
     for name in OTHER_SPLITS:
         if name != split:
             with suppress(BadInput):
-                others[name] = load_suite(settings.suite, name, trusted=settings.trust)
-    others.pop("test", None)  # never to learn from, whatever is measured
-    return suite, others
+                parts[name] = load_suite(settings.suite, name, trusted=settings.trust)
+    parts.pop("test", None)  # never to learn from, whatever is measured
+    return suite, parts
 
 
-def _pool(
+def pool_of(
     settings: LadderSettings,
     suite: LoadedSuite,
-    others: Mapping[Split, LoadedSuite],
+    parts: Mapping[Split, LoadedSuite],
     out: Path | None,
 ) -> Pool:
     if out is not None and (out / POOL).is_file():
         return Pool.model_validate(read_json(out / POOL))
-    if not others:
+    if not parts:
         raise BadInput(
             f"suite {suite.suite.name!r} has no split but {suite.split!r}: gold examples are drawn "
             "from tasks that are not measured, so split it, or --examples none"
@@ -195,11 +195,11 @@ def _pool(
     evaluation = settings.evaluation()
     plans = {
         task.id: plan
-        for part in others.values()
+        for part in parts.values()
         for plan in [Evaluator(evaluation, part).plan(None)]
         for task in part.tasks
     }
-    tasks: dict[str, Sequence[Task]] = {name: part.tasks for name, part in others.items()}
+    tasks: dict[str, Sequence[Task]] = {name: part.tasks for name, part in parts.items()}
     pool = loops.run(
         verified(
             settings.examples,
@@ -220,14 +220,14 @@ def _pool(
     return pool
 
 
-def _chooser(
-    settings: LadderSettings, others: Mapping[Split, LoadedSuite], pool: Pool
+def chooser_of(
+    settings: LadderSettings, parts: Mapping[Split, LoadedSuite], pool: Pool
 ) -> LoadedSuite:
     """Tasks on which the best set is chosen: of the selection split, else of train, never those
     of the examples."""
     used = {example.task for example in pool.examples}
     for name in ("selection", "train"):
-        part = others.get(name)
+        part = parts.get(name)
         tasks = tuple(task for task in part.tasks if task.id not in used) if part else ()
         if part is not None and tasks:
             return part.model_copy(update={"tasks": tasks[: settings.choose]})
@@ -243,12 +243,11 @@ def plan_of(settings: LadderSettings, prepared: Prepared | None = None) -> dict[
     tasks, names = len(prepared.suite.tasks), prepared.names
     rows: list[dict[str, Any]] = []
     own = 0
-    digests = dict[str, str]({"whole": prepared.skill.digest})
     compared = [name for name in names if name not in ("skill", "repeat")]
     for name in names:
         drawn, skill = prepared.sets.get(name, ()), prepared.skills.get(name)
         lengths = [row.tokens for row in drawn] or [texts.tokens_of(skill)]
-        same = name == "prose" and skill is not None and skill.digest == digests["whole"]
+        same = name == "prose" and skill is not None and skill.digest == prepared.skill.digest
         own += not same
         rows.append({
             "rung": name,

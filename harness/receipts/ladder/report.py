@@ -140,12 +140,12 @@ def ladder_of(records: LadderRecords) -> Ladder:
     rates = {
         name: task_means(rows, lambda row: row.outcome == "pass") for name, rows in runs.items()
     }
-    tasks, whole = [task for task, _ in header.tasks], rates.get("skill", {})
+    tasks, upper = [task for task, _ in header.tasks], rates.get("skill", {})
 
     def changes(rung: Rung) -> list[float]:
         """The skill less this rung, by task; nan where one of them has no valid attempt."""
         nan, lower = float("nan"), rates.get(rung.run, {})
-        return [whole.get(task, nan) - lower.get(task, nan) for task in tasks]
+        return [upper.get(task, nan) - lower.get(task, nan) for task in tasks]
 
     compared = {
         r.name: changes(r)
@@ -155,22 +155,20 @@ def ladder_of(records: LadderRecords) -> Ladder:
     table = np.array(list(compared.values()), dtype=np.float64).T.reshape(len(tasks), -1)
     critical = round(joint_critical(table), 4)
     results = [
-        _result(rung, header.rungs, runs, _interval(compared.get(rung.name, ()), critical))
+        result_of(rung, header.rungs, runs, in_points(compared.get(rung.name, ()), critical))
         for rung in header.rungs
     ]
     again = None
     repeat = next((rung for rung in header.rungs if rung.kind == "repeat"), None)
-    if repeat is not None and (paired := _valid(changes(repeat))):
-        difference = _interval(paired, critical)
-        if difference is not None:
-            rate = false_difference_rate(paired, critical)
-            again = Again(
-                difference=difference,
-                differs=difference.low > 0 or difference.high < 0,
-                false_rate=round(100 * rate, 2),
-                changed=sum(change != 0 for change in paired),
-            )
-    win, verdicts = _verdicts(results, again)
+    if repeat is not None and (difference := in_points(changes(repeat), critical)) is not None:
+        paired = [change for change in changes(repeat) if change == change]  # not nan
+        again = Again(
+            difference=difference,
+            differs=difference.low > 0 or difference.high < 0,
+            false_rate=round(100 * false_difference_rate(paired, critical), 2),
+            changed=sum(change != 0 for change in paired),
+        )
+    win, verdicts = verdicts_of(results, again)
     return Ladder(
         skill=header.name,
         tokenizer=TOKENIZER,
@@ -188,7 +186,7 @@ def ladder_of(records: LadderRecords) -> Ladder:
         again=again,
         win=win,
         verdicts=verdicts,
-        warnings=_warnings(records, results, again),
+        warnings=warnings_of(records, results, again),
         **{
             name: getattr(header, name)
             for name in (
@@ -210,13 +208,9 @@ def task_means(
     return {task: sum(values) / len(values) for task, values in groups.items()}
 
 
-def _valid(changes: Iterable[float]) -> list[float]:
-    return [change for change in changes if change == change]
-
-
-def _interval(changes: Iterable[float], critical: float) -> Interval | None:
+def in_points(changes: Iterable[float], critical: float) -> Interval | None:
     """Mean change with its interval, in points; None below two tasks."""
-    paired = _valid(changes)
+    paired = [change for change in changes if change == change]  # not nan
     ends = change_interval(paired, critical)
     if ends is None:
         return None
@@ -224,7 +218,7 @@ def _interval(changes: Iterable[float], critical: float) -> Interval | None:
     return Interval(estimate=round(100 * sum(paired) / len(paired), 2), low=low, high=high)
 
 
-def _result(
+def result_of(
     rung: Rung,
     rungs: Sequence[Rung],
     runs: Mapping[str, list[LadderRow]],
@@ -252,7 +246,7 @@ def _result(
         verdict = "no difference seen"
         if difference.low > 0 or difference.high < 0:
             verdict = "beats" if difference.low > 0 else "loses to"
-    same = next((other.title for other in rungs if other.name == rung.run), "")
+    same = next((row.title for row in rungs if row.name == rung.run), "")
     return RungResult(
         name=rung.name,
         title=rung.title,
@@ -279,7 +273,7 @@ def _mean(values: Iterable[float]) -> float | None:
     return round(sum(numbers) / len(numbers), 1) if numbers else None
 
 
-def _verdicts(results: Sequence[RungResult], again: Again | None) -> tuple[bool, tuple[str, ...]]:
+def verdicts_of(results: Sequence[RungResult], again: Again | None) -> tuple[bool, tuple[str, ...]]:
     """Whether the skill won, and the sentences: the first one is the verdict as a whole.
 
     It wins if it beats every control, loses to no part of itself, was compared with gold examples,
@@ -327,7 +321,7 @@ def _listed(titles: Sequence[str]) -> str:
     return ", ".join(titles[:-1]) + (" and " if len(titles) > 1 else "") + titles[-1]
 
 
-def _warnings(
+def warnings_of(
     records: LadderRecords, results: Sequence[RungResult], again: Again | None
 ) -> tuple[str, ...]:
     warnings: list[str] = []
@@ -343,12 +337,12 @@ def _warnings(
         for row in results
         if row.invalid and not row.same_as
     ]
-    whole = next((row.context for row in results if row.name == "skill"), None) or 0.0
+    target = next((row.context for row in results if row.name == "skill"), None) or 0.0
     unequal = [
         f"{row.title} {row.context:.0f} of {expected:.0f}"
         for row in results
-        for expected in [whole * (2 if row.name == "double" else 1)]
-        if whole and row.target and row.context is not None and not row.same_as
+        for expected in [target * (2 if row.name == "double" else 1)]
+        if target and row.target and row.context is not None and not row.same_as
         if abs(row.context - expected) > UNEQUAL * expected
     ]
     if unequal:

@@ -201,11 +201,11 @@ def draw_sets(pool: Sequence[Example], tokens: int, count: int, seed: int) -> li
     rng = random.Random(seed)
     sets: dict[str, DrawnSet] = {}
     for _ in range(3 * count):
-        drawn = _drawn(rng.sample(list(pool), len(pool)), tokens)
+        drawn = drawn_set(rng.sample(list(pool), len(pool)), tokens)
         for _ in range(DRAWS):
             if near(drawn.tokens, tokens):
                 break
-            again = _drawn(rng.sample(list(pool), len(pool)), tokens)
+            again = drawn_set(rng.sample(list(pool), len(pool)), tokens)
             drawn = min(drawn, again, key=lambda row: abs(row.tokens - tokens))
         sets.setdefault(drawn.body, drawn)
         if len(sets) == count:
@@ -218,7 +218,7 @@ def cost(prompt: str, reply: str) -> int:
     return count_tokens(f"\n\nTask: {prompt}\nAnswer: {reply}")
 
 
-def _drawn(order: Sequence[Example], tokens: int) -> DrawnSet:
+def drawn_set(order: Sequence[Example], tokens: int) -> DrawnSet:
     """The first examples of an order that fit, and one with its task shortened to fit."""
     most = tokens * (1 + TOLERANCE)
     chosen: list[Example] = []

@@ -79,12 +79,12 @@ def run_ladder(
     out.mkdir(parents=True, exist_ok=True)
     prepared = prepare(settings, out)
     plan = plan_of(settings, prepared)
-    _same_plan(settings, prepared, plan, out)
+    hold_to_plan(settings, prepared, plan, out)
     tell(plan_text(plan))
     budget = budget_of(settings)
     for begun in sorted(out.rglob("run.json")):
         adopt_spent(begun.parent, budget)
-    records = loops.run(_climb(settings, prepared, str(plan["plan"]), out, budget, tell, show))
+    records = loops.run(climb(settings, prepared, str(plan["plan"]), out, budget, tell, show))
     ladder = ladder_of(records)
     contents = {LADDER: ladder.text, LADDER_RECORDS: records.text, LADDER_PAGE: ladder_page(ladder)}
     for name, text in contents.items():
@@ -94,7 +94,7 @@ def run_ladder(
     return Climbed(ladder=ladder, paths=paths, run=out)
 
 
-def _same_plan(
+def hold_to_plan(
     settings: LadderSettings, prepared: Prepared, plan: Mapping[str, Any], out: Path
 ) -> None:
     """Write down what the ladder depends on, or refuse to resume another one.
@@ -130,7 +130,7 @@ def _same_plan(
     write_atomic(path, json.dumps({"facts": facts, "plan": plan}, indent=1) + "\n")
 
 
-async def _climb(
+async def climb(
     settings: LadderSettings,
     prepared: Prepared,
     planned: str,
@@ -180,7 +180,7 @@ async def _climb(
         )
         chosen[name] = drawn[choices[-1].best]
         tell(f"{name}: set {choices[-1].best + 1} of {len(drawn)} chosen, passes {passed}")
-    rungs = _rungs(settings, prepared, chosen)
+    rungs = rungs_of(settings, prepared, chosen)
     own: list[RungName] = [rung.name for rung in rungs if rung.run == rung.name]
     ids = [
         attempt_id(task, epoch) for epoch in range(settings.epochs) for task in prepared.suite.tasks
@@ -228,11 +228,11 @@ def _rows(name: RungName, ids: Sequence[str], run: Path) -> list[LadderRow]:
         return rows_of(name, ids, read_run(run, calls.answered()))
 
 
-def _rungs(
+def rungs_of(
     settings: LadderSettings, prepared: Prepared, chosen: Mapping[RungName, texts.DrawnSet]
 ) -> tuple[Rung, ...]:
     """All rungs; one that has the text of an earlier one, or of the skill, has its attempts."""
-    whole = texts.tokens_of(prepared.skill)
+    length = texts.tokens_of(prepared.skill)
     runs: dict[str, RungName] = {prepared.skill.digest: "skill"}
     rungs: list[Rung] = []
     first = prepared.sets["best"][0].examples if prepared.sets else ()
@@ -240,7 +240,7 @@ def _rungs(
         drawn = chosen.get(name)
         skill = texts.control(prepared.skill, drawn.body) if drawn else prepared.skills[name]
         key = skill.digest if skill else ""
-        target, tokens = target_of(name, whole), texts.tokens_of(skill)
+        target, tokens = target_of(name, length), texts.tokens_of(skill)
         note = ""
         if target is not None and not texts.near(tokens, target):
             note = (

@@ -111,8 +111,8 @@ def verify_ladder(
     now = {path: digest(data) for path, data in value.all_files.items()}
     differs = [*changes("skill", header.files, now)]
     if not differs:
-        differs += _rungs_differ(header, value)
-    differs += _rows_differ(records)
+        differs += rungs_differ(header, value)
+    differs += attempts_differ(records)
     rescored = 0
     if tasks:
         loaded = load_suite(suite or header.suite, header.split, trusted=True)
@@ -120,7 +120,7 @@ def verify_ladder(
         wrong, rescored = rescore(loaded, records.rows)
         differs += wrong
     if folder is not None:
-        differs += _runs_differ(folder, records)
+        differs += runs_differ(folder, records)
     ladder = ladder_of(records)
     differs += files_differ("ladder", paths[0], paths[2], ladder.text, ladder_page(ladder))
     return Verified(
@@ -133,12 +133,11 @@ def verify_ladder(
     )
 
 
-def _rungs_differ(header: LadderHeader, skill: Skill) -> Iterator[str]:
+def rungs_differ(header: LadderHeader, skill: Skill) -> Iterator[str]:
     """Texts of rungs that are not what they are called."""
     if skill.digest != header.skill:
         yield "records: the digest of the skill does not fit those of its files"
-    whole = tokens_of(skill)
-    bodies = {"placebo": placebo(whole)}
+    bodies = {"placebo": placebo(tokens_of(skill))}
     digests = {"skill": skill.digest, "repeat": skill.digest, "prose": prose_of(skill).digest}
     for rung in header.rungs:
         if rung.body and count_tokens(rung.body) != rung.tokens:
@@ -149,7 +148,7 @@ def _rungs_differ(header: LadderHeader, skill: Skill) -> Iterator[str]:
             yield f"records: rung {rung.name} ran another skill"
 
 
-def _rows_differ(records: LadderRecords) -> Iterator[str]:
+def attempts_differ(records: LadderRecords) -> Iterator[str]:
     """Attempts that are missing, or that no rung should have made."""
     header = records.header
     own = [rung.name for rung in header.rungs if rung.run == rung.name]
@@ -166,7 +165,7 @@ def _rows_differ(records: LadderRecords) -> Iterator[str]:
         yield f"records: not one attempt {id_} of rung {name}"
 
 
-def _runs_differ(folder: Path, records: LadderRecords) -> Iterator[str]:
+def runs_differ(folder: Path, records: LadderRecords) -> Iterator[str]:
     """What in the records is not as the rungs' run folders have it; at most one a kind and rung."""
     names: list[RungName] = [rung.name for rung in records.header.rungs]
     for name in names:

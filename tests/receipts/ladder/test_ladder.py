@@ -56,7 +56,7 @@ def refused(result: Result, code: int) -> bool:
 def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A suite, a skill with a script, and a model that forgets about cancelled orders; climbed."""
     root = tmp_path_factory.mktemp("ladder")
-    for split, count in (("train", 40), ("selection", 16), ("test", 60)):
+    for split, count in (("train", 40), ("selection", 16), ("test", 120)):
         asked = [task for at, task in enumerate(order_tasks(split, count)) if at % 4 < 2]
         rows = [task.model_dump(mode="json") for task in asked]
         (root / f"{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -66,7 +66,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     modes = {order.name: order.model_dump(mode="json") for order in load_profile("orders").orders}
     mode = {**modes["cancelled counted"], "prevalence": 0.8}
-    profile = {"name": "hasty", "noise": 0.03, "orders": [mode]}
+    profile = {"name": "hasty", "noise": 0.12, "orders": [mode]}
     (root / "model.json").write_text(json.dumps(profile))
     body = f"{RULES}{MANNERS}\nRun `scripts/total.py` to add up.\n"
     write_skill(new_skill("order-desk", "Answers questions.", body), root / "order-desk")
@@ -114,7 +114,7 @@ def test_a_skill_that_works_beats_every_control(world: Path) -> None:
     assert ladder.win and ladder.verdicts[0] == "The skill beats all 7 controls."
     assert rungs["prose"].verdict == "no difference seen" and rungs["prose"].kind == "part"
     for name, rung in rungs.items():
-        assert rung.valid == 30 and rung.rate is not None
+        assert rung.valid == 60 and rung.rate is not None
         if rung.target is not None:
             assert abs(rung.tokens - rung.target) <= 0.05 * rung.target, name
     assert (rungs["placebo"].context or 0) > 400 and rungs["none"].context == 0
@@ -152,7 +152,7 @@ def test_a_ladder_holds_and_is_held_against_its_runs(world: Path) -> None:
         (LADDER_RECORDS, b'"seed":41', b'"seed":42', "ladder: seed is 41, computed 42"),
         (LADDER, b'"beats"', b'"loses to"', "ladder: rungs[0].verdict is 'loses to'"),
         (LADDER, b'"win": true', b'"win": false', "ladder: win is False, computed True"),
-        (LADDER_PAGE, b"30 held-out", b"90 held-out", "card: order-desk.ladder.html does not"),
+        (LADDER_PAGE, b"60 held-out", b"90 held-out", "card: order-desk.ladder.html does not"),
     ],
 )
 def test_what_was_changed_is_named(
@@ -201,7 +201,7 @@ def test_a_ladder_that_was_cut_goes_on_and_pays_nothing_twice(world: Path, tmp_p
     shutil.copytree(world / "order-desk", skill)
     words = [ladder_skill, skill, "--suite", world / "suite.yaml", "--sandbox", "none", "--model",
              f"simulated/{world / 'model.json'}", "--lessons", world, "--choose", 3]  # fmt: skip
-    for calls, begun in ((20, "choose/best-6"), (150, "format")):
+    for calls, begun in ((20, "choose/best-6"), (200, "format")):
         option = "--resume" if out.exists() else "--out"
         shown = command(*words, option, out, "--budget-calls", calls)
         assert isinstance(shown.exception, LimitReached), shown.output
@@ -265,9 +265,9 @@ def test_the_plan_comes_before_any_call(world: Path, tmp_path: Path) -> None:
              "--sandbox", "none", "--out", tmp_path / "run", "--choose", 4]  # fmt: skip
     shown = command(*words, "--json")
     plan = json.loads(shown.stdout)
-    assert plan["attempts"] == plan["calls_at_most"] - plan["choosing"] == 9 * 30
+    assert plan["attempts"] == plan["calls_at_most"] - plan["choosing"] == 9 * 60
     assert plan["choosing"] == 16 * 4 and plan["comparisons"] == 7
-    assert 20 < plan["detectable"] < 60 and plan["notes"][0].startswith("20 verified examples")
+    assert 15 < plan["detectable"] < 40 and plan["notes"][0].startswith("20 verified examples")
     text = command(*words).output
     assert "80 % power" in text and "double" in text
     assert not (tmp_path / "run").exists()

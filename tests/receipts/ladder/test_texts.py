@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from harness.core import BadInput, Task, Trajectory
 from harness.evals import load_suite
 from harness.receipts.ladder import Example, LadderSettings, plan_of
-from harness.receipts.ladder.examples import read_pairs
+from harness.receipts.ladder.examples import pairs_of, read_pairs
 from harness.receipts.ladder.plan import prepare
 from harness.receipts.ladder.rungs import (
     all_lessons,
@@ -180,13 +180,11 @@ def test_programs_are_taken_from_trajectories_of_other_agents() -> None:
         document = {"schema_version": "ATIF-v1.8", "session_id": "s", "steps": rows, "extra": extra}
         return Trajectory.model_validate(document | {"agent": {"name": "a", "version": "1"}})
 
-    from harness.receipts.ladder.examples import _of_trajectories  # pyright: ignore[reportPrivateUsage]
-
     call = {"tool_call_id": "1", "function_name": "python", "arguments": {"code": "print(2)\n"}}
     agent = {"source": "agent", "message": ""}
     replies = [
         pair.reply
-        for pair in _of_trajectories(
+        for pair in pairs_of(
             [
                 run("pass", {**agent, "tool_calls": [call]}, {**agent, "message": "2"}),
                 run("pass", {**agent, "message": PROGRAM.format(2)}),
@@ -218,7 +216,7 @@ def test_gold_answers_of_a_split_are_examples(tmp_path: Path) -> None:
     prepared = prepare(settings_at(tmp_path), None)
     assert prepared.pool is not None and len(prepared.pool.examples) == 12
     assert read_pairs("train", {"train": load_suite(str(tmp_path / "suite.yaml"), "train").tasks})
-    whole = tokens_of(prepared.skill)
+    tokens = tokens_of(prepared.skill)
     for name in ("placebo", "random"):
-        assert near(tokens_of(prepared.skills[name]), whole)
+        assert near(tokens_of(prepared.skills[name]), tokens)
     assert prepared.chooser is not None and prepared.chooser.split == "selection"
