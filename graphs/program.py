@@ -25,6 +25,7 @@ import re
 import textwrap
 from dataclasses import replace
 from operator import add
+from pathlib import PurePath
 from typing import Annotated, Any, TypedDict
 
 from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
@@ -35,8 +36,8 @@ from harness.core import render
 from harness.tools import NO_OUTPUT, Arguments, Bench, Tool
 
 # One exchange before the task, for small models follow an example in turns, and hardly one in a
-# system prompt. It finds columns by their headings, because small models miscount letters, and
-# takes its rows from the cells that are asked for.
+# system prompt. That of workbooks finds columns by their headings, because small models miscount
+# letters, and takes its rows from the cells that are asked for.
 WORKBOOK = (
     "Fill Euro of the sheet Sales: the amount times the rate of its currency in the sheet Rates, "
     "whatever the case and the spaces of the currency; `unknown` where Rates does not have it. "
@@ -74,10 +75,63 @@ for row in range(3, 12 + 1):
 book.save("{output}")
 ```""",
 )
+# The same for tasks whose output is a table or JSON.
+TABLE = (
+    "Add the column Euro: the amount times the rate of its currency in `rates.csv`, whatever the "
+    "case and the spaces of the currency; `unknown` where `rates.csv` does not have it. Leave out "
+    "rows without an amount.\n\n"
+    "Input: `sales.csv`, `rates.csv`. Output: `{output}`, with a header and commas between the "
+    "cells.\n\n"
+    "First lines of `sales.csv`:\n\n```\nAmount,Currency\n20,usd \n,EUR\n```\n\n"
+    "Lines of `rates.csv`:\n\n```\nCurrency,Rate\nUSD,0.9\n```",
+    """```python
+import csv
+
+with open("rates.csv", encoding="utf-8", newline="") as file:
+    rate_of = {row["Currency"].strip().upper(): float(row["Rate"]) for row in csv.DictReader(file)}
+with open("sales.csv", encoding="utf-8", newline="") as file:
+    rows = list(csv.DictReader(file))
+result = []
+for row in rows:
+    if not row["Amount"].strip():
+        continue
+    rate = rate_of.get(row["Currency"].strip().upper())
+    euro = "unknown" if rate is None else round(float(row["Amount"]) * rate, 2)
+    result.append([row["Amount"], row["Currency"], euro])
+with open("{output}", "w", encoding="utf-8", newline="") as file:
+    writer = csv.writer(file)
+    writer.writerow(["Amount", "Currency", "Euro"])
+    writer.writerows(result)
+```""",
+)
+DOCUMENT = (
+    "Write a list with one object for each sensor, sorted by name: `sensor`, and `mean`, the mean "
+    "of its values, rounded to 2 decimals. Leave out lines whose value is null.\n\n"
+    "Input: `readings.jsonl`. Output: `{output}`.\n\n"
+    "First lines of `readings.jsonl`:\n\n"
+    '```\n{"sensor": "b", "value": 2.5}\n{"sensor": "a", "value": null}\n```',
+    """```python
+import json
+
+values_of = {}
+with open("readings.jsonl", encoding="utf-8") as file:
+    for line in file:
+        row = json.loads(line)
+        if row["value"] is not None:
+            values_of.setdefault(row["sensor"], []).append(row["value"])
+result = []
+for sensor, values in sorted(values_of.items()):
+    result.append({"sensor": sensor, "mean": round(sum(values) / len(values), 2)})
+with open("{output}", "w", encoding="utf-8") as file:
+    json.dump(result, file, indent=1)
+```""",
+)
 ANSWER = (
     "What is the sum of the even numbers from 1 to 100?",
     "```python\nprint(sum(number for number in range(1, 101) if number % 2 == 0))\n```",
 )
+FORMS = {".xlsx": WORKBOOK, ".csv": TABLE, ".json": DOCUMENT, "": ANSWER}
+"""Suffix of the output file -> task and program of the example."""
 # Model calls of one attempt, where the turns of the suite allow as many.
 ROUNDS = 5
 # Of one program, where the sandbox's own limit is not lower.
@@ -127,8 +181,8 @@ Update = dict[str, Any]
 async def write(state: State, runtime: Context) -> Update:
     """Ask for a program; after a failure, for a better one."""
     context = runtime.context
-    form = [text.replace("{output}", context.output_file) for text in WORKBOOK]
-    question, program = form if context.output_file else ANSWER
+    form = FORMS[PurePath(context.output_file).suffix]
+    question, program = [text.replace("{output}", context.output_file) for text in form]
     task, *later = [message["content"] for message in state["messages"]]
     prompt = "\n\n".join([task, *later[-1:]])
     reply = await context.ask(

@@ -28,13 +28,10 @@ from harness.evals.suite import Suite
 from harness.evals.workers import EventHook, Finished
 from harness.models import LimitedModel, LiveLimits, Model
 from harness.sandbox import Sandbox
-from harness.tasks import answer_schema, leaves_workbook
+from harness.tasks import answer_schema, output_file
 
 if TYPE_CHECKING:
     from harness.models import Gateway
-
-SPREADSHEET_OUTPUT = "output.xlsx"
-"""The file that a spreadsheet agent must leave in its work folder."""
 
 
 class Attempts:
@@ -161,19 +158,19 @@ def attempt_context(
 
     Args:
         suite: whose settings hold.
-        task: those on workbooks have tools and an output file of their own.
+        task: those that leave a file have tools and an output file of their own.
         model: answers.
         seed: of this attempt.
         skill: skill directory, or None.
         skill_mode: in place of the suite's.
     """
-    spreadsheet = leaves_workbook(task)
+    output = output_file(task)
     protocol = suite.protocol
     if protocol == "auto":
         protocol = "json" if model.constrains else "native"
     tools = suite.tools
     if tools is None:
-        tools = ("python", "bash") if spreadsheet else ()
+        tools = ("python", "bash") if output else ()
     return AgentContext(
         model=model,
         skill=skill,
@@ -182,7 +179,7 @@ def attempt_context(
         max_turns=suite.max_turns,
         tools=tools,
         protocol=protocol,
-        output_file=SPREADSHEET_OUTPUT if spreadsheet else "",
+        output_file=output,
     )
 
 

@@ -30,7 +30,7 @@ from harness.core import (
 from harness.core.rundir import RunReader
 from harness.evals.suite import LoadedSuite, possible_path
 from harness.models import Model, SampleLimits
-from harness.tasks import leaves_workbook
+from harness.tasks import output_file
 
 PARTS_FILE = "parts.json"
 ROOMS = ("agents", "models", "rag", "sandbox", "skills", "tools", "vision")
@@ -192,9 +192,9 @@ def sample_parts(task: Task, base: Path) -> SampleParts:
     code = _content(base / check.rpartition(":")[0]) if is_function(check) else ""
     # An answer such as "/" is no gold file.
     grading = [task.check, task.answer, code, _content(base / gold, folder=False) if gold else ""]
-    # A task that leaves a workbook has tools of its own: its check decides how it is attempted.
+    # A task that leaves a file has tools of its own: its check decides how it is attempted.
     return SampleParts(
-        sample=digest([row, sorted(files), leaves_workbook(task)])[:DIGEST_LENGTH],
+        sample=digest([row, sorted(files), bool(output_file(task))])[:DIGEST_LENGTH],
         files=digest(files)[:DIGEST_LENGTH],
         grading=digest(grading)[:DIGEST_LENGTH],
     )

@@ -32,7 +32,7 @@ from harness.evals.report import (
     read_report,
 )
 from harness.evals.suite import load_suite
-from harness.tasks import COMPARISONS, Family, family, leaves_workbook
+from harness.tasks import COMPARISONS, Family, family, output_file
 
 if TYPE_CHECKING:
     from harness.evals.workers import Executor
@@ -135,7 +135,7 @@ def regradable(task: Task, agent: str, tools: tuple[str, ...] | None) -> bool:
     """
     check = task.check or ("em" if task.answer is not None else "")
     ours = agent.startswith("graph:") and ".py" not in agent
-    return check in BY_ANSWER or (ours and not leaves_workbook(task) and not tools)
+    return check in BY_ANSWER or (ours and not output_file(task) and not tools)
 
 
 def judged_again(item: ItemRecord, score: Score) -> ItemRecord:

@@ -13,7 +13,7 @@ from harness.core import BadInput, Option, Value
 from harness.core.plugins import load, plugins
 from harness.evals.suite import LoadedSuite, Split
 from harness.models import Budget
-from harness.tasks import leaves_workbook
+from harness.tasks import output_file
 
 if TYPE_CHECKING:
     from harness.evals.workers import Executor
@@ -252,15 +252,15 @@ def agent_model_spec(models: tuple[str, ...]) -> str:
 def agent_spec(settings: SuiteSettings, suite: LoadedSuite) -> str:
     """The agent of a run: the one that is named, or else the suite's, or else one of ours.
 
-    An embedded model (`local/`) gets `graph:program` where every task leaves a workbook: models of
-    that size write a program better than they hold a dialogue with tools. All others get
+    An embedded model (`local/`) gets `graph:program` where every task leaves a file: models of that
+    size write a program better than they hold a dialogue with tools. All others get
     `graph:react`.
     """
     if (named := settings.agent or suite.suite.agent) is not None:
         return named
     embedded = agent_model_spec(settings.models).startswith("local/")
-    workbooks = all(leaves_workbook(task) for task in suite.tasks)
-    return "graph:program" if embedded and workbooks else "graph:react"
+    files = all(output_file(task) for task in suite.tasks)
+    return "graph:program" if embedded and files else "graph:react"
 
 
 def budget_of(settings: ModelSettings) -> Budget:

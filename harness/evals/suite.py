@@ -73,7 +73,8 @@ class Suite(Value):
         sampling: sampling parameters of the agent.
         max_turns: model calls per attempt.
         limits: tokens, usd and seconds per attempt.
-        tools: tools of our graphs; default python and bash for spreadsheet tasks, else none.
+        tools: tools of our graphs; default python and bash for tasks that leave a file, else
+            none.
         protocol: native tool calls, the text protocol, or `json`: actions, and answers of a
             declared type, that the server holds to a schema. `auto` is json where the server can.
     """
@@ -248,12 +249,12 @@ def _refuse_far_files(suite: LoadedSuite) -> None:
 
 
 def _named_files(task: Task) -> list[str]:
-    """What a task names as a file: its inputs, golden workbooks, and those of its variants."""
+    """What a task names as a file: its inputs, golden files, and those of its variants."""
     named: list[JsonValue] = [*task.files.values()]
     variants = task.meta.get("variants")
     rows = [row for row in variants if isinstance(row, dict)] if isinstance(variants, list) else []
     golds = [task.answer, *(row.get("answer") for row in rows)]
-    if task.check == "spreadsheet":
+    if task.check in ("spreadsheet", "output"):
         for gold in golds:
             named += gold if isinstance(gold, list) else [gold]
     for files in (row.get("files") for row in rows):

@@ -12,7 +12,7 @@ from harness.evals import LoadedSuite, ModelSettings, TrustSettings, WorkerSetti
 from harness.evolve.merge.similarity import Grouping
 from harness.evolve.types import AnalystType, Signal, Size
 from harness.skills import Limits
-from harness.tasks import leaves_workbook
+from harness.tasks import output_file
 
 AnalystKind = Literal["auto", "agentic", "single", "exemplar", "programs"]
 MergeKind = Literal["model", "deterministic"]
@@ -217,7 +217,7 @@ class EvolveSettings(ModelSettings, WorkerSettings, TrustSettings, EvolveOptions
             chosen["analyst"] = "single"
         if train is not None and len(train.tasks[: self.limit]) < FEW_TASKS:
             asked = self.merge == "model" or any(spec[:8] == "analyst=" for spec in self.models)
-            if self.analyst == "auto" and not asked and not any(map(leaves_workbook, train.tasks)):
+            if self.analyst == "auto" and not asked and not any(map(output_file, train.tasks)):
                 chosen["analyst"] = "exemplar"
             multiplied = self.users or self.transfer or self.baselines or self.select != "all"
             varies = train.suite.sampling.temperature != 0

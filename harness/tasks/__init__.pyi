@@ -23,11 +23,12 @@ from .families import Family as Family
 from .families import GenericFamily as GenericFamily
 from .families import copy_inputs as copy_inputs
 from .families import family as family
-from .families import leaves_workbook as leaves_workbook
+from .families import output_file as output_file
 from .files.spreadsheetbench import KNOWN_BAD as KNOWN_BAD
 from .files.spreadsheetbench import load_spreadsheetbench as load_spreadsheetbench
 from .math import MathFamily as MathFamily
 from .math import judge_math as judge_math
+from .output import OutputFamily as OutputFamily
 from .ranges import parse_answer_position as parse_answer_position
 from .recalculation import find_soffice as find_soffice
 from .recalculation import recalculate as recalculate

@@ -42,10 +42,12 @@ class Family(Protocol):
         ...
 
 
-def leaves_workbook(task: Task) -> bool:
-    """Whether an attempt at `task` is judged by a workbook that it leaves in its work folder."""
+def output_file(task: Task) -> str:
+    """The file in the work folder by which an attempt at `task` is judged; "" if by its answer."""
+    if task.check == "output":
+        return f"output{Path(str(task.answer)).suffix}"
     table = task.check == "tableqa" and task.meta.get("form") != "reply"
-    return task.check == "spreadsheet" or table
+    return "output.xlsx" if table or task.check == "spreadsheet" else ""
 
 
 def family(task: Task, sandbox: Sandbox | None = None, *, trusted: bool = False) -> Family:
@@ -70,6 +72,10 @@ def family(task: Task, sandbox: Sandbox | None = None, *, trusted: bool = False)
         from harness.tasks.tableqa import TableFamily
 
         return TableFamily()
+    if task.check == "output":
+        from harness.tasks.output import OutputFamily
+
+        return OutputFamily()
     if task.check in plugins("families"):
         return load("families", task.check)(sandbox)
     return GenericFamily(sandbox, trusted=trusted)
@@ -146,7 +152,7 @@ class GenericFamily:
 
 
 def _names() -> list[str]:
-    ours = (*COMPARISONS, *SCORERS, "math", "spreadsheet", "tableqa")
+    ours = (*COMPARISONS, *SCORERS, "math", "output", "spreadsheet", "tableqa")
     return [*ours, *plugins("scorers"), *plugins("families")]
 
 

@@ -26,7 +26,7 @@ from typing import Any
 
 from harness.core import BadInput, Score, Task, UnfitFile, failed, passed, read_work_file, render
 from harness.tasks.answers import accepted_answers, named_metric
-from harness.tasks.families import copy_inputs, leaves_workbook
+from harness.tasks.families import copy_inputs, output_file
 from harness.tasks.ranges import CellRange
 from harness.tasks.workbooks import UnreadableWorkbook, open_workbook
 
@@ -71,14 +71,14 @@ class TableFamily:
             "table_task",
             question=task.prompt,
             input_name=INPUT_NAME,
-            output_name=OUTPUT_NAME if leaves_workbook(task) else "",
+            output_name=output_file(task),
             sheet=ANSWER_SHEET,
             ordered=_metric(task) == "ordered",
         )
 
     def score(self, task: Task, base: Path, workdir: Path, answer: str | None) -> Score:
         """Judge the items that were written."""
-        if not leaves_workbook(task):
+        if not output_file(task):
             items = [line.strip() for line in (answer or "").splitlines() if line.strip()]
             return judge_items(task, items) if items else failed("there is no final answer")
         try:

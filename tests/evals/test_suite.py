@@ -63,6 +63,7 @@ def test_a_repeated_id_is_named(tmp_path: Path) -> None:
         ("spreadsheet", "", "local/small", None, "graph:program"),
         ("spreadsheet", "", None, None, "graph:program"),
         ("spreadsheet", "", "openai/large", None, "graph:react"),
+        ("output", "", "local/small", None, "graph:program"),
         ("em", "", "local/small", None, "graph:react"),
         ("spreadsheet", "agent: graph:react", "local/small", None, "graph:react"),
         ("spreadsheet", "", "local/small", "graph:react", "graph:react"),

@@ -14,7 +14,7 @@ from harness.agents import AgentContext, AgentRun, Sample, react_context
 from harness.core import BadInput, assets
 from harness.models import open_model
 from harness.sandbox import Limits, probe_backends, select
-from harness.tools import Arguments, Bench, Tool, get_tools, skill_scripts
+from harness.tools import NO_OUTPUT, Arguments, Bench, Tool, get_tools, skill_scripts
 from tests.agents.scripted import Script, attempt, completion
 from tests.models.http_server import Answer, Served
 
@@ -174,6 +174,28 @@ def test_without_an_output_file_the_answer_is_what_is_printed(work: Path) -> Non
     run, served = spreadsheet(work, "total = 2 + 3", "print(2 + 3)", output_file="", tools=())
     assert (run.answer, run.invalid) == ("5", None)
     assert "printed no answer" in asked(served, 1)
+
+
+@pytest.mark.parametrize(
+    ("output", "uses"), [("output.csv", "csv.writer"), ("output.json", "json.dump")]
+)
+def test_the_example_fits_the_output_file_and_runs(work: Path, output: str, uses: str) -> None:
+    (work / "sales.csv").write_text("Amount,Currency\n20,usd \n,EUR\n3,EUR\n")
+    (work / "rates.csv").write_text("Currency,Rate\nUSD,0.9\n")
+    rows = ['{"sensor": "b", "value": 2.5}', '{"sensor": "a", "value": null}']
+    (work / "readings.jsonl").write_text("\n".join([*rows, '{"sensor": "b", "value": 1}']))
+    run, served = spreadsheet(work, f"open({output!r}, 'w').close()", output_file=output)
+    assert run.invalid is None
+    system, _, example, _ = (message["content"] for message in served.bodies[0]["messages"])
+    assert uses in example and output in example and "openpyxl" not in example
+    assert "formulas" not in system and "Print" not in system
+    program, _ = PROGRAM.read_program(example)
+    [python] = get_tools(["python"])
+    assert ran(python, {"code": program}, Bench(work, select("auto"))) == NO_OUTPUT
+    expected = "Amount,Currency,Euro\n20,usd ,18.0\n3,EUR,unknown\n"
+    if output == "output.json":
+        expected = '[\n {\n  "sensor": "b",\n  "mean": 1.75\n }\n]'
+    assert (work / output).read_text() == expected
 
 
 def test_a_reply_without_a_program_takes_a_round(work: Path) -> None:

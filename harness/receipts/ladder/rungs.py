@@ -21,7 +21,7 @@ from harness.evolve import MemoryItem
 from harness.receipts.ladder.examples import Example
 from harness.receipts.units import cut
 from harness.skills import Skill, count_tokens, new_skill
-from harness.tasks import leaves_workbook
+from harness.tasks import output_file
 
 TOLERANCE = 0.05
 DRAWS = 60
@@ -37,10 +37,13 @@ FORMS = {
     "math": "End with the result alone.",
 }
 PROGRAM_FORM = "Reply with one complete Python program in one ```python block, and nothing else."
-WORKBOOK_FORM = (
-    "The result is the workbook `output.xlsx`: save it under that name, with values and not with "
-    "formulas, in the cells that the task names."
-)
+FILE_FORMS = {
+    "output.xlsx": "The result is the workbook `output.xlsx`: save it under that name, with values "
+    "and not with formulas, in the cells that the task names.",
+    "output.csv": "The result is the file `output.csv`: a header, then one row a line, with commas "
+    "between the cells.",
+    "output.json": "The result is the file `output.json`: one JSON document, nothing else.",
+}
 
 
 class LessonRecord(BaseModel):
@@ -147,9 +150,10 @@ def format_rule(suite: LoadedSuite, agent: str, answered: Sequence[Task]) -> str
         answered: tasks of other splits, for the length of their answers.
     """
     checks = {task.check or ("em" if task.answer is not None else "") for task in suite.tasks}
+    outputs = {output_file(task) for task in suite.tasks}
     rules = [PROGRAM_FORM] if agent == "graph:program" else []
-    if all(map(leaves_workbook, suite.tasks)):
-        rules.append(WORKBOOK_FORM)
+    if outputs <= FILE_FORMS.keys():
+        rules += [FILE_FORMS[name] for name in sorted(outputs)]
     elif agent == "graph:program":
         rules.append("The program prints the answer alone.")
     rules += [FORMS[check] for check in sorted(checks & FORMS.keys())]

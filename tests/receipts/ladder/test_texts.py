@@ -128,6 +128,10 @@ def test_the_format_rule_comes_from_the_agent_and_the_checks(tmp_path: Path) -> 
     books = [task.model_copy(update={"check": "spreadsheet"}) for task in suite.tasks]
     rule = format_rule(suite.model_copy(update={"tasks": tuple(books)}), "graph:react", answered)
     assert "output.xlsx" in rule and "python" not in rule and "bare" not in rule
+    changes = {"check": "output", "answer": "golden/t.csv"}
+    tables = tuple(task.model_copy(update=changes) for task in suite.tasks)
+    rule = format_rule(suite.model_copy(update={"tasks": tables}), "graph:program", answered)
+    assert "output.csv" in rule and "prints the answer" not in rule and "at most" not in rule
 
 
 def test_only_examples_that_pass_are_used(tmp_path: Path) -> None:

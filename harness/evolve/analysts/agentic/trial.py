@@ -18,7 +18,7 @@ from harness.core import (
     temporary_work_folder,
 )
 from harness.sandbox import Limits, Sandbox
-from harness.tasks import INPUT_NAME, OUTPUT_NAME, family, input_name
+from harness.tasks import INPUT_NAME, family, input_name, output_file
 
 CellKey = tuple[str, int, int]
 """Sheet, row and column of a cell."""
@@ -64,7 +64,7 @@ class Trial:
     @property
     def output_file(self) -> str:
         """File that the script must write; "" where it prints the answer."""
-        return OUTPUT_NAME if self.task.check == "spreadsheet" else ""
+        return output_file(self.task)
 
 
 @dataclass(frozen=True)
