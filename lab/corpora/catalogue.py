@@ -9,6 +9,9 @@ from pathlib import Path
 from harness.core import Task
 from harness.corpora import Generator, Split, generated_corpus, write_readings
 from lab.corpora import dossier, institute, ledger, ruler
+from lab.corpora.drafts import FileCorpus
+from lab.corpora.roster import ROSTER
+from lab.corpora.wire import WIRE
 
 
 def _ruler(length: str) -> Generator:
@@ -28,6 +31,12 @@ def _ruler(length: str) -> Generator:
     return Generator(corpus, write)
 
 
+def _files(corpus: FileCorpus, title: str) -> Generator:
+    """A corpus of tasks on plain files."""
+    tasks = sum(map(corpus.split_size, corpus.per_stratum))
+    return Generator(generated_corpus(corpus.name, title, tasks), corpus.write_split)
+
+
 _OURS = (
     Generator(
         generated_corpus(
@@ -37,6 +46,8 @@ _OURS = (
         ),
         ledger.write_split,
     ),
+    _files(ROSTER, "Dirty tables, 12 kinds of dirt, of which train has 8, three difficulties"),
+    _files(WIRE, "Logs and JSON, 12 kinds of wrangling, of which train has 8, three difficulties"),
     Generator(
         generated_corpus(
             "institute",

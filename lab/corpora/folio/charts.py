@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from lab.corpora.folio.canvas import Canvas, Point
 from lab.corpora.folio.scene import Asked, Scene
 from lab.corpora.folio.style import Style
-from lab.corpora.ledger.world import CITIES, DEPARTMENTS, REGIONS
+from lab.corpora.world import CITIES, DEPARTMENTS, REGIONS
 
 _YEARS = tuple(str(year) for year in range(2014, 2026))
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from lab.corpora.folio.canvas import Anchor
 from lab.corpora.folio.scene import Asked, Scene
 from lab.corpora.folio.style import Style
-from lab.corpora.ledger.world import (
+from lab.corpora.world import (
     CITIES,
     COMPANIES,
     PRODUCTS,

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
-from typing import Literal
 
 from harness.core import Task, write_atomic
-from harness.corpora import check_limit, write_tasks
+from harness.corpora import Split, check_limit, write_tasks
+from lab.corpora.drafts import DIFFICULTIES, Difficulty
 from lab.corpora.ledger import cell_kinds, sheet_kinds
-from lab.corpora.ledger.sheet import DIFFICULTIES, Built, Difficulty, Draft, workbook_bytes
+from lab.corpora.ledger.sheet import Built, Draft, workbook_bytes
 
-Split = Literal["train", "selection", "test"]
 KINDS: dict[str, Callable[[Draft], Built]] = {
     "lookup": cell_kinds.lookup,
     "dates": cell_kinds.dates,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from lab.corpora.ledger import world
+from lab.corpora import world
 from lab.corpora.ledger.sheet import Built, Cell, Draft, Table, quoted
 
 _CELL = "Cell-Level Manipulation"

@@ -12,15 +12,16 @@ from random import Random
 from typing import TYPE_CHECKING, Literal
 from xml.etree.ElementTree import canonicalize
 
+from lab.corpora import drafts
+from lab.corpora.drafts import Difficulty
+from lab.corpora.world import COMPANIES
+
 if TYPE_CHECKING:
     from openpyxl.workbook import Workbook
     from openpyxl.worksheet.worksheet import Worksheet
 
 Cell = str | int | float | datetime | None
-Difficulty = Literal["easy", "medium", "hard"]
 InstructionType = Literal["Cell-Level Manipulation", "Sheet-Level Manipulation"]
-DIFFICULTIES: tuple[Difficulty, ...] = ("easy", "medium", "hard")
-_ROWS: dict[Difficulty, tuple[int, int]] = {"easy": (8, 12), "medium": (15, 24), "hard": (30, 44)}
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _STAMP = re.compile(rb"(<dcterms:(?:created|modified)[^>]*>)[^<]*")
 
@@ -67,35 +68,16 @@ class Built:
     solve: Callable[[], None]
 
 
-class Draft:
-    """The input workbook of one task.
-
-    Args:
-        rng: source of everything random in it.
-        difficulty: sets the number of rows, the place of the table and how dirty cells are.
-    """
+class Draft(drafts.Draft):
+    """The input workbook of one task; its difficulty also sets the place of the table."""
 
     def __init__(self, rng: Random, difficulty: Difficulty) -> None:
         from openpyxl import Workbook
 
-        from lab.corpora.ledger.world import COMPANIES
-
-        self.rng = rng
-        self.difficulty: Difficulty = difficulty
         self.company = rng.choice(COMPANIES)
+        super().__init__(rng, difficulty)
         self.book: Workbook = Workbook()
         self.book.remove(self.book.worksheets[0])
-        self.rows = rng.randint(*_ROWS[difficulty])
-
-    @property
-    def dirty(self) -> bool:
-        """Whether cells are dirty (medium and hard)."""
-        return self.difficulty != "easy"
-
-    @property
-    def hard(self) -> bool:
-        """Whether the task is of the hard kind."""
-        return self.difficulty == "hard"
 
     def table(self, name: str, header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> Table:
         """Add a sheet with a table: at A1, below a merged title, or away from the edge."""

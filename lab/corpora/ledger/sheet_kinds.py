@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lab.corpora.ledger import world
+from lab.corpora import world
 from lab.corpora.ledger.sheet import Built, Cell, Draft, quoted
 
 _SHEET = "Sheet-Level Manipulation"

@@ -1,0 +1,80 @@
+"""The wire corpus: counted, reproducible, solvable from input and prompt, never for free."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.core import Task, digest_file, digest_tree
+from harness.corpora import generate
+from lab.corpora.drafts import json_text
+from lab.corpora.wire import WIRE
+from tests.lab.file_corpora import check_split, check_task, inputs, outcome, planted
+from tests.lab.wire_solvers import MISTAKES, SOLVERS
+
+BY_KIND = {solver.__name__: solver for solver in SOLVERS}
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, list[Task]]]:
+    """All splits."""
+    out = tmp_path_factory.mktemp("wire")
+    splits = ("train", "selection", "test")
+    return out, {split: check_split(WIRE, split, out) for split in splits}
+
+
+def test_sizes(corpus: tuple[Path, dict[str, list[Task]]]) -> None:
+    assert {split: len(tasks) for split, tasks in corpus[1].items()} == {
+        "train": 72,
+        "selection": 72,
+        "test": 324,
+    }
+    assert sum(task.meta["seen"] is True for task in corpus[1]["test"]) == 216
+    assert BY_KIND.keys() == WIRE.kinds.keys() == MISTAKES.keys()
+
+
+def test_no_input_stands_twice(corpus: tuple[Path, dict[str, list[Task]]]) -> None:
+    out, splits = corpus
+    tasks = [task for tasks in splits.values() for task in tasks]
+    texts = {tuple(inputs(task, out).values()) for task in tasks}
+    assert len(texts) == len({task.id for task in tasks}) == len(tasks)
+
+
+@pytest.mark.parametrize("kind", WIRE.kinds)
+def test_gold_follows_from_the_input_and_the_prompt(
+    corpus: tuple[Path, dict[str, list[Task]]], kind: str, tmp_path: Path
+) -> None:
+    out, splits = corpus
+    for task in (task for tasks in splits.values() for task in tasks):
+        if task.meta["kind"] == kind:
+            check_task(task, out, BY_KIND[kind], json_text, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "new"), [(kind, *change) for kind in MISTAKES for change in MISTAKES[kind]]
+)
+def test_planted_mistakes_fail(
+    corpus: tuple[Path, dict[str, list[Task]]], kind: str, old: str, new: str, tmp_path: Path
+) -> None:
+    out, splits = corpus
+    wrong = planted(BY_KIND[kind], old, new)
+    tasks = [task for task in splits["test"] if task.meta["stratum"] == f"{kind}/hard"]
+    failed = 0
+    for task in tasks:
+        try:
+            output = json_text(wrong(inputs(task, out), task.prompt))
+        except (ArithmeticError, LookupError, TypeError, ValueError):
+            output = ""
+        failed += outcome(task, out, output, tmp_path) == "fail"
+    assert failed == len(tasks)
+
+
+def test_the_sample_is_the_start_of_train_and_every_byte_the_same(
+    corpus: tuple[Path, dict[str, list[Task]]], repository: Path, tmp_path: Path
+) -> None:
+    generate("wire", tmp_path, "train", limit=8)
+    assert digest_tree(tmp_path) == digest_tree(repository / "corpora" / "wire" / "sample")
+    for task in WIRE.write_split("test", tmp_path, limit=24):
+        for path in (*task.files.values(), str(task.answer)):
+            assert digest_file(tmp_path / path) == digest_file(corpus[0] / path)
