@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field
 
+from harness.agents import split_examples
 from harness.core import BadInput, Option, Task, loops, read_json, write_atomic
 from harness.core.rundir import new_run_id
 from harness.evals import (
@@ -18,21 +19,28 @@ from harness.evals import (
     Split,
     agent_model_spec,
     agent_spec,
+    budget_of,
     load_suite,
+    open_agent_model,
 )
+from harness.models import CallStore, Message, Sampling
 from harness.receipts.audit import SkillSettings
 from harness.receipts.ladder import rungs as texts
 from harness.receipts.ladder.examples import Pool, read_pairs, verified
 from harness.receipts.ladder.records import ORDER, RungName
 from harness.receipts.plan import LEAST_TASKS
 from harness.sandbox import select
-from harness.skills import TOKENIZER, Skill, load_skill
+from harness.skills import TOKENIZER, Skill, count_tokens, load_skill
 from harness.stats import joint_lift
 
 SETS = 8
 """Sets of gold examples from which the best is chosen."""
 PLAN, POOL = "plan.json", "examples.json"
 NO_EXAMPLES = "none"
+TURNS = "graph:answer"
+"""The agent that plays examples as turns of the conversation."""
+BEST: RungName = "best"
+DOUBLE: RungName = "double"
 OTHER_SPLITS: tuple[Split, ...] = ("train", "selection", "test")
 
 
@@ -44,6 +52,7 @@ class LadderSettings(SkillSettings):
         lessons: folder of the evolution whose lessons are listed.
         epochs: attempts a task on every rung.
         choose: tasks on which the best set of examples is chosen.
+        measure: match lengths in the tokens of the model that will read them.
     """
 
     examples: Annotated[
@@ -61,6 +70,11 @@ class LadderSettings(SkillSettings):
     choose: Annotated[
         int, Field(ge=1), Option("Tasks on which the best set of examples is chosen.")
     ] = 20
+
+    measure: Annotated[
+        bool,
+        Option("Match lengths as the model's server counts tokens: a short call a text, first."),
+    ] = False
 
     def ladder_folder(self) -> Path:
         """The folder of the ladder: the one to resume, that of `out`, or a new one.
@@ -88,6 +102,7 @@ class Prepared:
         pool: verified examples; None without.
         sets: rung -> the sets to choose from.
         skills: rung -> its skill, without those that are chosen first; None for no skill.
+        targets: rung -> tokens that its text should have, by the tokenizer of the project.
         agent: its spec.
         warnings: what must be said before the first call.
     """
@@ -98,6 +113,7 @@ class Prepared:
     pool: Pool | None
     sets: Mapping[RungName, Sequence[texts.DrawnSet]]
     skills: Mapping[RungName, Skill | None]
+    targets: Mapping[RungName, int]
     agent: str
     warnings: tuple[str, ...] = ()
 
@@ -109,7 +125,8 @@ class Prepared:
 
 
 def prepare(settings: LadderSettings, out: Path | None) -> Prepared:
-    """Read skill and suite, verify the examples, make the texts of the rungs; no model call.
+    """Read skill and suite, verify the examples, make the texts of the rungs. The model is
+    called for `measure` alone.
 
     Args:
         settings: of the ladder.
@@ -122,34 +139,71 @@ def prepare(settings: LadderSettings, out: Path | None) -> Prepared:
     suite, parts = splits_of(settings)
     agent = agent_spec(settings, suite)
     tokens, warnings = texts.tokens_of(skill), list[str]()
-    answered = [task for part in parts.values() for task in part.tasks]
-    bodies: dict[RungName, str] = {
-        "placebo": texts.placebo(tokens),
-        "format": texts.format_rule(suite, agent, answered),
-    }
-    sets: dict[RungName, Sequence[texts.DrawnSet]] = {}
+    lessons = texts.all_lessons(settings.lessons) if settings.lessons is not None else []
+    samples: dict[RungName, str] = {"placebo": texts.placebo(tokens)}
     pool = chooser = None
+    if lessons:
+        samples["lessons"] = texts.lesson_list(lessons, tokens)
     if settings.examples != NO_EXAMPLES:
         pool = pool_of(settings, suite, parts, out)
         warnings.append(str(pool))
         chooser = chooser_of(settings, parts, pool)
+        samples["best"] = texts.draw_sets(pool.examples, tokens, 1, settings.seed)[0].body
+    targets = dict.fromkeys(samples, tokens)
+    if settings.measure and out is not None:
+        counts = loops.run(measured(settings, agent, [skill.body.strip(), *samples.values()], out))
+        for (name, sample), count in zip(samples.items(), counts[1:], strict=True):
+            # As many tokens of the model as the skill has, in those of the project for such texts.
+            targets[name] = round(counts[0] * count_tokens(sample) / count)
+        warnings.append(f"lengths are matched as the model counts them: {counts[0]} tokens")
+    answered = [task for part in parts.values() for task in part.tasks]
+    bodies: dict[RungName, str] = {
+        "placebo": texts.placebo(targets["placebo"]),
+        "format": texts.format_rule(suite, agent, answered),
+    }
+    sets: dict[RungName, Sequence[texts.DrawnSet]] = {}
+    if pool is not None:
+        targets |= {"random": targets["best"], "double": 2 * targets["best"]}
         sets = {
-            "best": texts.draw_sets(pool.examples, tokens, SETS, settings.seed),
-            "double": texts.draw_sets(pool.examples, 2 * tokens, SETS, settings.seed + 1),
+            name: texts.draw_sets(pool.examples, targets[name], SETS, settings.seed)
+            for name in (BEST, DOUBLE)
         }
         bodies["random"] = sets["best"][0].body
         for name, drawn in sets.items():
             if len(drawn) < SETS:
                 warnings.append(f"{name}: the examples give {len(drawn)} different sets of {SETS}")
-    if settings.lessons is not None:
-        bodies["lessons"] = texts.lesson_list(texts.all_lessons(settings.lessons), tokens)
+    if lessons:
+        bodies["lessons"] = texts.lesson_list(lessons, targets["lessons"])
     if skill.files.keys() - set(skill.scripts):
         warnings.append("files of the skill that an agent may read are not counted in its tokens")
     skills: dict[RungName, Skill | None] = {
         name: texts.control(skill, body) for name, body in bodies.items()
     }
     skills |= {"none": None, "prose": texts.prose_of(skill), "skill": skill, "repeat": skill}
-    return Prepared(skill, suite, chooser, pool, sets, skills, agent, tuple(warnings))
+    return Prepared(skill, suite, chooser, pool, sets, skills, targets, agent, tuple(warnings))
+
+
+async def measured(
+    settings: LadderSettings, agent: str, bodies: Sequence[str], out: Path
+) -> list[int]:
+    """Tokens of texts in a prompt, as the model's server counts them; one short call each.
+
+    Raises:
+        BadInput: if the server counts no tokens.
+    """
+    counts: list[int] = []
+    with CallStore(out / "measure.sqlite") as calls:
+        opened = open_agent_model(settings.evaluation(), calls, budget=budget_of(settings))
+        async with aclosing(opened) as model:
+            for body in ("", *bodies):
+                text, turns = split_examples(body) if agent == TURNS else (body, [])
+                system: Message = {"role": "system", "content": f"-\n{text}"}
+                messages: list[Message] = [system, *turns, {"role": "user", "content": "-"}]
+                reply = await model.complete(messages, sampling=Sampling(max_tokens=1))
+                counts.append(reply.usage.prompt_tokens)
+    if min(counts[1:]) <= counts[0]:
+        raise BadInput(f"--measure: {agent_model_spec(settings.models)} does not count tokens")
+    return [count - counts[0] for count in counts[1:]]
 
 
 def splits_of(settings: LadderSettings) -> tuple[LoadedSuite, dict[Split, LoadedSuite]]:
@@ -252,7 +306,7 @@ def plan_of(settings: LadderSettings, prepared: Prepared | None = None) -> dict[
         rows.append({
             "rung": name,
             "tokens": [min(lengths), max(lengths)],
-            "target": target_of(name, texts.tokens_of(prepared.skill)),
+            "target": prepared.targets.get(name),
             "same_as": "skill" if same else "",
             "sets": len(drawn),
         })  # fmt: skip
@@ -281,13 +335,6 @@ def plan_of(settings: LadderSettings, prepared: Prepared | None = None) -> dict[
         f"best sets of examples; of {len(compared)} comparisons together {seen} is found with "
         "80 % power (if a quarter of the results differ, or as many as that takes)",
     }
-
-
-def target_of(name: RungName, tokens: int) -> int | None:
-    """Tokens that a rung should have; None where its length is its own."""
-    if name in ("placebo", "random", "best", "lessons"):
-        return tokens
-    return 2 * tokens if name == "double" else None
 
 
 def plan_text(plan: Mapping[str, Any]) -> str:

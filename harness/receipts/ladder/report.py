@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import Field
 
 from harness.core import Value, digest, render_page
-from harness.receipts.ladder.records import Choice, LadderRecords, LadderRow, Rung, RungName
+from harness.receipts.ladder.records import TITLES, Choice, LadderRecords, LadderRow, Rung
 from harness.receipts.receipt import Interval
 from harness.skills import TOKENIZER
 from harness.stats import change_interval, false_difference_rate, joint_critical, rate_interval
@@ -26,13 +26,10 @@ UNEQUAL = 0.1
 Verdict = Literal["beats", "no difference seen", "loses to", "not compared"]
 
 
-class RungResult(Value):
-    """One rung.
+class RungResult(Rung):
+    """One rung, and what was reached on it.
 
     Attributes:
-        title: for people.
-        tokens: that its text adds to a prompt, by `tokenizer`; `target` is what it should have.
-        same_as: title of the earlier rung that has the same text, and so the same attempts.
         passed: valid attempts that passed.
         rate: pass rate with its own 95 % interval, percent; None without a valid attempt.
         tokens_per_task: used, prompt and completion of all calls of an attempt.
@@ -44,12 +41,6 @@ class RungResult(Value):
         verdict: of the skill against this rung.
     """
 
-    name: RungName
-    title: str
-    kind: str
-    target: int | None
-    tokens: int
-    same_as: str
     passed: int
     valid: int
     invalid: int
@@ -59,8 +50,11 @@ class RungResult(Value):
     seconds_per_task: float | None
     difference: Interval | None
     verdict: Verdict
-    body: str
-    note: str
+
+    @property
+    def same_as(self) -> str:
+        """Title of the rung that has the same text, and so the same attempts; "" for none."""
+        return "" if self.run == self.name else TITLES[self.run]
 
 
 class Again(Value):
@@ -155,7 +149,7 @@ def ladder_of(records: LadderRecords) -> Ladder:
     table = np.array(list(compared.values()), dtype=np.float64).T.reshape(len(tasks), -1)
     critical = round(joint_critical(table), 4)
     results = [
-        result_of(rung, header.rungs, runs, in_points(compared.get(rung.name, ()), critical))
+        result_of(rung, runs, in_points(compared.get(rung.name, ()), critical))
         for rung in header.rungs
     ]
     again = None
@@ -220,10 +214,10 @@ def in_points(changes: Iterable[float], critical: float) -> Interval | None:
 
 def result_of(
     rung: Rung,
-    rungs: Sequence[Rung],
     runs: Mapping[str, list[LadderRow]],
     difference: Interval | None,
 ) -> RungResult:
+    """What was reached on a rung; `runs` has the attempts by rung."""
     rows = runs.get(rung.run, [])
     valid = [row for row in rows if row.outcome != "invalid"]
     groups: dict[str, list[float]] = {}
@@ -246,14 +240,8 @@ def result_of(
         verdict = "no difference seen"
         if difference.low > 0 or difference.high < 0:
             verdict = "beats" if difference.low > 0 else "loses to"
-    same = next((row.title for row in rungs if row.name == rung.run), "")
     return RungResult(
-        name=rung.name,
-        title=rung.title,
-        kind=rung.kind,
-        target=rung.target,
-        tokens=rung.tokens,
-        same_as="" if rung.run == rung.name else same,
+        **rung.model_dump(),
         passed=passed,
         valid=len(valid),
         invalid=len(rows) - len(valid),
@@ -263,8 +251,6 @@ def result_of(
         seconds_per_task=_mean(row.seconds for row in valid),
         difference=difference,
         verdict=verdict,
-        body=rung.body,
-        note=rung.note,
     )
 
 

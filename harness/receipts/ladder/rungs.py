@@ -26,6 +26,8 @@ from harness.tasks import output_file
 TOLERANCE = 0.05
 DRAWS = 60
 """Orders of the examples that are tried for one set; the one nearest to the length is taken."""
+SHORTEST, LEAST_WORDS = 8, 20
+"""Where no reply fits: how many of the shortest are drawn from, and words of their task."""
 MODULE_USE = r"^\s*(?:from|import)\s+(?:{names})\b"
 FORMS = {
     "em": "Answer with the bare answer: no sentence around it, no explanation.",
@@ -194,7 +196,8 @@ def draw_sets(pool: Sequence[Example], tokens: int, count: int, seed: int) -> li
 
     Whole examples are taken in a random order as long as there is room. If that leaves a set too
     short, a further example is added with the text of its task shortened, never its reply. If not
-    even one fits, the shortest one of the pool is taken: then the set is longer than asked for.
+    even one reply fits, one of the shortest is taken with the beginning of its task: then the set
+    is longer than asked for.
 
     Args:
         pool: verified examples, one a task.
@@ -207,7 +210,7 @@ def draw_sets(pool: Sequence[Example], tokens: int, count: int, seed: int) -> li
     for _ in range(3 * count):
         drawn = drawn_set(rng.sample(list(pool), len(pool)), tokens)
         for _ in range(DRAWS):
-            if near(drawn.tokens, tokens):
+            if drawn.tokens >= tokens * (1 - TOLERANCE):
                 break
             again = drawn_set(rng.sample(list(pool), len(pool)), tokens)
             drawn = min(drawn, again, key=lambda row: abs(row.tokens - tokens))
@@ -242,7 +245,11 @@ def drawn_set(order: Sequence[Example], tokens: int) -> DrawnSet:
             if prompt:
                 chosen.append(example.model_copy(update={"prompt": prompt}))
                 break
-    chosen = chosen or [min(order, key=lambda row: (cost(row.prompt, row.reply), row.task))]
+    if not chosen:
+        short = sorted(order, key=lambda row: (cost("", row.reply), row.task))[:SHORTEST]
+        example = next(example for example in order if example in short)
+        prompt = " ".join(example.prompt.split(" ")[:LEAST_WORDS])
+        chosen = [example.model_copy(update={"prompt": prompt})]
     body = example_body(chosen)
     return DrawnSet(
         body=body, tokens=count_tokens(body), examples=tuple(example.task for example in chosen)

@@ -29,7 +29,6 @@ from harness.receipts.ladder.plan import (
     plan_of,
     plan_text,
     prepare,
-    target_of,
 )
 from harness.receipts.ladder.records import (
     LADDER,
@@ -180,7 +179,7 @@ async def climb(
         )
         chosen[name] = drawn[choices[-1].best]
         tell(f"{name}: set {choices[-1].best + 1} of {len(drawn)} chosen, passes {passed}")
-    rungs = rungs_of(settings, prepared, chosen)
+    rungs = rungs_of(prepared, chosen)
     own: list[RungName] = [rung.name for rung in rungs if rung.run == rung.name]
     ids = [
         attempt_id(task, epoch) for epoch in range(settings.epochs) for task in prepared.suite.tasks
@@ -228,11 +227,8 @@ def _rows(name: RungName, ids: Sequence[str], run: Path) -> list[LadderRow]:
         return rows_of(name, ids, read_run(run, calls.answered()))
 
 
-def rungs_of(
-    settings: LadderSettings, prepared: Prepared, chosen: Mapping[RungName, texts.DrawnSet]
-) -> tuple[Rung, ...]:
+def rungs_of(prepared: Prepared, chosen: Mapping[RungName, texts.DrawnSet]) -> tuple[Rung, ...]:
     """All rungs; one that has the text of an earlier one, or of the skill, has its attempts."""
-    length = texts.tokens_of(prepared.skill)
     runs: dict[str, RungName] = {prepared.skill.digest: "skill"}
     rungs: list[Rung] = []
     first = prepared.sets["best"][0].examples if prepared.sets else ()
@@ -240,7 +236,7 @@ def rungs_of(
         drawn = chosen.get(name)
         skill = texts.control(prepared.skill, drawn.body) if drawn else prepared.skills[name]
         key = skill.digest if skill else ""
-        target, tokens = target_of(name, length), texts.tokens_of(skill)
+        target, tokens = prepared.targets.get(name), texts.tokens_of(skill)
         note = ""
         if target is not None and not texts.near(tokens, target):
             note = (

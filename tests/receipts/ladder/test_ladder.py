@@ -72,7 +72,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_skill(new_skill("order-desk", "Answers questions.", body), root / "order-desk")
     (root / "order-desk" / "scripts").mkdir()
     (root / "order-desk" / "scripts" / "total.py").write_text("print(1)\n")
-    lessons = [{"title": "", "lesson": f"Lesson {number}: write."} for number in range(99)]
+    lessons = [{"title": "", "lesson": f"Lesson {number}: write."} for number in range(400)]
     (root / "records.json").write_text(json.dumps([{"items": lessons}]))
     run_ladder(settings(root))
     return root
@@ -241,6 +241,24 @@ def test_rungs_that_are_the_same_are_run_once(world: Path, tmp_path: Path) -> No
     assert not climbed.ladder.win
     assert climbed.ladder.verdicts[0].startswith("Not shown to be better than")
     assert verify_ladder(skill).valid
+
+
+def test_lengths_are_matched_as_the_model_counts_them(world: Path, tmp_path: Path) -> None:
+    skill = tmp_path / "order-desk"
+    shutil.copytree(world / "order-desk", skill)
+    changed = {"skill": skill, "limit": 8, "choose": 1, "measure": True}
+    climbed = run_ladder(settings(world, **changed, out=tmp_path / "run"))
+    rungs = {rung.name: rung for rung in climbed.ladder.rungs}
+    length = rungs["skill"].context or 0
+    for name, rung in rungs.items():
+        if rung.target is not None:
+            times = 2 if name == "double" else 1
+            assert rung.context == pytest.approx(times * length, rel=0.08), name
+    assert rungs["best"].tokens > 1.2 * rungs["skill"].tokens  # tables are digits
+    assert not any("own tokenizer" in warning for warning in climbed.ladder.warnings)
+    assert verify_ladder(skill).valid
+    again = settings(world, **changed, out=None, resume=tmp_path / "run")
+    assert run_ladder(again).ladder.text == climbed.ladder.text
 
 
 def test_a_skill_that_does_harm_is_said_to_lose(world: Path) -> None:

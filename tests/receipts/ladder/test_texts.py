@@ -84,10 +84,12 @@ def test_sets_of_examples_have_the_length_and_whole_replies(tokens: int, seed: i
             )
 
 
-def test_an_example_that_is_longer_than_the_skill_is_taken_whole() -> None:
-    long = Example(task="long", prompt="Do it.", reply="```python\n" + "x = 1\n" * 80 + "```")
-    [drawn] = draw_sets([long], 60, 8, 1)
-    assert drawn.examples == ("long",) and drawn.tokens > 200 and long.reply in drawn.body
+def test_replies_that_are_longer_than_the_skill_are_taken_whole() -> None:
+    program = "```python\n" + "x = 1\n" * 80 + "```"
+    pool = [row.model_copy(update={"reply": f"{program} {row.reply}"}) for row in POOL]
+    sets = draw_sets(pool, 60, 8, 1)
+    assert len(sets) > 4 and all(len(row.examples) == 1 and row.tokens > 200 for row in sets)
+    assert all(program in row.body and row.body.count("word") <= 20 for row in sets)
 
 
 def test_lessons_are_listed_once_and_cut(tmp_path: Path) -> None:
