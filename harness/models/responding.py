@@ -323,6 +323,7 @@ async def serving(app: Any, port: int = 0, grace: int | None = None) -> AsyncGen
             log_config=None,
             log_level="critical",
             lifespan="off",
+            ws="none",  # the app answers the request for one, as it does any other
             timeout_graceful_shutdown=grace,
         )
         server = Server(config)

@@ -60,6 +60,9 @@ class Proxy:
         problem = self._stranger(request)
         if problem:
             return failure(problem, 403, "permission_error", final=True)
+        if request.headers.get("upgrade", "").lower() == "websocket":
+            # Codex asks for one first; this status sends it to HTTP at once, without retries.
+            return failure("no WebSockets here", 426, "invalid_request_error", final=True)
         path, line = request.url.path, self._line
         if self._token:
             path = path.removeprefix(f"/{self._token}")

@@ -10,7 +10,10 @@ import pytest
 from harness.core import assets
 from tests.docs.commands import Line, help_lines, page_lines, parse, without_variables
 
-PAGES = [assets.root() / "README.md", *sorted((assets.root() / "docs").rglob("*.md"))]
+PAGES = [
+    *(assets.root() / folder / "README.md" for folder in ("", "examples")),
+    *sorted((assets.root() / "docs").rglob("*.md")),
+]
 LINES = [
     *(line for page in PAGES if page.name != "commands.md" for line in page_lines(page)),
     *help_lines(),

@@ -11,7 +11,10 @@ from benchmarks.figures import FILES
 from harness.core import assets
 
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)\s]*)?\)")
-PAGES = [assets.root() / "README.md", *sorted((assets.root() / "docs").rglob("*.md"))]
+PAGES = [
+    *(assets.root() / folder / "README.md" for folder in ("", "examples")),
+    *sorted((assets.root() / "docs").rglob("*.md")),
+]
 
 
 @pytest.mark.parametrize("name", FILES)

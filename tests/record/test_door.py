@@ -55,6 +55,23 @@ def test_other_hosts_origins_and_paths_are_refused(tmp_path: Path) -> None:
         assert len(provider.seen) == 1
 
 
+def test_a_web_socket_is_refused_so_that_clients_turn_to_http(tmp_path: Path) -> None:
+    upgrade = {
+        "connection": "Upgrade",
+        "upgrade": "websocket",
+        "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+        "sec-websocket-version": "13",
+    }
+
+    async def work(opened: Open) -> list[int]:
+        asked = await opened.client.get(f"{opened.url}/v1/responses", headers=upgrade)
+        return [asked.status_code, (await opened.post(CHAT, HELLO)).status_code]
+
+    with provide(said_hello) as provider:
+        assert ask(tmp_path / "r", provider.url, work) == [426, 200]
+        assert [seen.path for seen in provider.seen] == [CHAT]
+
+
 def test_what_cannot_be_sent_on_is_refused_and_what_is_strange_is_sent_on(tmp_path: Path) -> None:
     deep = b'{"messages": ' + b"[" * 600 + b"]" * 600 + b"}"
     strange = [{"role": "user", "content": [5]}, 7]
