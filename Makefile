@@ -6,7 +6,7 @@ DEMO_OUT ?= demo-out
 VLLM ?= build/vllm
 INPUTS := pyproject.toml lab/pyproject.toml $(wildcard constraints/*) Makefile
 
-.PHONY: demo test lint types rooms unit amputation fuzz vllm release constraints clean
+.PHONY: demo test lint types rooms unit amputation fuzz vllm release site constraints clean
 
 demo: $(VENV)/.demo
 	$(BIN)/harness --yes demo --live --out $(DEMO_OUT)
@@ -70,6 +70,10 @@ $(VENV)/.test: $(VENV)/bin/python $(INPUTS)
 # dist/: wheel, sdist, SBOM and SHA256SUMS. TAG=v1.2.3 also checks that this is that release.
 release: $(VENV)/bin/uv
 	.ci/release $(BIN)/python dist $(TAG)
+
+# The documentation in build/site; a link that leads nowhere is an error.
+site: $(VENV)/.test
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 # To move to other versions: install them into $(VENV), run `make test`, then this.
 constraints: $(VENV)/.test
