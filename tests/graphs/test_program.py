@@ -11,9 +11,10 @@ import openpyxl
 import pytest
 
 from harness.agents import AgentContext, AgentRun, Sample, react_context
-from harness.core import BadInput, assets
+from harness.core import BadInput, Task, assets, read_models
 from harness.models import open_model
 from harness.sandbox import Limits, probe_backends, select
+from harness.tasks import family, output_file
 from harness.tools import NO_OUTPUT, Arguments, Bench, Tool, get_tools, skill_scripts
 from tests.agents.scripted import Script, attempt, completion
 from tests.models.http_server import Answer, Served
@@ -304,3 +305,29 @@ def test_a_skill_that_must_be_read_is_refused(work: Path, tmp_path: Path) -> Non
 )  # fmt: skip
 def test_replies_are_read_with_tolerance(reply: str, program: str, cut: bool) -> None:
     assert PROGRAM.read_program(reply) == (program, cut)
+
+
+@pytest.mark.parametrize(("name", "kind"), [("roster", "people"), ("wire", "sessions")])
+def test_a_right_program_passes_from_prompt_to_score(
+    name: str, kind: str, repository: Path, tmp_path: Path
+) -> None:
+    base, work = repository / "corpora" / name / "sample", tmp_path / "work"
+    work.mkdir()
+    tasks = read_models(base / "train.jsonl", Task)
+    task = next(task for task in tasks if task.meta["kind"] == kind)
+    prompt = family(task).prepare(task, base, work)
+    solvers = (repository / "tests" / "lab" / f"{name}_solvers.py").read_text("utf-8")
+    write = "csv.writer(file).writerows" if name == "roster" else "file.write(json.dumps"
+    program = (
+        f"{solvers}\nfrom pathlib import Path\n"
+        f"files = {{name: Path(name).read_text() for name in {list(task.files)}}}\n"
+        f"solved = {kind}(files, {task.prompt!r})\n"
+        f"with open({output_file(task)!r}, 'w', newline='') as file:\n"
+        f"    {write}(solved){')' if name == 'wire' else ''}\n"
+    )
+    run, served = attempt(
+        one_by_one(block(program)), work, spec="graph:program", prompt=prompt,
+        output_file=output_file(task), tools=("python",),
+    )  # fmt: skip
+    assert (run.invalid, len(served.bodies)) == (None, 1)
+    assert family(task).score(task, base, work, run.answer).outcome == "pass"
