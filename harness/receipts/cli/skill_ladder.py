@@ -23,7 +23,9 @@ from harness.cli import (
 from harness.core import shown
 
 if TYPE_CHECKING:
-    from harness.receipts.ladder import Ladder
+    from collections.abc import Sequence
+
+    from harness.receipts.ladder import Ladder, RungResult
 
 
 @click.command(
@@ -68,8 +70,22 @@ def ladder_skill(folder: Path, as_json: bool, dry_run: bool, **options: Any) -> 
 
 def ladder_lines(ladder: Ladder) -> list[str]:
     """The ladder for people."""
+    unseen = [f"{ladder.unseen_tasks} tasks of kinds that the other splits lack:"]
+    notes = [f"{rung.title}: {rung.note}" for rung in ladder.rungs if rung.note]
+    return [
+        *(f"warning: {warning}" for warning in ladder.warnings),
+        rung_table(ladder.rungs),
+        *([*unseen, rung_table(ladder.unseen)] if ladder.unseen else ()),
+        *notes,
+        *ladder.verdicts[-1:] * (ladder.again is not None),
+        ladder.verdicts[0],
+    ]
+
+
+def rung_table(rungs: Sequence[RungResult]) -> str:
+    """What was reached on each rung."""
     rows: list[tuple[str, ...]] = []
-    for rung in ladder.rungs:
+    for rung in rungs:
         rate, difference = rung.rate, rung.difference
         per_task, seconds = rung.tokens_per_task, rung.seconds_per_task
         rows.append((
@@ -84,11 +100,4 @@ def ladder_lines(ladder: Ladder) -> list[str]:
             rung.verdict if difference else "",
         ))  # fmt: skip
     heads = ("rung", "tokens#", "passed", "tokens/task#", "s/task#", "skill minus it", "the skill")
-    notes = [f"{rung.title}: {rung.note}" for rung in ladder.rungs if rung.note]
-    return [
-        *(f"warning: {warning}" for warning in ladder.warnings),
-        table(heads, rows),
-        *notes,
-        *ladder.verdicts[-1:] * (ladder.again is not None),
-        ladder.verdicts[0],
-    ]
+    return table(heads, rows)

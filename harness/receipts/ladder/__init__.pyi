@@ -4,6 +4,7 @@ from .plan import LadderSettings as LadderSettings
 from .plan import plan_of as plan_of
 from .plan import plan_text as plan_text
 from .report import Ladder as Ladder
+from .report import RungResult as RungResult
 from .session import run_ladder as run_ladder
 from .verify import verify_ladder as verify_ladder
 from .verify import verify_measured as verify_measured

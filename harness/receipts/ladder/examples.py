@@ -30,7 +30,7 @@ from harness.core import (
 from harness.evals import Attempts, EvalPlan, LoadedSuite, score_again
 from harness.models import open_model
 from harness.sandbox import Sandbox
-from harness.tasks import family
+from harness.tasks import family, output_file
 from harness.trajectories import content_text, open_trajectories
 
 PAIRS = "examples.jsonl"
@@ -99,7 +99,11 @@ def read_pairs(source: str, splits: Mapping[str, Iterable[Task]]) -> list[Pair]:
     file = path / PAIRS if path.is_dir() else path
     if source in splits:
         tasks = splits[source]
-        pairs = [Pair(task=t.id, reply=t.answer) for t in tasks if isinstance(t.answer, str)]
+        pairs = [
+            Pair(task=task.id, reply=task.answer)
+            for task in tasks
+            if isinstance(task.answer, str) and not output_file(task)
+        ]
     elif file.name.endswith(PAIRS) and file.is_file():
         pairs = list[Pair]()
         for number, row in read_rows(file):

@@ -118,6 +118,12 @@ class Prepared:
     warnings: tuple[str, ...] = ()
 
     @property
+    def unseen(self) -> tuple[str, ...]:
+        """Tasks of kinds that the other splits lack; none if all are."""
+        ids = tuple(task.id for task in self.suite.tasks if task.meta.get("seen") is False)
+        return ids if len(ids) < len(self.suite.tasks) else ()
+
+    @property
     def names(self) -> tuple[RungName, ...]:
         """Rungs in their order."""
         present = self.skills.keys() | self.sets.keys()
@@ -316,7 +322,8 @@ def plan_of(settings: LadderSettings, prepared: Prepared | None = None) -> dict[
         len(prepared.chooser.tasks) if prepared.chooser else 0
     )
     attempts = own * tasks * settings.epochs
-    lift = joint_lift(tasks, len(compared))
+    seen_tasks = tasks - len(prepared.unseen)
+    lift = joint_lift(seen_tasks, len(compared))
     seen = "no difference" if lift is None else f"a difference of {100 * lift:.1f} points"
     return {
         "rungs": rows,
@@ -333,7 +340,8 @@ def plan_of(settings: LadderSettings, prepared: Prepared | None = None) -> dict[
         "agent": prepared.agent,
         "plan": f"{own} rungs on {tasks} tasks, {attempts} attempts, and {choosing} to choose the "
         f"best sets of examples; of {len(compared)} comparisons together {seen} is found with "
-        "80 % power (if a quarter of the results differ, or as many as that takes)",
+        "80 % power (if a quarter of the results differ, or as many as that takes)"
+        + (f", on the {seen_tasks} tasks of kinds that train has" if prepared.unseen else ""),
     }
 
 

@@ -110,6 +110,7 @@ class LadderHeader(Conditions):
         choose_split: the split that the best sets were chosen on; None without examples.
         choose_tasks: how many of its tasks.
         choices: of the sets of examples.
+        unseen: ids of the tasks whose kind the other splits lack (`meta.seen` is false).
         pool: where the examples came from, how many were verified and refused.
     """
 
@@ -120,6 +121,7 @@ class LadderHeader(Conditions):
     choose_split: Split | None = None
     choose_tasks: int = 0
     choices: tuple[Choice, ...] = ()
+    unseen: tuple[str, ...] = ()
     pool: str = ""
 
 

@@ -85,7 +85,14 @@ class LadderDigests(Value):
 
 
 class Ladder(Value):
-    """The file `<skill>.ladder.json`."""
+    """The file `<skill>.ladder.json`.
+
+    Attributes:
+        tasks: that `rungs`, `again` and the verdicts are about.
+        critical: value of the intervals of `rungs`.
+        unseen: the same rungs on tasks of kinds that the other splits lack, with intervals of
+            their own that hold together; the verdicts say nothing of them.
+    """
 
     schema_: Literal["agent-skill-harness/ladder/1"] = Field(default=SCHEMA, alias="schema")
     skill: str
@@ -104,6 +111,8 @@ class Ladder(Value):
     epochs: int
     critical: float
     rungs: tuple[RungResult, ...]
+    unseen_tasks: int
+    unseen: tuple[RungResult, ...]
     again: Again | None
     win: bool
     verdicts: tuple[str, ...]
@@ -128,34 +137,12 @@ def ladder_page(ladder: Ladder) -> str:
 def ladder_of(records: LadderRecords) -> Ladder:
     """Compute the ladder."""
     header = records.header
-    runs: dict[str, list[LadderRow]] = {}
-    for row in records.rows:
-        runs.setdefault(row.rung, []).append(row)
-    rates = {
-        name: task_means(rows, lambda row: row.outcome == "pass") for name, rows in runs.items()
-    }
-    tasks, upper = [task for task, _ in header.tasks], rates.get("skill", {})
-
-    def changes(rung: Rung) -> list[float]:
-        """The skill less this rung, by task; nan where one of them has no valid attempt."""
-        nan, lower = float("nan"), rates.get(rung.run, {})
-        return [upper.get(task, nan) - lower.get(task, nan) for task in tasks]
-
-    compared = {
-        r.name: changes(r)
-        for r in header.rungs
-        if r.kind in ("control", "part") and r.run != "skill"
-    }
-    table = np.array(list(compared.values()), dtype=np.float64).T.reshape(len(tasks), -1)
-    critical = round(joint_critical(table), 4)
-    results = [
-        result_of(rung, runs, in_points(compared.get(rung.name, ()), critical))
-        for rung in header.rungs
-    ]
+    unseen = [task for task, _ in header.tasks if task in header.unseen]
+    tasks = [task for task, _ in header.tasks if task not in header.unseen]
+    results, critical, repeated = results_of(records, tasks)
     again = None
-    repeat = next((rung for rung in header.rungs if rung.kind == "repeat"), None)
-    if repeat is not None and (difference := in_points(changes(repeat), critical)) is not None:
-        paired = [change for change in changes(repeat) if change == change]  # not nan
+    if (difference := in_points(repeated, critical)) is not None:
+        paired = [change for change in repeated if change == change]  # not nan
         again = Again(
             difference=difference,
             differs=difference.low > 0 or difference.high < 0,
@@ -177,6 +164,8 @@ def ladder_of(records: LadderRecords) -> Ladder:
         tasks=len(tasks),
         critical=critical,
         rungs=tuple(results),
+        unseen_tasks=len(unseen),
+        unseen=tuple(results_of(records, unseen)[0]) if unseen else (),
         again=again,
         win=win,
         verdicts=verdicts,
@@ -189,6 +178,37 @@ def ladder_of(records: LadderRecords) -> Ladder:
             )
         },
     )  # fmt: skip
+
+
+def results_of(
+    records: LadderRecords, tasks: Sequence[str]
+) -> tuple[list[RungResult], float, list[float]]:
+    """The rungs on some of the tasks, the critical value, and the changes between both runs."""
+    runs: dict[str, list[LadderRow]] = {}
+    for row in records.rows:
+        if row.task in tasks:
+            runs.setdefault(row.rung, []).append(row)
+    rates = {
+        name: task_means(rows, lambda row: row.outcome == "pass") for name, rows in runs.items()
+    }
+    upper = rates.get("skill", {})
+
+    def changes(rung: Rung) -> list[float]:
+        """The skill less this rung, by task; nan where one of them has no valid attempt."""
+        nan, lower = float("nan"), rates.get(rung.run, {})
+        return [upper.get(task, nan) - lower.get(task, nan) for task in tasks]
+
+    rungs = records.header.rungs
+    compared = {
+        r.name: changes(r) for r in rungs if r.kind in ("control", "part") and r.run != "skill"
+    }
+    table = np.array(list(compared.values()), dtype=np.float64).T.reshape(len(tasks), -1)
+    critical = round(joint_critical(table), 4)
+    results = [
+        result_of(rung, runs, in_points(compared.get(rung.name, ()), critical)) for rung in rungs
+    ]
+    repeated = [change for rung in rungs if rung.kind == "repeat" for change in changes(rung)]
+    return results, critical, repeated
 
 
 def task_means(

@@ -211,6 +211,7 @@ async def climb(
         choose_split=chooser.split if chooser else None,
         choose_tasks=len(chooser.tasks) if chooser else 0,
         choices=tuple(choices),
+        unseen=prepared.unseen,
         pool=str(prepared.pool or ""),
         **{
             name: lock[name]

@@ -261,6 +261,29 @@ def test_lengths_are_matched_as_the_model_counts_them(world: Path, tmp_path: Pat
     assert run_ladder(again).ladder.text == climbed.ladder.text
 
 
+def test_kinds_that_the_other_splits_lack_stand_apart(world: Path, tmp_path: Path) -> None:
+    skill, root = tmp_path / "order-desk", tmp_path / "suite"
+    shutil.copytree(world / "order-desk", skill)
+    root.mkdir()
+    for name in ("suite.yaml", "train.jsonl", "selection.jsonl"):
+        shutil.copy(world / name, root)
+    rows = [json.loads(line) for line in (world / "test.jsonl").read_text().splitlines()]
+    for number, row in enumerate(rows):
+        row["meta"] = {"seen": number % 5 > 0}
+    (root / "test.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    changed = {"skill": skill, "suite": str(root / "suite.yaml"), "limit": 40, "choose": 1}
+    ladder = run_ladder(settings(world, **changed, out=tmp_path / "run")).ladder
+    assert (ladder.tasks, ladder.unseen_tasks) == (32, 8)
+    assert {rung.valid for rung in ladder.rungs} == {32}
+    assert {rung.valid for rung in ladder.unseen} == {8}
+    assert "on the 32 tasks of kinds that train has" in ladder.planned
+    assert "8 tasks of kinds that the other splits lack:" in ladder_lines(ladder)
+    page = beside(skill, LADDER_PAGE)
+    assert "Kinds that the other splits lack" in page.read_text()
+    examine_file(page, "ladder-kinds")
+    assert verify_ladder(skill).valid
+
+
 def test_a_skill_that_does_harm_is_said_to_lose(world: Path) -> None:
     """The records of the good skill, with outcomes of skill and no skill exchanged."""
     records = read_ladder(world / "run" / LADDER_RECORDS)
