@@ -177,13 +177,15 @@ def fitting(skill: Skill, rules: Sequence[tuple[Lesson, Edit]]) -> list[tuple[Le
 def _place(rule: Rule, support: int, min_support: int) -> Place:
     """Where a rule belongs; a rare one explains failures alone, and no passed run shows it.
 
-    So does one with support, but no word in common with what it quotes: it may be about nothing.
+    So does one with support, but no word in common with what it quotes, where runs were compared:
+    it may be about nothing.
     Praise of passed runs may be of a habit of all: unless it was measured, it comes after the rest.
     """
     if rule.praise and rule.outcome.standing == "not measured":
         return "praise" if support >= min_support else "more"
     alone = rule.outcome.standing == "cause" and not rule.outcome.passed
-    if support >= min_support and (rule.related or alone or not rule.signs):
+    compared = rule.outcome.of_failed + rule.outcome.of_passed > 0
+    if support >= min_support and (rule.related or alone or not (compared and rule.signs)):
         return "main"
     return "rare" if alone and rule.related else "more"
 
