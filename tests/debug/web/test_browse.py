@@ -212,15 +212,19 @@ def test_a_copy_needs_no_server_and_thousands_are_paged(
 async def read_a_copy(page: Page) -> None:
     from playwright.async_api import expect
 
+    await examine(page, "copy-runs")
     await page.get_by_role("link", name="evolved · order-desk").click()
     await page.locator(".line", has_text=LESSON).get_by_role("link").click()
+    await examine(page, "copy-evolution")
     await page.get_by_role("link", name="step 3").first.click()
     await expect(page.locator("mark")).to_be_in_viewport()
+    await examine(page, "copy-transcript")
     await expect(page.get_by_role("link", name="Graph view")).to_have_count(0)
     await page.locator("#path a").first.click()
     await page.get_by_role("link", name="eval-baseline").click()
     await page.get_by_role("button", name="Passed").click()
     await expect(page.get_by_role("table", name="Samples").locator("tbody tr")).to_have_count(4)
+    await examine(page, "copy-run")
 
 
 async def turn_pages(page: Page) -> None:

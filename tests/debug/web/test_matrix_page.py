@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from harness.core import BadInput
 from harness.debug.web.browse import Browsing, Library
+from tests.browser import browser_at, examine
 from tests.evals.test_matrix import SECRET, answer, serve, told, written
 from tests.models.http_server import Served
 
@@ -35,6 +37,15 @@ def test_the_copy_to_share_has_all_cells_and_tells_no_secret_and_no_folder(
     assert SECRET not in page
     assert str(tmp_path) not in page
     assert str(Path.home()) + "/" not in page
+    asyncio.run(look_at((tmp_path / "m.html").as_uri()))
+
+
+async def look_at(address: str) -> None:
+    """The copy as its readers see it."""
+    async with browser_at(address, ready="body[data-ready]") as (page, asked):
+        await page.get_by_role("table", name="Cells").wait_for()
+        await examine(page, "matrix")
+        assert asked == [address]
 
 
 def test_the_page_finds_a_matrix_among_other_runs(tmp_path: Path) -> None:
