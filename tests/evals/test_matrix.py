@@ -203,6 +203,7 @@ def test_the_plot_is_labelled_and_joins_the_front() -> None:
     points = [Point(label=label, cost=cost, quality=rate, low=rate - 0.1, high=rate + 0.1)
               for label, cost, rate in rows]  # fmt: skip
     assert pareto(points) == [0, 2]
+    assert pareto([points[2], points[3], points[2]]) == [0, 2], "as cheap and as good"
     drawn = cost_plot(points, "title", "US dollars")
     tree = ElementTree.fromstring(drawn)
     name = "{http://www.w3.org/2000/svg}"

@@ -36,16 +36,15 @@ class Point(Value):
 
 
 def pareto(points: Sequence[Point]) -> list[int]:
-    """Indexes of the points that no other beats in cost and quality, the cheapest first."""
-    order = sorted(
-        range(len(points)), key=lambda index: (points[index].cost, -points[index].quality)
-    )
-    best, front = -1.0, list[int]()
-    for index in order:
-        if points[index].quality > best:
-            best = points[index].quality
-            front.append(index)
-    return front
+    """Indexes of the points that none beats in cost and quality, ties too, the cheapest first."""
+
+    def beaten(point: Point) -> bool:
+        place = point.cost, point.quality
+        rivals = (rival for rival in points if (rival.cost, rival.quality) != place)
+        return any(rival.cost <= place[0] and rival.quality >= place[1] for rival in rivals)
+
+    front = (index for index, point in enumerate(points) if not beaten(point))
+    return sorted(front, key=lambda index: points[index].cost)
 
 
 def cost_plot(points: Sequence[Point], title: str, unit: str) -> str:

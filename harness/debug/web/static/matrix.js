@@ -14,7 +14,7 @@ export async function matrixView(at, frame) {
   const axes = AXES.filter((axis) => new Set(matrix.cells.map((one) => one.cell[axis])).size > 1);
   const shown = axes.length ? axes : ["model"];
   const same = AXES.filter((axis) => !shown.includes(axis)).map((axis) => `${axis} ${matrix.cells[0].cell[axis]}`);
-  const heads = [...shown.map((axis) => axis[0].toUpperCase() + axis.slice(1)), "Pass rate", "95 % interval", { name: "Invalid", number: true }, { name: "Against base, points", number: true }, { name: "95 % interval", number: true }, { name: "p (Holm)", number: true }, { name: `${matrix.unit} per attempt`, number: true }, { name: "Time", number: true }];
+  const heads = [...shown.map((axis) => axis[0].toUpperCase() + axis.slice(1)), "Pass rate", { name: "95 % interval", number: true }, { name: "Invalid", number: true }, { name: "Against base, points", number: true }, { name: "95 % interval", number: true }, { name: "p (Holm)", number: true }, { name: `${matrix.unit} per attempt`, number: true }, { name: "Time", number: true }];
   const fake = matrix.cells.some((one) => one.report?.simulated);
   return [
     el("h1", {}, matrix.name, simulated(fake)),
@@ -34,7 +34,7 @@ function row(one, axes) {
   const cell = (text) => el("td", { class: "number" }, text);
   const range = (pair) => (pair ? `${points(pair[0])} to ${points(pair[1])}` : "");
   return el("tr", {}, ...names,
-    el("td", {}, rate(report)), el("td", {}, interval(report.ci95)),
+    el("td", {}, rate(report)), cell(interval(report.ci95)),
     cell(report.invalid ? el("span", { class: "outcome invalid" }, count(report.invalid)) : "–"),
     cell(one.base ? el("span", { class: "note" }, "base") : paired?.difference == null ? "–" : points(paired.difference)),
     cell(range(paired?.ci95)), cell(one.p_holm == null ? "" : one.p_holm < 0.001 ? "< 0.001" : one.p_holm.toFixed(3)),
