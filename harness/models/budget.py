@@ -17,7 +17,7 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
-from harness.core import BadInput, LimitReached, Value
+from harness.core import BadInput, LimitReached, Value, first_fault
 from harness.models.endpoints import ModelSpec
 
 PRICES_VARIABLE = "HARNESS_PRICES"
@@ -59,9 +59,10 @@ def _table(path: Path) -> dict[str, Price]:
     try:
         return _Table.model_validate_json(path.read_bytes()).models
     except (OSError, ValidationError) as error:
+        fault = first_fault(error) if isinstance(error, ValidationError) else error
         raise BadInput(
             f'expected a price table {{"models": {{SPEC: {{"input", "output"}}}}}} at '
-            f"{str(path)!r} ({PRICES_VARIABLE}): {error}"
+            f"{str(path)!r} ({PRICES_VARIABLE}): {fault}"
         ) from error
 
 

@@ -12,7 +12,7 @@ import click
 
 from harness.cli import cli
 
-_BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _SHELL = ("sh", "console")
 _PROGRAMS = re.compile(r"(?:[A-Z_]+=\S+ )*(?:harness|python3?|pip|make|pytest|printf|optimum-cli) ")
 _VARIABLE = re.compile(r"[A-Z_]+=\S*")
@@ -67,7 +67,7 @@ def without_variables(words: list[str]) -> list[str]:
 
 def page_lines(page: Path) -> Iterator[Line]:
     """The commands of a page's fenced blocks, in order; transcripts mark them with `$ `."""
-    for language, body in _BLOCK.findall(page.read_text("utf-8")):
+    for language, body in BLOCK.findall(page.read_text("utf-8")):
         lines = body.replace("\\\n", " ").splitlines()
         marked = [line[2:] for line in lines if line.startswith("$ ")]
         typed = marked or [line for line in lines if language in _SHELL or _PROGRAMS.match(line)]

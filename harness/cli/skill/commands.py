@@ -105,7 +105,7 @@ def explain_line(place: str, as_json: bool) -> None:
     to, runs and lessons that say the opposite, and how often what the evidence shows stands in
     failed and in passed runs.
 
-    Example: harness skill explain evolved/spreadsheet-basics/SKILL.md:42
+    Example: harness skill explain evolved/spreadsheet-basics/SKILL.md:14
     """
     from harness.skills import explain_place
 

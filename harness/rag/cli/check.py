@@ -223,6 +223,10 @@ def _check_rows(options: dict[str, Any]) -> list[Named]:
     if as_json:
         echo_json(summary, indent=None)
     else:
-        calls = f"; calls: {summary['calls']}" if summary["calls"] else ""
-        echo(f"{len(results)} answers: {summary['outcomes']}{calls}", err=True)
+        counts = ", ".join(
+            f"{count} {name}" for name, count in summary["outcomes"].items() if count
+        )
+        calls = ", ".join(f"{count:g} {name}" for name, count in summary["calls"].items())
+        ending = f"; calls: {calls}" if calls else ""
+        echo(f"answers checked: {len(results)} ({counts}){ending}", err=True)
     return [(result.id, result.answer, result.report) for result in results]

@@ -74,7 +74,7 @@ def keep(
 ) -> None:
     """Keep what a query needs; `keep` itself may be left out.
 
-    Example: harness compress keep --query "When was the pump replaced?" --ratio 0.1 reports/
+    Example: harness compress keep --query "Who replaced the pump?" --ratio .1 --markers full notes/
     """
     from harness.rag.compress import compress as run
     from harness.rag.compress import read_paths
@@ -108,7 +108,7 @@ def keep(
 @click.argument("id_", metavar="ID")
 @json_option
 def expand(id_: str, as_json: bool) -> None:
-    """Print what the marker with this ID stands for.
+    """Print what the marker with this ID stands for; `--markers full` shows IDs.
 
     Example: harness compress expand 3f9a1c22d0
     """
