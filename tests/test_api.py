@@ -39,6 +39,10 @@ def asks(prompt: str, workdir: str, skill: str | None) -> str:
     return reply.choices[0].message.content or ""
 
 
+def returns_nothing(prompt: str, workdir: str, skill: str | None) -> None:
+    """An agent that forgot its answer."""
+
+
 def test_evaluate_evolve_compare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     model = "simulated/lookup"
@@ -144,6 +148,37 @@ def test_what_cannot_begin_says_why(tmp_path: Path, model: str) -> None:
     with pytest.raises(BadInput, match="other tasks"):
         evaluate(tasks=TASKS[:1], agent=asks, model=model, out=tmp_path / "b", sandbox="none")
     assert len((tmp_path / "b" / "tasks.jsonl").read_text().splitlines()) == 2
+
+
+def test_a_function_evolves_and_resumes(
+    tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [{**TASKS[number % 2], "id": f"t{number}"} for number in range(12)]
+    (tmp_path / "tasks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    ending = ""
+
+    def mine(prompt: str, workdir: str, skill: str | None) -> str:
+        return asks(prompt, workdir, skill) + ending
+
+    def again() -> Path:
+        evolved = evolve(
+            "out", agent=mine, suite="tasks.jsonl", create="short", model=model, gate="none",
+            sandbox="none",
+        )  # fmt: skip
+        return Path(evolved.skill) / "SKILL.md"
+
+    text = again().read_text()
+    assert again().read_text() == text
+    (kept,) = (tmp_path / "out" / "agent").iterdir()
+    assert kept.name.startswith("mine-")
+    with pytest.raises(BadInput, match=r"takes \(prompt\), expected a function \(prompt, workdir"):
+        evolve("other", agent=lambda prompt: "", suite="tasks.jsonl", create="short", model=model)  # pyright: ignore[reportUnknownLambdaType]  # too few parameters
+    silent = evaluate(tasks=TASKS, agent=returns_nothing, model=model, out="s", sandbox="none")
+    assert {sample.reason for sample in silent.samples} == {
+        "the agent failed: it returned None, expected the answer"
+    }
 
 
 def test_a_bar_is_drawn_where_it_is_wanted(

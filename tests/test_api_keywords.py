@@ -85,7 +85,9 @@ def test_those_of_the_spine(repository: Path) -> None:
         repository / "harness" / "api" / "keywords.py",
         HEAD
         + declared("EvalKeywords", EvalSettings, "Settings of an eval.", "suite", "agent", "models")
-        + declared("EvolveKeywords", EvolveSettings, "Settings of an evolution.", "out", "models"),
+        + declared(
+            "EvolveKeywords", EvolveSettings, "Settings of an evolution.", "out", "models", "agent"
+        ),
     )
 
 

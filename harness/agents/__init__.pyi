@@ -5,6 +5,7 @@ from .constrained import read_action as read_action
 from .constrained import read_answer as read_answer
 from .foreign import function_agent as function_agent
 from .foreign import install_skill as install_skill
+from .foreign import pickled_function as pickled_function
 from .opening import is_foreign as is_foreign
 from .opening import open_agent as open_agent
 from .protocol import END_SIGNAL as END_SIGNAL

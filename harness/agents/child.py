@@ -39,6 +39,8 @@ def outcome(request: dict[str, Any]) -> dict[str, Any]:
             expected = "function" if request["kind"] == "py" else "compiled graph"
             name = type(loaded).__name__
             raise BadInput(f"{reference!r} names a {name}, expected a {expected}")
+        if request["kind"] == "py":
+            check_parameters(reference, loaded)
         answer: Any = None
         if "arguments" in request:
             answer = loaded(*request["arguments"])
@@ -52,11 +54,31 @@ def outcome(request: dict[str, Any]) -> dict[str, Any]:
                 answer = cast("dict[str, Any]", answer).get("content")
         else:
             return {}
+        if answer is None:
+            return {"error": "it returned None, expected the answer"}
         return {"answer": str(answer)}
     except BadInput as error:
         return {"bad_input": str(error)}
     except BaseException as error:  # noqa: BLE001  # a user's code may end in any way
         return {"error": f"{type(error).__name__}: {error}"}
+
+
+def check_parameters(reference: str, function: Any) -> None:
+    """Say before the first attempt that a function does not take what it is called with.
+
+    Raises:
+        BadInput: if it does not.
+    """
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some functions of C have none
+        return
+    try:
+        signature.bind("prompt", "workdir", None)
+    except TypeError as error:
+        raise BadInput(
+            f"{reference!r} takes {signature}, expected a function (prompt, workdir, skill)"
+        ) from error
 
 
 def main() -> None:

@@ -185,6 +185,16 @@ def function_agent(function: Callable[..., Any]) -> PythonAgent:
     clients that it builds reach the gateway.
 
     Raises:
+        BadInput: as :func:`pickled_function`.
+    """
+    name, pickled = pickled_function(function)
+    return PythonAgent(f"py:{name}", Path.cwd(), pickled)
+
+
+def pickled_function(function: Callable[..., Any]) -> tuple[str, str]:
+    """A name that changes with the function's code, and the function in base 64.
+
+    Raises:
         BadInput: if it is no function, or cannot be copied (it holds a client or a lock, say).
     """
     import cloudpickle  # pyright: ignore[reportMissingTypeStubs]  # it ships none
@@ -203,8 +213,7 @@ def function_agent(function: Callable[..., Any]) -> PythonAgent:
         code: Any = inspect.getsource(function)
     except (OSError, TypeError):
         code = base64.b64encode(pickled).decode()
-    spec = f"py:{name}-{digest(code)[:12]}"
-    return PythonAgent(spec, Path.cwd(), base64.b64encode(pickled).decode())
+    return f"{name}-{digest(code)[:12]}", base64.b64encode(pickled).decode()
 
 
 def _outcome(out: bytes, code: int, err: bytes) -> dict[str, str]:
@@ -276,7 +285,7 @@ async def run_process(
         reading.cancel()
     out, err = reading.result() if reading.done() and not reading.cancelled() else (b"", b"")
     if process.returncode != 0:
-        tail = last_words(err.decode(errors="replace"))
+        tail = last_words(err.decode(errors="replace")) or "it printed no reason"
         raise AttemptEnded(f"the agent ended with exit code {process.returncode}: {tail}")
     return out
 

@@ -146,6 +146,7 @@ async def aevaluate(
 def evolve(
     out: Path | str,
     *,
+    agent: str | Callable[..., Any] | None = None,
     model: Models = None,
     progress: bool | None = None,
     **settings: Unpack[EvolveKeywords],
@@ -154,6 +155,8 @@ def evolve(
 
     Args:
         out: folder for the skill and everything behind it.
+        agent: spec, or a function `(prompt, workdir, skill) -> answer`, of which a copy is kept in
+            `out`; it should read the skill at the path `skill`.
         model: spec for every role, or several with roles; default the embedded model.
         progress: whether to draw bars; default: in a notebook.
         settings: further fields of :class:`EvolveSettings` (`suite` or `trajectories`, `create`
@@ -162,23 +165,27 @@ def evolve(
     Raises:
         HarnessError: as the command line does. A gate that refuses is a result, not an error.
     """
-    return loops.run(aevolve(out, model=model, progress=progress, **settings))
+    return loops.run(aevolve(out, agent=agent, model=model, progress=progress, **settings))
 
 
 async def aevolve(
     out: Path | str,
     *,
+    agent: str | Callable[..., Any] | None = None,
     model: Models = None,
     progress: bool | None = None,
     **settings: Unpack[EvolveKeywords],
 ) -> Evolved:
     """As :func:`evolve`, where an event loop is running."""
     from harness.api.results import Evolved
-    from harness.api.work import event_bars
+    from harness.api.work import agent_file, event_bars
     from harness.evolve import EvolveSettings, run_evolution_async
 
-    fields = {**settings, "out": out, "models": _models(model)}
+    spec = None if callable(agent) else agent
+    fields = {**settings, "out": out, "agent": spec, "models": _models(model)}
     checked = from_keywords(EvolveSettings, fields)
+    if callable(agent):
+        checked = checked.model_copy(update={"agent": agent_file(agent, checked.out)})
     with event_bars(progress) as on_event:
         result = await run_evolution_async(checked, on_event)
     return Evolved.model_validate(result.model_dump())

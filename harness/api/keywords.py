@@ -83,7 +83,6 @@ class EvolveKeywords(TypedDict, total=False):
     sandbox: str
     suite: str | None
     tasks: str | None
-    agent: str | None
     gate: str
     limit: int | None
     baselines: Sequence[

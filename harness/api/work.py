@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import warnings
 from collections.abc import Callable, Generator, Iterable, Mapping
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from harness.core import BadInput, Task, from_keywords, write_atomic
 from harness.core.rundir import new_run_id
 from harness.evolve.evolution import Event, ignore_event
+from harness.evolve.report import check_out
 
 if TYPE_CHECKING:
     from harness.evals import Tally
@@ -57,6 +59,22 @@ def _row(task: Task | Mapping[str, Any], number: int) -> dict[str, Any]:
     files = {name: str(Path(path).resolve()) for name, path in checked.files.items()}
     placed = checked.model_copy(update={"files": files})
     return placed.model_dump(mode="json", exclude_defaults=True)
+
+
+def agent_file(function: Callable[..., Any], folder: Path) -> str:
+    """A function as the spec of a file in the folder of an evolution, which any process resumes.
+
+    Raises:
+        BadInput: as :func:`harness.agents.pickled_function`, or if the folder holds other files.
+    """
+    from harness.agents import pickled_function
+
+    name, pickled = pickled_function(function)
+    check_out(folder)
+    path = folder.resolve() / "agent" / re.sub(r"[^\w-]", "", name)
+    load = f"answer = pickle.loads(base64.b64decode({pickled!r}))"
+    write_atomic(path.with_suffix(".py"), f"import base64\nimport pickle\n\n{load}\n")
+    return f"py:{path}.py:answer"
 
 
 def in_notebook() -> bool:

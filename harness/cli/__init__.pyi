@@ -21,5 +21,6 @@ from .program import main as main
 from .progress import EventLines as EventLines
 from .progress import Progress as Progress
 from .progress import tally_progress as tally_progress
+from .terminal import fact_lines as fact_lines
 from .terminal import table as table
 from .terminal import tinted as tinted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from pathlib import Path
@@ -24,7 +25,7 @@ from harness.cli.commands import (
 from harness.cli.next_steps import after_eval
 from harness.cli.program import DefaultGroup
 from harness.cli.progress import tally_progress
-from harness.cli.terminal import tinted
+from harness.cli.terminal import fact_lines, tinted
 from harness.core import shown
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from harness.evals import EvalReport, EvalSettings
     from harness.evals.regrade import RegradeReport
 
-SHOWN_STEPS, SHOWN_CHANGES, SHOWN_REASON = 40, 20, 600
+SHOWN_STEPS, SHOWN_CHANGES, SHOWN_REASON, SHOWN_TEXT = 40, 20, 600, 2000
 _VARIABLE = re.compile(r"/\S+|0x[0-9a-f]+|\d+")
 """What differs from attempt to attempt although the reason is the same."""
 PERCENT = click.FloatRange(0, 100)
@@ -111,7 +112,7 @@ def run_suite(
         return
 
     def show_event(event: dict[str, Any]) -> None:
-        echo(f"{event.get('type')}: {str(event)[:2000]}", err=True)
+        echo(event_line(event), err=True)
 
     with resumable(run):
         reports = run_evaluation(
@@ -168,13 +169,24 @@ def refuse_all_invalid(reports: Sequence[EvalReport], folders: Sequence[Path]) -
         raise error(f"every attempt was invalid: {frequent[0][0].partition(chr(10))[0]}")
 
 
+def event_line(event: dict[str, Any]) -> str:
+    """An event of an attempt, as `--live` and `--sample` show it: who, what, and the text."""
+    text = event.get("text") or event.get("answer") or event.get("verdict") or ""
+    if "arguments" in event:
+        text = f"{event['name']} {json.dumps(event['arguments'], ensure_ascii=False)}"
+    return f"{event.get('sample', '')} {event.get('type')}: {str(text)[:SHOWN_TEXT]}".strip()
+
+
 def _show_plan(settings: EvalSettings, as_json: bool) -> None:
     """Print what a run would do and cost, and what holds of an earlier run, without a call."""
     from harness.evals import Step, plan_evaluation
     from harness.evals.reuse import counted
 
     plan = plan_evaluation(settings)
-    lines = [f"{key}: {value}" for key, value in plan.items() if key not in ("steps", "estimate")]
+    facts = {key: value for key, value in plan.items() if key not in ("steps", "estimate")}
+    if (lift := plan.get("detectable_lift")) is not None:
+        facts["detectable_lift"] = f"{100 * lift:.1f} points with 80% power"
+    lines = fact_lines(facts.items())
     if "steps" in plan:
         steps = plan["steps"]
         lines.append(counted([Step.model_validate(step) for step in steps]))

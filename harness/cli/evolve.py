@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,7 +18,7 @@ from harness.cli.commands import (
 )
 from harness.cli.next_steps import after_evolution
 from harness.cli.progress import EventLines
-from harness.cli.terminal import tinted
+from harness.cli.terminal import fact_lines, tinted
 from harness.core import shown
 from harness.core.errors import Refused
 
@@ -49,15 +49,7 @@ def evolve(
     settings = EvolveSettings.model_validate({"out": folder, **options})
     if dry_run:
         plan = plan_evolution(settings)
-        lines = [
-            # A list has a line an item.
-            f"{key}: " + "".join(f"\n  {item}" for item in cast("list[Any]", value))
-            if isinstance(value, list)
-            else f"{key}: {value}"
-            for key, value in plan.items()
-            if value is not None
-        ]
-        emit(plan, as_json, "\n".join(lines))
+        emit(plan, as_json, "\n".join(fact_lines(plan.items())))
         return
     for note in plan_notes(settings):
         echo(f"plan: {note}", err=True)

@@ -87,8 +87,10 @@ class LazyGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            if close := get_close_matches(args[0], self.list_commands(ctx), 1):
-                message = f"{error.format_message()} Did you mean {close[0]!r}?"
+            message = error.format_message()
+            close = get_close_matches(args[0], self.list_commands(ctx), 1)
+            if close and "Did you mean" not in message:  # click says so of some
+                message += f" Did you mean {close[0]!r}?"
                 raise click.UsageError(message, ctx) from error
             raise
 

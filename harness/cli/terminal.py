@@ -9,9 +9,9 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from io import StringIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -89,6 +89,28 @@ def table(
     with screen.capture() as capture:
         screen.print(drawn)
     return Shown("\n".join(line.rstrip() for line in capture.get().strip("\n").split("\n")))
+
+
+def fact_lines(facts: Iterable[tuple[str, Any]]) -> list[str]:
+    """`name: value` for people, without what there is none of; a list has a line an item."""
+    return [
+        f"{name.replace('_', ' ')}: {_in_words(value)}"
+        for name, value in facts
+        if value is not None and value not in ("", [], (), {})
+    ]
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        return f"{value:,.6g}" if isinstance(value, float) else f"{value:,}"
+    if isinstance(value, Mapping):
+        pairs = cast("Mapping[str, Any]", value).items()
+        return ", ".join(f"{name.replace('_', ' ')} {_in_words(inner)}" for name, inner in pairs)
+    if isinstance(value, list | tuple):
+        return "".join(f"\n  {_in_words(item)}" for item in cast("list[Any]", value))
+    return str(value)
 
 
 class Bars:

@@ -8,7 +8,7 @@ import click
 
 from harness.cli.commands import emit, json_option, path_type, shared_option
 from harness.cli.program import LazyGroup
-from harness.cli.terminal import table
+from harness.cli.terminal import fact_lines, table
 
 _HERE = "harness.cli.trajectories"
 
@@ -143,4 +143,4 @@ def stats(path: Path, as_json: bool) -> None:
     from harness.trajectories import collect_stats, open_trajectories
 
     counts = collect_stats(open_trajectories(path))
-    emit(counts, as_json, "\n".join(f"{name}: {value}" for name, value in counts))
+    emit(counts, as_json, "\n".join(fact_lines(counts)))

@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Literal
@@ -274,10 +275,13 @@ def _find(reference: str) -> Path:
     shipped = assets.root() / "evals" / f"{reference}.yaml"
     if shipped.is_file():
         return shipped
-    names = ", ".join(sorted(file.stem for file in shipped.parent.glob("*.yaml"))) or "none"
+    names = sorted(file.stem for file in shipped.parent.glob("*.yaml"))
+    close = get_close_matches(str(reference), names, 1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
     raise BadInput(
         f"no suite {reference!r}: expected a .yaml file, a folder with suite.yaml, a task file "
-        f"({', '.join(SUFFIXES)}), {HUB}OWNER/NAME, or a shipped suite ({names})"
+        f"({', '.join(SUFFIXES)}), {HUB}OWNER/NAME, or a shipped suite "
+        f"({', '.join(names) or 'none'}){hint}"
     )
 
 

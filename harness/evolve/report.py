@@ -141,7 +141,16 @@ def check_out(out: Path) -> None:
     """
     if out.is_file():
         raise BadInput(f"expected a folder for --out, found a file at {str(out)!r}")
-    ours = {"skill", "patches", "runs", "calls.sqlite", "work.sqlite", "writer.lock", RESULT}
+    ours = {
+        "skill",
+        "patches",
+        "agent",
+        "runs",
+        "calls.sqlite",
+        "work.sqlite",
+        "writer.lock",
+        RESULT,
+    }
     if out.is_dir() and any(out.iterdir()) and not any((out / name).exists() for name in ours):
         raise BadInput(f"{str(out)!r} holds other files: give an empty folder for --out")
 

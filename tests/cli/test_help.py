@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from harness.cli import INTENTS, cli
+from harness.core import BadInput
 
 ROOMS = ("models", "sandbox", "skills", "trajectories", "tasks", "agents", "evals", "evolve")
 
@@ -85,9 +86,22 @@ def test_an_unknown_command_is_bad_input() -> None:
 
 @pytest.mark.parametrize(
     ("words", "meant"),
-    [(["evl"], "eval"), (["skill", "shwo"], "show"), (["runs", "lst"], "list")],
+    [(["evl"], "eval"), (["skill", "shw"], "show"), (["runs", "lst"], "list")],
 )
 def test_a_misspelt_command_gets_a_suggestion(words: list[str], meant: str) -> None:
     result = CliRunner().invoke(cli, words)
     assert result.exit_code == 2
-    assert f"Did you mean '{meant}'?" in result.output
+    assert result.output.count(f"Did you mean '{meant}'?") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["eval", "demoo"], "did you mean 'demo'?"),
+        (["models", "serve", "simulated/lookup"], "simulated/ models need no server"),
+    ],
+)
+def test_a_refusal_says_what_to_give(words: list[str], reason: str) -> None:
+    error = CliRunner().invoke(cli, words).exception
+    assert isinstance(error, BadInput)
+    assert reason in str(error)

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli.terminal import table, tinted
+from harness.cli.eval import event_line
+from harness.cli.terminal import fact_lines, table, tinted
 from harness.core import printable
 
 MARKUP = "[bold red]x[/] [link=file:///etc/passwd]y[/link] :skull: \x1b[2J"
@@ -107,3 +108,23 @@ def test_tables_align_and_markup_stays_text(capsys: pytest.CaptureFixture[str]) 
     text = table(("name", "count#"), [("[b]a[/b]", "7"), ("b\nc\x1b", "1,234")])
     assert text.splitlines() == ["name      count", "[b]a[/b]      7", "b c\\x1b   1,234"]
     assert str(tinted(MARKUP, "red")) == f"\x1b[31m{printable(MARKUP)}\x1b[0m"
+
+
+def test_facts_are_words_and_what_is_not_there_is_left_out() -> None:
+    facts = {
+        "calls_at_most": 6000, "split": None, "outcomes": {"fail": 6, "pass": 1200}, "tools": {},
+        "steps_median": 3.0, "verified": False, "notes": ["few tasks", "no gate"],
+    }  # fmt: skip
+    assert fact_lines(facts.items()) == [
+        "calls at most: 6,000",
+        "outcomes: fail 6, pass 1,200",
+        "steps median: 3",
+        "verified: no",
+        "notes: \n  few tasks\n  no gate",
+    ]
+
+
+def test_events_of_an_attempt_are_read_not_decoded() -> None:
+    tool = {"type": "tool", "sample": "t1", "id": "1", "name": "python", "arguments": {"code": "2"}}
+    assert event_line(tool) == 't1 tool: python {"code": "2"}'
+    assert event_line({"type": "final", "sample": "t1", "answer": None}) == "t1 final:"

@@ -150,6 +150,12 @@ def serve(
 
     Example: harness models serve local/smollm2-135m --port 8000
     """
+    kind = model.partition("/")[0]
+    if engine == "auto" and kind in ("simulated", "scripted", "replay"):
+        raise BadInput(
+            f"{kind}/ models need no server: expected local/NAME, or a model that vLLM loads; "
+            f"give {model!r} to any command as it is (--model {model})"
+        )
     if engine == "vllm" or (engine == "auto" and not model.startswith("local/")):
         if context is not None:
             raise BadInput("--context shortens what the embedded engine is sent, not vLLM")

@@ -13,6 +13,7 @@ from harness.cli import (
     SettingsCommand,
     echo,
     emit,
+    fact_lines,
     intent,
     json_option,
     path_type,
@@ -234,7 +235,7 @@ def info(folder: Path, verify: bool, ids: bool, as_json: bool) -> None:
         index.verify()
     facts, docs = retrieve.describe_index(index), index.ids() if ids else []
     row = {**facts, **({"ids": docs} if ids else {}), "verified": verify}
-    lines = [f"{name}: {value}" for name, value in facts.items()]
+    lines = fact_lines(facts.items())
     emit(row, as_json, "\n".join([*lines, *docs]))
 
 
