@@ -174,7 +174,7 @@ def test_a_function_evolves_and_resumes(
     (kept,) = (tmp_path / "out" / "agent").iterdir()
     assert kept.name.startswith("mine-")
     with pytest.raises(BadInput, match=r"takes \(prompt\), expected a function \(prompt, workdir"):
-        evolve("other", agent=lambda prompt: "", suite="tasks.jsonl", create="short", model=model)  # pyright: ignore[reportUnknownLambdaType]  # too few parameters
+        evolve("other", agent=lambda prompt: "", suite="tasks.jsonl", create="short", model=model)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]  # too few
     silent = evaluate(tasks=TASKS, agent=returns_nothing, model=model, out="s", sandbox="none")
     assert {sample.reason for sample in silent.samples} == {
         "the agent failed: it returned None, expected the answer"
