@@ -325,7 +325,9 @@ def lay(folder: Path) -> Desk:
     desk.write(FILES)
     for name, first, count in (("my", 1, 24), ("S", 1, 24), ("SUITE", 1, 24), ("other", 50, 12)):
         desk.write({f"{name}/suite.yaml": SUITE, f"{name}/tasks.jsonl": tasks(count, first)})
-    desk.write({"third/tasks.jsonl": tasks(12, 80)})
+    desk.write(
+        {"third/tasks.jsonl": tasks(12, 80), "S/suite.yaml": f"{SUITE}split_by: stratified\n"}
+    )
     gate = (ROOT / "docs" / "concepts" / "gate.md").read_bytes()
     desk.write({"docs/concepts/evolution.md": gate})
     page = pdf("The warranty ends on 4 May 2027.")
