@@ -40,8 +40,9 @@ class Exemption(NamedTuple):
 
 EXCEPTIONS = (
     Exemption(
-        r"^make |python3? -m venv|pip install|harness demo",
-        "CI's own steps and tests/acceptance/test_demo.py run them; here: the targets and extras",
+        r"^make |python3? -m venv|pip install|harness demo|eval examples/",
+        "CI's own steps, test_demo.py and test_example_agents.py of tests/acceptance run them; "
+        "here: the targets, the extras, --help",
     ),
     Exemption(
         r"python -m benchmarks|--suite demo|eval(?: run)? (?:demo|folio)|corpora generate",
@@ -53,7 +54,8 @@ EXCEPTIONS = (
     ),
     Exemption(
         r"hf:|sb\.yaml|models (?:serve|chat) local|corpora (?:pull|convert)|chartqa|optimum-cli|"
-        r"spreadsheetbench_tasks|--tasks tasks|verl|claude -p|ssh-keygen|(?:check|compress) train",
+        r"spreadsheetbench_tasks|--tasks tasks|verl|claude -p|codex exec|ssh-keygen|"
+        r"(?:check|compress) train",
         "data, weights, keys and programs of others; here: --help",
     ),
 )
@@ -108,8 +110,9 @@ def in_place_of(desk: Desk, words: list[str]) -> Ended:
         missing = set(extras[1].split(",")) - set(project["optional-dependencies"])
         return Ended(len(missing), f"no extras {missing}")
     if line.startswith(("harness", "python -m benchmarks")):
-        helped = desk.type([*typed, "--help"])
-        absent = re.search(r"hf:|chartqa|sb\.yaml|models \w+ local", line)
+        ours = typed[: typed.index("--")] if "--" in typed else typed
+        helped = desk.type([*ours, "--help"])
+        absent = re.search(r"examples/|hf:|chartqa|sb\.yaml|models \w+ local", line)
         planned = "--dry-run" in helped.text and absent is None
         return desk.type([*words, "--dry-run"]) if planned else helped
     return Ended(0, "")
