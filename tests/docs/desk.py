@@ -217,6 +217,8 @@ class Desk:
                     if ours:
                         main()
                     else:
+                        # Another test may have imported it; a program starts afresh.
+                        patch.delitem(sys.modules, typed[2], raising=False)
                         runpy.run_module(typed[2], run_name="__main__", alter_sys=False)
                 except SystemExit as ended:
                     code = ended.code or 0
