@@ -98,7 +98,11 @@ def test_a_misspelt_command_gets_a_suggestion(words: list[str], meant: str) -> N
     ("words", "reason"),
     [
         (["eval", "demoo"], "did you mean 'demo'?"),
-        (["models", "serve", "simulated/lookup"], "simulated/ models need no server"),
+        pytest.param(
+            ["models", "serve", "simulated/lookup"],
+            "simulated/ models need no server",
+            marks=pytest.mark.wing("engines"),
+        ),
     ],
 )
 def test_a_refusal_says_what_to_give(words: list[str], reason: str) -> None:
