@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from pydantic import Field, ValidationError
 
@@ -146,11 +146,11 @@ class Row(Attempted):
         return tuple(number for number, char in enumerate(self.units) if char == "1")
 
 
-class Records(Value):
-    """A records file."""
+class RecordsFile(Value, Generic[HeaderT, RowT]):
+    """What was run: a header, and a row an attempt."""
 
-    header: Header
-    rows: tuple[Row, ...]
+    header: HeaderT
+    rows: tuple[RowT, ...]
 
     @property
     def text(self) -> str:
@@ -161,6 +161,10 @@ class Records(Value):
     def digest(self) -> str:
         """SHA-256 of the file."""
         return digest(self.text.encode())
+
+
+class Records(RecordsFile[Header, Row]):
+    """The records of an audit."""
 
 
 def records_text(header: Conditions, rows: Iterable[Attempted]) -> str:

@@ -26,6 +26,7 @@ from harness.skills import (
     CODEX_FILE,
     RECEIPT,
     RECORDS,
+    Skill,
     as_measured,
     beside,
     load_skill,
@@ -78,21 +79,13 @@ def verify(
     if not path.is_file():
         raise BadInput(f"no receipt at {str(path)!r}: `harness skill audit` writes one")
     value = load_skill(skill)
-    scope: Scope = "consistency only: answers not verified"
-    if run is not None:
-        scope = "answers compared with the recorded replies of the run"
+    scope = scope_of(run)
     try:
         records = read_records(beside(skill, RECORDS))
     except BadInput as error:
-        return Verified(
-            valid=False, scope=scope, differs=(f"records: {error}",), rollouts=0, rescored=0,
-            tasks=False,
-        )  # fmt: skip
+        return unreadable(error, scope)
     header = records.header
-    if CODEX_FILE not in header.files:
-        value = as_measured(value)
-    now = {path: digest(data) for path, data in value.all_files.items()}
-    differs = [*changes("skill", header.files, now)]
+    value, differs = measured_files(value, header)
     if not differs and value.digest != header.skill:
         differs.append("records: the digest of the skill does not fit those of its files")
     differs += _rows_differ(records)
@@ -119,6 +112,29 @@ def verify(
         rescored=rescored,
         tasks=tasks,
     )
+
+
+def scope_of(run: Path | None) -> Scope:
+    """What a check with that run folder, or with none, shows."""
+    if run is None:
+        return "consistency only: answers not verified"
+    return "answers compared with the recorded replies of the run"
+
+
+def unreadable(error: BadInput, scope: Scope) -> Verified:
+    """The end of a check whose records cannot be read."""
+    return Verified(
+        valid=False, scope=scope, differs=(f"records: {error}",), rollouts=0, rescored=0,
+        tasks=False,
+    )  # fmt: skip
+
+
+def measured_files(skill: Skill, header: Conditions) -> tuple[Skill, list[str]]:
+    """The skill as it was measured, and which of its files are not as they were."""
+    if CODEX_FILE not in header.files:
+        skill = as_measured(skill)
+    now = {path: digest(data) for path, data in skill.all_files.items()}
+    return skill, [*changes("skill", header.files, now)]
 
 
 def changes(kind: str, expected: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:

@@ -38,6 +38,7 @@ from .store import dump as dump
 from .text import content_text as content_text
 from .text import describe as describe
 from .text import fence_untrusted as fence_untrusted
+from .text import programs_run as programs_run
 from .transfer import EXPORTS as EXPORTS
 from .transfer import ExportReport as ExportReport
 from .transfer import ImportReport as ImportReport

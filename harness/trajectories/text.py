@@ -70,3 +70,14 @@ def describe(trajectory: Trajectory, step_id: int | None = None, width: int = 40
         results = step.observation.results if step.observation else ()
         lines += [f"    -> {cut(content_text(result.content or ''))}" for result in results]
     return "\n".join(lines)
+
+
+def programs_run(trajectory: Trajectory) -> list[str]:
+    """The programs that an agent ran by the tool `python`, in order."""
+    codes = (
+        call.arguments.get("code")
+        for step in trajectory.steps
+        for call in step.tool_calls or ()
+        if call.function_name == "python"
+    )
+    return [code for code in codes if isinstance(code, str)]

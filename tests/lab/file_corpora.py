@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import harness.tasks
-from harness.core import Task, read_models
+from harness.core import Task, digest_file, digest_tree, read_models
+from harness.corpora import generate
 from harness.tasks import output_file
 from lab.corpora.drafts import FileCorpus
 
@@ -62,3 +63,38 @@ def check_task(task: Task, base: Path, solver: Solver, write: Writer, work: Path
     assert outcome(task, base, solved, work) == "pass", task.id
     for text in (*files.values(), "", "[]", "{}", gold.partition("\n")[0]):
         assert outcome(task, base, text, work) == "fail", task.id
+
+
+def check_sizes(splits: dict[str, list[Task]]) -> None:
+    """As many tasks a split as are promised, and two of three test tasks of seen kinds."""
+    sizes = {split: len(tasks) for split, tasks in splits.items()}
+    assert sizes == {"train": 72, "selection": 72, "test": 324}
+    assert sum(task.meta["seen"] is True for task in splits["test"]) == 216
+
+
+def check_mistake(
+    tasks: Sequence[Task],
+    base: Path,
+    wrong: Solver,
+    write: Writer,
+    work: Path,
+    raised: tuple[type[Exception], ...],
+) -> None:
+    """A solver with a mistake fails at every task, also where it raises one of these."""
+    failed = 0
+    for task in tasks:
+        try:
+            output = write(wrong(inputs(task, base), task.prompt))
+        except raised:
+            output = ""
+        failed += outcome(task, base, output, work) == "fail"
+    assert failed == len(tasks)
+
+
+def check_bytes(corpus: FileCorpus, base: Path, repository: Path, work: Path) -> None:
+    """The sample is the start of the train split, and a corpus has the same bytes every time."""
+    generate(corpus.name, work, "train", limit=8)
+    assert digest_tree(work) == digest_tree(repository / "corpora" / corpus.name / "sample")
+    for task in corpus.write_split("test", work, limit=24):
+        for path in (*task.files.values(), str(task.answer)):
+            assert digest_file(work / path) == digest_file(base / path)

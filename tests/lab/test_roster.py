@@ -8,13 +8,20 @@ from pathlib import Path
 import pytest
 
 from harness.agents import open_agent
-from harness.core import Task, digest_file, digest_tree
-from harness.corpora import generate
+from harness.core import Task, digest_file
 from harness.evals import EvalPlan, EvalSettings, agent_spec, load_suite, run_eval
 from harness.models import open_model
 from lab.corpora.drafts import csv_text
 from lab.corpora.roster import ROSTER
-from tests.lab.file_corpora import check_split, check_task, inputs, outcome, planted
+from tests.lab.file_corpora import (
+    check_bytes,
+    check_mistake,
+    check_sizes,
+    check_split,
+    check_task,
+    outcome,
+    planted,
+)
 from tests.lab.roster_solvers import MISTAKES, SOLVERS
 
 BY_KIND = {solver.__name__: solver for solver in SOLVERS}
@@ -29,12 +36,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, li
 
 
 def test_sizes(corpus: tuple[Path, dict[str, list[Task]]]) -> None:
-    assert {split: len(tasks) for split, tasks in corpus[1].items()} == {
-        "train": 72,
-        "selection": 72,
-        "test": 324,
-    }
-    assert sum(task.meta["seen"] is True for task in corpus[1]["test"]) == 216
+    check_sizes(corpus[1])
     assert BY_KIND.keys() == ROSTER.kinds.keys() == MISTAKES.keys()
 
 
@@ -62,16 +64,16 @@ def test_planted_mistakes_fail(
     corpus: tuple[Path, dict[str, list[Task]]], kind: str, old: str, new: str, tmp_path: Path
 ) -> None:
     out, splits = corpus
-    wrong = planted(BY_KIND[kind], old, new)
     tasks = [task for task in splits["test"] if task.meta["stratum"] == f"{kind}/hard"]
-    failed = 0
-    for task in tasks:
-        try:
-            output = csv_text(wrong(inputs(task, out), task.prompt))
-        except (ArithmeticError, LookupError, TypeError, ValueError, StopIteration):
-            output = ""
-        failed += outcome(task, out, output, tmp_path) == "fail"
-    assert failed == len(tasks)
+    wrong = planted(BY_KIND[kind], old, new)
+    check_mistake(
+        tasks,
+        out,
+        wrong,
+        csv_text,
+        tmp_path,
+        (ArithmeticError, LookupError, TypeError, ValueError, StopIteration),
+    )
 
 
 def test_order_counts_where_the_prompt_says_so(
@@ -89,11 +91,7 @@ def test_order_counts_where_the_prompt_says_so(
 def test_the_sample_is_the_start_of_train_and_every_byte_the_same(
     corpus: tuple[Path, dict[str, list[Task]]], repository: Path, tmp_path: Path
 ) -> None:
-    generate("roster", tmp_path, "train", limit=8)
-    assert digest_tree(tmp_path) == digest_tree(repository / "corpora" / "roster" / "sample")
-    for task in ROSTER.write_split("test", tmp_path, limit=24):
-        for path in (*task.files.values(), str(task.answer)):
-            assert digest_file(tmp_path / path) == digest_file(corpus[0] / path)
+    check_bytes(ROSTER, corpus[0], repository, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["roster", "wire"])

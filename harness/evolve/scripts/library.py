@@ -6,7 +6,6 @@ than the one that it came from, and if no task that passed before fails by it.
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
@@ -18,6 +17,7 @@ from harness.evolve.scripts.functions import COMMON, Function, function_of
 from harness.evolve.scripts.prompts import Kind, kinds
 from harness.evolve.types import Size
 from harness.skills import count_tokens, lint_text
+from harness.trajectories import programs_run
 
 Prove = Callable[[str, str, str], Coroutine[Any, Any, bool]]
 """Runs a program at a task, by its id, with a module `helpers` beside it: whether it passes."""
@@ -92,7 +92,7 @@ def names(every: Sequence[Kind]) -> Iterator[str]:
     for kind in every:
         words = [word.lower() for word in kind.words if re.fullmatch(r"[A-Za-z]{3,}", word)]
         words = [word for word in dict.fromkeys(words) if word not in COMMON]
-        rare = sorted(words, key=lambda word: -math.log(len(every) / uses[word]))[:WORDS]
+        rare = sorted(words, key=lambda word: uses[word])[:WORDS]
         name = "_".join(word for word in words if word in rare) or "solve"
         taken[name] += 1
         yield name if taken[name] == 1 else f"{name}_{taken[name]}"
@@ -161,12 +161,5 @@ def prompt_of(run: Trajectory) -> str:
 
 def programs_of(trajectories: Sequence[Trajectory]) -> list[tuple[str, str]]:
     """The last program that each passing run ran."""
-    programs: list[tuple[str, str]] = []
-    for run in trajectories:
-        calls = [call for step in run.steps for call in step.tool_calls or ()]
-        code = next(
-            (c.arguments.get("code") for c in reversed(calls) if c.function_name == "python"), None
-        )
-        if run.outcome == "pass" and isinstance(code, str):
-            programs.append((run.task_id, code))
-    return programs
+    passed = ((run.task_id, programs_run(run)) for run in trajectories if run.outcome == "pass")
+    return [(task, programs[-1]) for task, programs in passed if programs]

@@ -82,7 +82,7 @@ def kinds(prompts: dict[str, str]) -> list[Kind]:
     groups: list[list[str]] = []
     # Quoted texts and numbers are what tasks of one kind differ in.
     words = {
-        task: [m[0] for m in TOKEN.finditer(text) if m[0][0] not in _QUOTES and not number(m[0])]
+        task: [m[0] for m in TOKEN.finditer(text) if m[0][0] not in _QUOTES and not is_number(m[0])]
         for task, text in prompts.items()
     }
     for task in prompts:
@@ -95,7 +95,7 @@ def kinds(prompts: dict[str, str]) -> list[Kind]:
     return [kind_of({task: prompts[task] for task in group}) for group in groups]
 
 
-def number(token: str) -> bool:
+def is_number(token: str) -> bool:
     """Whether a token is a number."""
     return re.fullmatch(r"[-+]?\d[\d.,:-]*", token) is not None
 

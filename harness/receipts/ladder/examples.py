@@ -31,7 +31,7 @@ from harness.evals import Attempts, EvalPlan, LoadedSuite, score_again
 from harness.models import open_model
 from harness.sandbox import Sandbox
 from harness.tasks import family, output_file
-from harness.trajectories import content_text, open_trajectories
+from harness.trajectories import content_text, open_trajectories, programs_run
 
 PAIRS = "examples.jsonl"
 AT_ONCE = 2
@@ -128,15 +128,8 @@ def pairs_of(trajectories: Iterable[Trajectory]) -> Iterator[Pair]:
     for run in trajectories:
         if run.outcome != "pass":
             continue
-        texts, codes = list[str](), list[str]()
-        for step in run.steps:
-            if step.source == "agent":
-                texts.append(content_text(step.message))
-                codes += [
-                    str(call.arguments["code"])
-                    for call in step.tool_calls or ()
-                    if call.function_name == "python" and "code" in call.arguments
-                ]
+        texts = [content_text(step.message) for step in run.steps if step.source == "agent"]
+        codes = programs_run(run)
         blocks = [text for text in texts if "```" in text]
         if blocks:
             reply = blocks[-1]

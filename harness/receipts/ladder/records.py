@@ -12,15 +12,15 @@ from typing import Literal
 
 from pydantic import Field
 
-from harness.core import Value, digest
+from harness.core import Value
 from harness.evals import Split
 from harness.receipts.records import (
     Attempted,
     Conditions,
+    RecordsFile,
     RunContents,
     attempted_of,
     read_lines,
-    records_text,
     replied,
 )
 
@@ -138,21 +138,8 @@ class LadderRow(Attempted):
     context: int | None = None
 
 
-class LadderRecords(Value):
-    """A records file."""
-
-    header: LadderHeader
-    rows: tuple[LadderRow, ...]
-
-    @property
-    def text(self) -> str:
-        """The file as it is written."""
-        return records_text(self.header, self.rows)
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of the file."""
-        return digest(self.text.encode())
+class LadderRecords(RecordsFile[LadderHeader, LadderRow]):
+    """The records of a ladder."""
 
 
 def read_ladder(path: Path) -> LadderRecords:

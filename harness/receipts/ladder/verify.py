@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from harness.core import BadInput, digest
+from harness.core import BadInput
 from harness.evals import load_suite
 from harness.receipts.ladder.records import (
     LADDER,
@@ -21,19 +21,18 @@ from harness.receipts.ladder.report import ladder_of, ladder_page
 from harness.receipts.ladder.rungs import placebo, prose_of
 from harness.receipts.records import genuine_run, replies_differ
 from harness.receipts.verify import (
-    Scope,
     Verified,
-    changes,
     files_differ,
+    measured_files,
     rescore,
+    scope_of,
     tasks_differ,
+    unreadable,
     verify,
 )
 from harness.skills import (
-    CODEX_FILE,
     RECEIPT,
     Skill,
-    as_measured,
     beside,
     count_tokens,
     load_skill,
@@ -89,27 +88,19 @@ def verify_ladder(
     Raises:
         BadInput: if there is no ladder, or the skill or the suite cannot be read.
     """
-    folder, scope = run, "answers compared with the recorded replies of the run"
     paths = [
-        folder / name if folder else beside(skill, name)
-        for name in (LADDER, LADDER_RECORDS, LADDER_PAGE)
+        run / name if run else beside(skill, name) for name in (LADDER, LADDER_RECORDS, LADDER_PAGE)
     ]
-    checked: Scope = scope if folder else "consistency only: answers not verified"
+    scope = scope_of(run)
     if not paths[0].is_file():
         raise BadInput(f"no ladder at {str(paths[0])!r}: `harness skill ladder` writes one")
     value = load_skill(skill)
     try:
         records = read_ladder(paths[1])
     except BadInput as error:
-        return Verified(
-            valid=False, scope=checked, differs=(f"records: {error}",), rollouts=0, rescored=0,
-            tasks=False,
-        )  # fmt: skip
+        return unreadable(error, scope)
     header = records.header
-    if CODEX_FILE not in header.files:
-        value = as_measured(value)
-    now = {path: digest(data) for path, data in value.all_files.items()}
-    differs = [*changes("skill", header.files, now)]
+    value, differs = measured_files(value, header)
     if not differs:
         differs += rungs_differ(header, value)
     differs += attempts_differ(records)
@@ -119,13 +110,13 @@ def verify_ladder(
         differs += tasks_differ(loaded, header)
         wrong, rescored = rescore(loaded, records.rows)
         differs += wrong
-    if folder is not None:
-        differs += runs_differ(folder, records)
+    if run is not None:
+        differs += runs_differ(run, records)
     ladder = ladder_of(records)
     differs += files_differ("ladder", paths[0], paths[2], ladder.text, ladder_page(ladder))
     return Verified(
         valid=not differs,
-        scope=checked,
+        scope=scope,
         differs=tuple(differs),
         rollouts=len(records.rows),
         rescored=rescored,
