@@ -415,7 +415,8 @@ def edges(folder: Path) -> Generator[str]:
         variables = {
             "HOME": str(home), "HARNESS_CACHE": str(home / "cache"), "OPENAI_API_KEY": "test",
             "OPENAI_BASE_URL": url, "VLLM_BASE_URL": url, "NO_COLOR": "1", "HF_HUB_OFFLINE": "1",
-            "HARNESS_PRICES": str(prices), "PYTHONPATH": os.pathsep.join([".", str(ROOT)]),
+            "HARNESS_PRICES": str(prices), "SHELL": "/bin/bash",
+            "PYTHONPATH": os.pathsep.join([".", str(ROOT)]),
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", **_github(folder),
         }  # fmt: skip
         for name, value in variables.items():

@@ -44,6 +44,32 @@ def test_from_the_list_to_a_failed_sample(world: Path) -> None:
     asyncio.run(scenario())
 
 
+def test_texts_that_come_late_do_not_take_the_focus(world: Path) -> None:
+    async def scenario() -> None:
+        from playwright.async_api import Route, expect
+
+        released = asyncio.Event()
+
+        async def hold(route: Route) -> None:
+            await released.wait()
+            await route.continue_()
+
+        async with open_view(Library(world)) as url, browser_at(url, ready=READY) as (page, _):
+            await page.route("**/api/tasks*", hold)
+            await page.get_by_role("link", name="eval", exact=True).click()
+            await expect(page.get_by_role("heading", level=1)).to_contain_text("eval")
+            for _ in range(2):
+                await page.keyboard.press("j")
+            second = page.locator("a.open").nth(1)
+            await expect(second).to_be_focused()
+            await expect(page.get_by_text("How many apples")).to_have_count(0)
+            released.set()
+            await expect(page.get_by_text("How many apples").first).to_be_visible()
+            await expect(second).to_be_focused()
+
+    asyncio.run(scenario())
+
+
 async def find_a_sample(page: Page) -> None:
     """By clicks: the list, a run, its filters, a sample of another arm."""
     from playwright.async_api import expect

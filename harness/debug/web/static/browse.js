@@ -20,6 +20,15 @@ function tell(error) {
   $("#toast").textContent = error.message;
 }
 
+// Draw anew; what had the focus keeps it, though it stands there as another element.
+function redraw(draw) {
+  const held = document.activeElement;
+  const marks = ["data-page", "data-outcome", "data-sort", "href"].filter((mark) => held.hasAttribute(mark));
+  const same = marks.map((mark) => `[${mark}="${CSS.escape(held.getAttribute(mark))}"]`).join("");
+  draw();
+  if (same && !held.isConnected) $(`#view ${same}`)?.focus();
+}
+
 function frameFor(at) {
   const later = [];
   return {
@@ -32,16 +41,13 @@ function frameFor(at) {
       $("#path").replaceChildren(...parts.map((part, number) => el("li", {}, number === parts.length - 1 ? el("span", { "aria-current": "page" }, part.name) : el("a", { href: `#${new URLSearchParams(part.to)}` }, part.name))));
       document.title = `${parts.at(-1).name} · harness view`;
     },
-    // Change filters in the address and draw anew; what has the focus keeps it.
+    redraw,
+    // Change filters in the address and draw anew.
     change: (values, draw) => {
       Object.assign(at, values);
       for (const [name, value] of Object.entries(values)) if (value === "") delete at[name];
       history.replaceState(null, "", `${location.pathname}${location.search}#${new URLSearchParams(at)}`);
-      const { page, outcome, sort } = document.activeElement.dataset;
-      draw();
-      // A button that was pressed is drawn anew: the keyboard stays at it.
-      const held = page ? `[data-page="${page}"]` : outcome ? `[data-outcome="${outcome}"]` : sort ? `[data-sort="${sort}"]` : null;
-      if (held) $(held)?.focus();
+      redraw(draw);
     },
   };
 }

@@ -70,7 +70,7 @@ export async function runView(at, frame) {
   search.addEventListener("input", () => frame.change({ find: search.value, page: "" }, draw));
   arms?.addEventListener("change", () => frame.change({ arm: arms.value, page: "" }, draw));
   draw();
-  run.asked.then(() => frame.still(at) && draw()).catch(frame.tell);
+  run.asked.then(() => frame.still(at) && frame.redraw(draw)).catch(frame.tell);
   const tools = el("div", { class: "tools" }, buttons, arms && el("label", {}, "Arm ", arms), search);
   return [el("h1", {}, at.run === "." ? mine.run : armName(at.run), simulated(mine.simulated)), summary(run), armTable(run), el("h2", {}, "Samples"), tools, shown].filter(Boolean);
 }
