@@ -160,12 +160,12 @@ async def collect(state: State, runtime: Context) -> Update:
     evolution, options = runtime.context, runtime.context.options
     runs = evolution.runs(state).runs
     if not options.lessons:
-        teaching = [run for run in runs if options.teaches(run.outcome)]
         collected = Collected()
-        loaded = list(evolution.store.load(teaching))
-        patches = [exemplar_patch(loaded, options.examples)]
         if evolution.write is not None:
-            patches = [await evolution.write(loaded)]
+            patches = [await evolution.write(list(evolution.store.load(runs)))]
+        else:
+            teaching = [run for run in runs if options.teaches(run.outcome)]
+            patches = [exemplar_patch(list(evolution.store.load(teaching)), options.examples)]
     elif options.patches is not None:
         collected = read_collected(options, evolution.store.load(runs))
         patches = [to_patch(record, index) for index, record in enumerate(collected.records, 1)]

@@ -243,8 +243,9 @@ class SuiteRuns:
         """Functions from the programs of runs, tried on their tasks."""
         from harness.evolve.scripts import TOKENS, prover, write_functions
 
-        tokens = TOKENS[self.settings.size]
-        return await write_functions(runs, prover(self.taught, self.settings), tokens)
+        prove = prover(self.taught, self.settings)
+        prompts = {task.id: task.prompt for task in self.taught.tasks} if self.taught else {}
+        return await write_functions(runs, prompts, prove, TOKENS[self.settings.size])
 
     async def compare(self, evolved: Finished, model: Model | None) -> list[BaselineRow]:
         """Baselines on all tasks of the gate: one that stopped early chose its moment."""

@@ -192,6 +192,7 @@ def test_deep_nesting(tmp_path: Path, source_format: str, depth: int) -> None:
         "atif": '{"schema_version":"ATIF-v1.8","extra":{"a":%s}}',
         "openai": '{"messages":[{"role":"user","content":%s}]}\n',
         "sharegpt": '{"conversations":[{"from":"human","value":%s}]}\n',
+        "replies": '{"task":"1","reply":"2","outcome":%s}\n',
         "recorded": '{"trajectory":{"conversation":%s}}\n',
         "langfuse": '{"type":"GENERATION","traceId":"1","input":%s,"output":"%s"}\n',
         "langsmith": '{"run_type":"llm","trace_id":"1","inputs":%s,"outputs":"%s"}\n',

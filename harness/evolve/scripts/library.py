@@ -139,27 +139,28 @@ def entry(function: Function) -> str:
     return f"{function.purpose}\n\n```python\n{program}\n```"
 
 
-async def write_functions(trajectories: Sequence[Trajectory], prove: Prove, tokens: int) -> Patch:
+async def write_functions(
+    trajectories: Sequence[Trajectory], prompts: Mapping[str, str], prove: Prove, tokens: int
+) -> Patch:
     """The functions that the programs of runs give, as a patch.
 
     Args:
-        trajectories: passing and failing runs of graph:program, or of any agent whose last call of
-            the tool `python` passed.
+        trajectories: runs of graph:program, or of any agent whose last call of the tool `python`
+            passed; or replies without an outcome, whose programs must pass first.
+        prompts: task id -> prompt, of every train task.
         prove: runs a program at a task.
         tokens: that SKILL.md may say of the functions.
     """
-    prompts = {run.task_id: prompt_of(run) for run in trajectories}
-    asked = {task: prompt for task, prompt in prompts.items() if prompt}
-    return scripts_patch(await learn(programs_of(trajectories), asked, prove, tokens), trajectories)
+    programs = await passing(trajectories, prove)
+    return scripts_patch(await learn(programs, prompts, prove, tokens), trajectories)
 
 
-def prompt_of(run: Trajectory) -> str:
-    """What the task asks for, without the preview of its files."""
-    task = run.harness.get("task")
-    return str(task.get("prompt", "")) if isinstance(task, dict) else ""
-
-
-def programs_of(trajectories: Sequence[Trajectory]) -> list[tuple[str, str]]:
-    """The last program that each passing run ran."""
-    passed = ((run.task_id, programs_run(run)) for run in trajectories if run.outcome == "pass")
-    return [(task, programs[-1]) for task, programs in passed if programs]
+async def passing(trajectories: Sequence[Trajectory], prove: Prove) -> list[tuple[str, str]]:
+    """(task id, source) of the last program of every run that passed, or passes now."""
+    return [
+        (run.task_id, code)
+        for run in trajectories
+        if run.outcome in ("pass", "")
+        for code in programs_run(run)[-1:]
+        if run.outcome or await prove(run.task_id, code, "")
+    ]

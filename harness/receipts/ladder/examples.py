@@ -14,8 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import aclosing
 from functools import partial
 from pathlib import Path
-
-from pydantic import ValidationError
+from typing import NamedTuple
 
 from harness.core import (
     BadInput,
@@ -23,8 +22,6 @@ from harness.core import (
     Trajectory,
     Value,
     canonical_json,
-    first_fault,
-    read_rows,
     write_atomic,
 )
 from harness.evals import Attempts, EvalPlan, LoadedSuite, score_again
@@ -33,7 +30,7 @@ from harness.sandbox import Sandbox
 from harness.tasks import family, output_file
 from harness.trajectories import content_text, open_trajectories, programs_run
 
-PAIRS = "examples.jsonl"
+REPLIES = "examples.jsonl"
 AT_ONCE = 2
 """Examples that are judged at a time."""
 
@@ -78,8 +75,8 @@ class Pool(Value):
         return "; ".join([text, *(f"{count} refused: {why}" for why, count in reasons.items())])
 
 
-class Pair(Value):
-    """A line of `examples.jsonl`."""
+class Pair(NamedTuple):
+    """A task's id and a reply to it."""
 
     task: str
     reply: str
@@ -96,37 +93,27 @@ def read_pairs(source: str, splits: Mapping[str, Iterable[Task]]) -> list[Pair]:
         BadInput: if it is none of these.
     """
     path = Path(source)
-    file = path / PAIRS if path.is_dir() else path
+    file = path / REPLIES
     if source in splits:
-        tasks = splits[source]
         pairs = [
-            Pair(task=task.id, reply=task.answer)
-            for task in tasks
+            Pair(task.id, task.answer)
+            for task in splits[source]
             if isinstance(task.answer, str) and not output_file(task)
         ]
-    elif file.name.endswith(PAIRS) and file.is_file():
-        pairs = list[Pair]()
-        for number, row in read_rows(file):
-            try:
-                pairs.append(Pair.model_validate(row))
-            except ValidationError as error:
-                fault = first_fault(error, "line")
-                expected = 'expected {"task": id, "reply": text}'
-                raise BadInput(f"{file}:{number}: {expected}: {fault}") from error
     elif path.exists():
-        pairs = list(pairs_of(open_trajectories(path)))
+        pairs = list(pairs_of(open_trajectories(file if file.is_file() else path)))
     else:
         raise BadInput(
             f"--examples: expected a split ({', '.join(splits)}), a run folder or trajectories, or "
-            f"a folder with {PAIRS}; found none at {source!r}"
+            f"a folder with {REPLIES}; found none at {source!r}"
         )
     return sorted(pairs, key=lambda pair: len(pair.reply))
 
 
 def pairs_of(trajectories: Iterable[Trajectory]) -> Iterator[Pair]:
-    """Of each that passed: its last reply with a program, its last program, its answer."""
+    """Of each that did not fail: its last reply with a program, its last program, its answer."""
     for run in trajectories:
-        if run.outcome != "pass":
+        if run.outcome not in ("pass", ""):
             continue
         texts = [content_text(step.message) for step in run.steps if step.source == "agent"]
         codes = programs_run(run)
@@ -135,7 +122,7 @@ def pairs_of(trajectories: Iterable[Trajectory]) -> Iterator[Pair]:
             reply = blocks[-1]
         else:
             reply = f"```python\n{codes[-1].strip()}\n```" if codes else run.answer
-        yield Pair(task=run.task_id, reply=reply.strip())
+        yield Pair(run.task_id, reply.strip())
 
 
 async def verified(

@@ -1,4 +1,7 @@
-"""Conversations, one per JSONL row, as ATIF trajectories and back: OpenAI's form and ShareGPT's."""
+"""Conversations, one per JSONL row, as ATIF trajectories and back: OpenAI's form and ShareGPT's.
+
+Bare replies to tasks are read too.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ from harness.core import (
     Trajectory,
 )
 from harness.trajectories.building import ROLES, Extra, Source, extra_of, facts_of
+from harness.trajectories.formats.recorded import parse_code
 from harness.trajectories.lenient import listing, mapping, string
 from harness.trajectories.text import content_text
 
@@ -96,6 +100,24 @@ def from_sharegpt(row: dict[str, Any], where: str, fallback_id: str) -> Trajecto
     facts: Extra = {"source": "sharegpt", **_labels(row)}
     agent = AgentInfo(name="unknown", version="unknown")
     return _trajectory(row, fallback_id, agent, steps, facts)
+
+
+def from_reply(row: dict[str, Any], where: str, fallback_id: str) -> Trajectory:
+    """Convert one row `{task, reply}`: a task's id, and what somebody would have an agent reply.
+
+    A Python block of the reply is also given as a call of `python`. Nothing says that it passes.
+
+    Raises:
+        BadInput: if the row is of another shape (`where` names it).
+    """
+    task, reply = row.get("task"), row.get("reply")
+    if not (isinstance(task, str) and isinstance(reply, str)):
+        raise BadInput(f'{where}: expected {{"task": id, "reply": text}}, got {row!r:.60}')
+    calls = parse_code(reply, 1)
+    step = Step(step_id=1, source="agent", message=reply, tool_calls=calls)
+    facts: Extra = {"source": "replies", "task_id": task, **_labels(row)}
+    agent = AgentInfo(name="unknown", version="unknown")
+    return _trajectory(row, fallback_id, agent, [step], facts)
 
 
 def _listed(row: dict[str, Any], name: str, where: str) -> list[Any]:

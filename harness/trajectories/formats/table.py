@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from harness.core import BadInput, Trajectory, first_fault, read_json, read_rows
 from harness.core.plugins import load, plugins
 from harness.core.segments import read_latest
-from harness.trajectories.formats.chat_rows import from_openai, from_sharegpt
+from harness.trajectories.formats.chat_rows import from_openai, from_reply, from_sharegpt
 from harness.trajectories.formats.claude_code import is_claude_code, read_claude_code
 from harness.trajectories.formats.codex import is_codex, read_codex
 from harness.trajectories.formats.inspect import is_inspect, read_inspect
@@ -234,6 +234,12 @@ FORMATS = {
         "JSONL with 'conversations' in every row",
         partial(_read_rows, from_sharegpt),
         lambda row: "conversations" in row,
+        in_folders=False,
+    ),
+    "replies": Format(
+        "JSONL with 'task' (an id) and 'reply' in every row: not judged yet",
+        partial(_read_rows, from_reply),
+        lambda row: "task" in row and "reply" in row,
         in_folders=False,
     ),
     "claude-code": Format(

@@ -59,6 +59,20 @@ def test_three_programs_become_a_skill_that_solves_new_tasks(tmp_path: Path, sui
     assert not list((tmp_path / "out" / "proofs").iterdir())
 
 
+def test_replies_written_by_hand_teach_like_runs_if_they_pass(tmp_path: Path, suite: Suite) -> None:
+    folder, programs = suite
+    wrong = programs["train-count-1"].replace("count(", "index(")
+    written = {"train-sum-0": programs["train-sum-0"], "train-count-1": wrong}
+    replies = [{"task": task, "reply": f"```python\n{code}```"} for task, code in written.items()]
+    file = tmp_path / "examples.jsonl"
+    file.write_text("".join(json.dumps(reply) + "\n" for reply in replies))
+    result = run_evolution(settings(tmp_path, folder, trajectories=file))
+    skill = load_skill(Path(result.skill))
+    assert skill.text.count("from helpers import") == 1
+    assert skill.files["scripts/helpers.py"].decode().count("train-sum-") == 6
+    assert "count" not in skill.text
+
+
 MUTANTS = (
     ("total = 0", "total = 1"),
     ("==", "!="),

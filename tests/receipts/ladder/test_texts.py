@@ -168,8 +168,8 @@ def test_examples_that_cannot_be_used_are_refused_with_a_reason(tmp_path: Path) 
     pairs.write_text(json.dumps({"task": "train-0", "reply": PROGRAM.format(7)}) + "\n")
     with pytest.raises(BadInput, match=r"no gold example could be used.*1 refused"):
         prepare(settings_at(tmp_path, examples=str(pairs)), None)
-    pairs.write_text('{"task": "train-0"}\n')
-    with pytest.raises(BadInput, match=r"examples.jsonl:1: expected \{.*reply: Field required"):
+    pairs.write_text('{"task": "train-0", "reply": "7"}\n{"task": "train-0"}\n')
+    with pytest.raises(BadInput, match=r"examples.jsonl:2: expected \{.task.: id, .reply"):
         prepare(settings_at(tmp_path, examples=str(pairs)), None)
     with pytest.raises(BadInput, match=r"expected a split .train, selection., a run folder"):
         prepare(settings_at(tmp_path, examples="nowhere"), None)
