@@ -14,14 +14,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.evolve.scripts.prompts import Kind, Slot, unquoted
+from harness.evolve.scripts.prompts import Kind, Slot, sentences, unquoted
 
 Argument = str | int | float | list[str]
 # What no function of a skill may import or call: it computes, and reads and writes its folder.
-FORBIDDEN = frozenset(
+MODULES = frozenset(
     (
         "subprocess", "socket", "ctypes", "urllib", "http", "requests", "multiprocessing",
         "threading", "asyncio", "importlib", "pickle", "marshal", "shutil", "ftplib", "smtplib",
+    )
+)  # fmt: skip
+CALLS = frozenset(
+    (
         "eval", "exec", "system", "popen", "input", "breakpoint", "getattr", "setattr", "globals",
         "locals", "vars", "fork", "kill", "rmtree", "unlink", "rmdir", "chmod", "chown", "symlink",
     )
@@ -31,6 +35,9 @@ DOORS = frozenset(("execv", "execl", "spawn", "__bui", "__imp", "__cla", "__sub"
 FILE_NAME = re.compile(r"\w\.[a-z]{2,5}\W*$")
 # Parameters that a small model still fills, and tokens before a slot that may name its parameter.
 MOST, NEAR = 6, 3
+# Words that are quoted of a prompt: of its beginning, before a cut, beside a parameter.
+BEGINNING, OPENING, AROUND = 14, 5, 6
+MARK = re.compile(r"<\w+>")
 
 
 @dataclass(frozen=True)
@@ -104,19 +111,16 @@ class Function:
 
     @property
     def purpose(self) -> str:
-        """What its tasks ask for: their first sentence, with its parameters in the slots."""
-        names = {p.slot: p.name for p in reversed(self.parameters)}
-        words: list[str] = []
-        slot = 0
-        for token in self.kind.template:
-            if token is None:
-                words.append(f"<{names[slot]}>" if slot in names else "...")
-                slot += 1
-            else:
-                words.append(token)
-        text = re.sub(r"[\"\\`]", "", " ".join(words))
-        text = re.sub(r" ([.,:;?!)\]])", r"\1", re.sub(r"([(\[]) ", r"\1", text))
-        return re.split(r"(?<=[.?!]) (?=[A-Z])", text)[0][:200]
+        """What its tasks ask for: the first sentence of their prompts and each with a parameter."""
+        marks: dict[int, list[str]] = {}
+        for parameter in self.parameters:
+            marks.setdefault(parameter.slot, []).append(f"<{parameter.name}>")
+        text = self.kind.pieces[0]
+        for slot, piece in enumerate(self.kind.pieces[1:]):
+            text += (", ".join(marks[slot]) if slot in marks else "...") + piece
+        first, *later = sentences(text)
+        quoted = [excerpt(s) for s in later if MARK.search(s) or s in self.kind.clauses]
+        return " ".join([excerpt(first, OPENING), *quoted])
 
     @property
     def pattern(self) -> str:
@@ -131,6 +135,22 @@ class Function:
         if any(value is None for value in values):
             return None
         return f"{self.name}({', '.join(map(repr, values))})"
+
+
+def excerpt(sentence: str, opening: int = 0) -> str:
+    """What is quoted of a sentence: its beginning, or the words around its parameters.
+
+    Args:
+        sentence: of a prompt, with marks for parameters.
+        opening: words of its beginning that are quoted in any case.
+    """
+    words = sentence.split()
+    marked = [number for number, word in enumerate(words) if MARK.search(word)]
+    start = marked[0] - AROUND if marked else 0
+    start = 0 if start <= opening else start
+    end = marked[-1] + AROUND if marked else BEGINNING
+    cut = [*words[:opening], "..."] if start else []
+    return " ".join([*cut, *words[start:end], *(["..."] if end < len(words) else [])])
 
 
 def reading(parameter: Parameter) -> str:
@@ -158,10 +178,10 @@ def function_of(code: str, task: str, kind: Kind, name: str) -> Function | None:
         tree = ast.parse(code)
     except (SyntaxError, ValueError):
         return None
-    if any(word in FORBIDDEN or word[:5] in DOORS for word in names_in(tree)):
+    taken, imported = set(names_in(tree)), set(imports_in(tree))
+    if imported & (MODULES | CALLS) or taken & CALLS or any(name[:5] in DOORS for name in taken):
         return None
-    taken = set(names_in(tree))
-    finder = _Chosen(kind.slots[task], taken)
+    finder = _Chosen(kind.slots[task], taken, tree)
     tree = finder.visit(_Inline().visit(tree))
     if len(finder.parameters) > MOST or not tree.body:
         return None
@@ -171,6 +191,7 @@ def function_of(code: str, task: str, kind: Kind, name: str) -> Function | None:
 
 def names_in(tree: ast.AST) -> Iterator[str]:
     """Every name that a program uses: of variables, attributes, modules and parameters."""
+    yield from imports_in(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             yield node.id
@@ -178,11 +199,15 @@ def names_in(tree: ast.AST) -> Iterator[str]:
             yield node.attr
         elif isinstance(node, ast.arg):
             yield node.arg
-        elif isinstance(node, ast.Import):
+
+
+def imports_in(tree: ast.AST) -> Iterator[str]:
+    """Every part of the names of modules that a program imports, and what it imports from them."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
             yield from (part for alias in node.names for part in alias.name.split("."))
-        elif isinstance(node, ast.ImportFrom):
+        if isinstance(node, ast.ImportFrom):
             yield from (node.module or "").split(".")
-            yield from (alias.name for alias in node.names)
 
 
 class _Inline(ast.NodeTransformer):
@@ -197,9 +222,11 @@ class _Inline(ast.NodeTransformer):
 class _Chosen(ast.NodeTransformer):
     """Puts parameters in place of the constants that stand in a slot of the prompt."""
 
-    def __init__(self, slots: tuple[Slot, ...], taken: set[str]) -> None:
+    def __init__(self, slots: tuple[Slot, ...], taken: set[str], tree: ast.AST) -> None:
         self._slots, self._taken = slots, taken
         self.parameters: list[Parameter] = []
+        # What is listed as a whole is no value by itself: another constant may only look like it.
+        self._listed = {self._list_of(node) for node in ast.walk(tree)}
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> Any:
         for value in node.values:  # its texts cannot be names
@@ -210,13 +237,21 @@ class _Chosen(ast.NodeTransformer):
     def visit_Expr(self, node: ast.Expr) -> Any:
         return node if isinstance(node.value, ast.Constant) else self.generic_visit(node)
 
-    def visit_List(self, node: ast.List) -> Any:
-        items = [item.value for item in node.elts if isinstance(item, ast.Constant)]
-        if len(items) == len(node.elts) >= 2:
+    def _list_of(self, node: ast.AST) -> int | None:
+        """Number of the slot whose parts a list of constants gives."""
+        items = node.elts if isinstance(node, ast.List | ast.Set | ast.Tuple) else []
+        values = [str(item.value) for item in items if isinstance(item, ast.Constant)]
+        if len(values) == len(items) >= 2:
             for number, slot in enumerate(self._slots):
-                if [str(item) for item in items] == list(slot.parts):
-                    return self._parameter(number, None, "list", node)
-        return self.generic_visit(node)
+                if values == list(slot.parts):
+                    return number
+        return None
+
+    def visit(self, node: ast.AST) -> Any:
+        number = self._list_of(node)
+        return (
+            super().visit(node) if number is None else self._parameter(number, None, "list", node)
+        )
 
     def visit_Constant(self, node: ast.Constant) -> Any:
         value: object = node.value
@@ -228,7 +263,7 @@ class _Chosen(ast.NodeTransformer):
             if _same(value, slot.text) or (len(slot.parts) == 1 and _same(value, slot.parts[0])):
                 return self._parameter(number, None, kind, node)
             for part, text in enumerate(slot.parts):
-                if _same(value, text):
+                if number not in self._listed and _same(value, text):
                     return self._parameter(number, part, kind, node)
         return node
 
@@ -248,7 +283,7 @@ class _Chosen(ast.NodeTransformer):
         words = [re.sub(r"\W+", "_", word).strip("_") for word in before]
         if FILE_NAME.search(text):
             base = "file"
-        elif named := [word for word in words if word.isidentifier() and word not in COMMON]:
+        elif named := [w for w in words if re.fullmatch(r"[a-z_]{2,}", w) and w not in COMMON]:
             base = named[0]
         base = f"{base}s" if of == "list" and not base.endswith("s") else base
         name, count = base, 1

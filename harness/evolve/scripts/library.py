@@ -6,7 +6,6 @@ than the one that it came from, and if no task that passed before fails by it.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -60,7 +59,7 @@ async def learn(
                 tried.append(await proven(function, passed, prove))
         good = [f for f in tried if len(f.proven) >= LEAST and not f.broken]
         if good:
-            shipped.append(max(good, key=lambda function: len(function.proven)))
+            shipped.append(max(good, key=lambda f: (len(f.proven), -len(f.parameters))))
     shipped.sort(key=lambda function: -len(function.proven))
     return [f for n, f in enumerate(shipped) if fits(shipped[: n + 1], tokens)]
 
@@ -86,14 +85,15 @@ async def proven(function: Function, passed: set[str], prove: Prove) -> Function
 
 
 def names(every: Sequence[Kind]) -> Iterator[str]:
-    """A name for each kind: the words that tell its prompts from others', as they come."""
-    uses = Counter(word.lower() for kind in every for word in set(kind.words))
+    """A name for each kind: the first words of its prompts that few other kinds have."""
+    uses = Counter(word for kind in every for word in {word.lower() for word in kind.words})
+    few = max(1, len(every) // 4)
     taken = Counter[str]()
     for kind in every:
-        words = [word.lower() for word in kind.words if re.fullmatch(r"[A-Za-z]{3,}", word)]
-        words = [word for word in dict.fromkeys(words) if word not in COMMON]
-        rare = sorted(words, key=lambda word: uses[word])[:WORDS]
-        name = "_".join(word for word in words if word in rare) or "solve"
+        words = [word for word in map(str.lower, kind.words) if word not in COMMON]
+        words = list(dict.fromkeys(words))
+        telling = [word for word in words if uses[word] <= few] or words
+        name = "_".join(telling[:WORDS]) or "solve"
         taken[name] += 1
         yield name if taken[name] == 1 else f"{name}_{taken[name]}"
 

@@ -8,19 +8,24 @@ generalisation of the prompts (Plotkin 1970), over words instead of terms.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import cached_property
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 # Quoted text, a number, a path or code name, a word, or a mark.
 TOKEN = re.compile(
     r"(?<!\w)'[^'\n]+'(?!\w)|(?<!\w)\"[^\"\n]+\"(?!\w)|`[^`\n]+`"
     r"|[-+]?\d+(?:[.,:-]\d+)*(?!\w)|\w+(?:[./_-]\w+)*|[^\w\s]"
 )
+SENTENCE_END = re.compile(r"(?<=[.?!])\s+(?=[A-Z])")
+# A word that ends in a number, with its quotes.
+MARKED = re.compile(r"([^\w\s]?[A-Za-z]+)\d+([^\w\s]?)")
 # Share of their words that prompts of one kind have in the same order.
 ALIKE = 0.6
+# Words of a slot that is a clause.
+CLAUSE = 4
 _QUOTES = "'\"`"
 # What stands between the items of a list: what they link is one slot.
 _LINKS = frozenset(("and", "or", ","))
@@ -43,7 +48,9 @@ class Slot:
         """Its quoted texts, numbers and words, without quotes, commas and what links a list."""
         tokens = (match[0] for match in TOKEN.finditer(self.text))
         return tuple(
-            unquoted(token) for token in tokens if re.search(r"\w", token) and token not in _LINKS
+            unquoted(token)
+            for token in tokens
+            if unquoted(token) != token or (re.search(r"\w", token) and token not in _LINKS)
         )
 
 
@@ -53,18 +60,21 @@ class Kind:
 
     Attributes:
         tasks: ids.
-        template: the text that all prompts share: its words, and None for each slot.
-        slots: of each task, as many as the template has.
+        pieces: the text that all prompts share, as the first has it: before the first slot, between
+            slots, and after the last.
+        slots: of each task, one fewer than pieces.
+        clauses: sentences of its prompts that prompts otherwise alike do not have.
     """
 
     tasks: tuple[str, ...]
-    template: tuple[str | None, ...]
+    pieces: tuple[str, ...]
     slots: dict[str, tuple[Slot, ...]]
+    clauses: tuple[str, ...] = ()
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The words of the template."""
-        return tuple(token for token in self.template if token and token[0].isalpha())
+        """The words that all prompts share."""
+        return tuple(re.findall(r"[A-Za-z]{3,}", " ".join(self.pieces)))
 
 
 def unquoted(token: str) -> str:
@@ -81,10 +91,7 @@ def kinds(prompts: dict[str, str]) -> list[Kind]:
     """
     groups: list[list[str]] = []
     # Quoted texts and numbers are what tasks of one kind differ in.
-    words = {
-        task: [m[0] for m in TOKEN.finditer(text) if m[0][0] not in _QUOTES and not is_number(m[0])]
-        for task, text in prompts.items()
-    }
+    words = {task: plain(text) for task, text in prompts.items()}
     for task in prompts:
         match = (group for group in groups if alike(words[group[0]], words[task]))
         group = next(match, None)
@@ -92,7 +99,45 @@ def kinds(prompts: dict[str, str]) -> list[Kind]:
             groups.append([task])
         else:
             group.append(task)
-    return [kind_of({task: prompts[task] for task in group}) for group in groups]
+    return [kind for group in groups for kind in split({task: prompts[task] for task in group})]
+
+
+def split(prompts: dict[str, str]) -> list[Kind]:
+    """The kind of prompts, or several where they differ in a clause: another rule, not a value."""
+    kind = kind_of(prompts)
+    for number in range(len(kind.pieces) - 1):
+        texts = {task: slots[number].text for task, slots in kind.slots.items()}
+        longest = max(len(plain(text)) for text in texts.values())
+        if longest >= CLAUSE and 2 * len(set(texts.values())) <= len(texts):
+            groups = {text: [t for t in texts if texts[t] == text] for text in texts.values()}
+            said = {text: set(sentences(prompts[group[0]])) for text, group in groups.items()}
+            shared = set.intersection(*said.values())
+            return [
+                replace(part, clauses=(*part.clauses, *sorted(said[text] - shared)))
+                for text, group in groups.items()
+                for part in split({task: prompts[task] for task in group})
+            ]
+    return [kind]
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text, each in one line."""
+    return SENTENCE_END.split(flat(text))
+
+
+def flat(text: str) -> str:
+    """A text in one line, without the marks of code and of strings."""
+    return " ".join(re.sub(r"[\"\\`]", "", text).split())
+
+
+def plain(text: str) -> list[str]:
+    """The tokens of a text that are neither quoted texts nor numbers."""
+    return [match[0] for match in TOKEN.finditer(text) if not is_value(match[0])]
+
+
+def is_value(token: str) -> bool:
+    """Whether a token is a number or a quoted text."""
+    return token[0] in _QUOTES or is_number(token)
 
 
 def is_number(token: str) -> bool:
@@ -119,16 +164,10 @@ def kind_of(prompts: dict[str, str]) -> Kind:
             for step in range(size):
                 places[start + step][task] = there + step
     anchors = [number for number, where in places.items() if len(where) == len(tasks)]
-    between = {
-        number
-        for left, number, right in zip(
-            [-1, *anchors], anchors, [*anchors[1:], len(first)], strict=False
-        )
-        if first[number] in _LINKS and left < number - 1 and right > number + 1
-    }
-    anchors = [number for number in anchors if number not in between]
-    template: list[str | None] = []
-    slots: dict[str, list[Slot]] = {task: [] for task in tasks}
+    linked = {n for span in lists(first, {n: places[n] for n in anchors}) for n in span}
+    anchors = [number for number in anchors if number not in linked]
+    bounds: dict[str, list[int]] = {task: [0] for task in tasks}
+    before: list[tuple[str, ...]] = []
     for left, right in pairwise([-1, *anchors, len(first)]):
         spans = {
             task: (
@@ -138,12 +177,58 @@ def kind_of(prompts: dict[str, str]) -> Kind:
             for task in tasks
         }
         if any(start < end for start, end in spans.values()):
-            template.append(None)
-            before = tuple(reversed([token for token in template if token]))
+            before.append(tuple(first[n] for n in reversed(anchors) if n <= left))
             for task, (start, end) in spans.items():
-                inside = tokens[task][start:end]
-                text = prompts[task][inside[0].start() : inside[-1].end()] if inside else ""
-                slots[task].append(Slot(text, before))
-        if right < len(first):
-            template.append(first[right])
-    return Kind(tasks, tuple(template), {task: tuple(row) for task, row in slots.items()})
+                bounds[task] += stretch(tokens[task], start, end, prompts[task])
+    texts = {task: [prompts[task][a:b] for a, b in pairs(bounds[task][1:])] for task in tasks}
+    edges = pairs([*bounds[tasks[0]], len(prompts[tasks[0]])])
+    pieces = [prompts[tasks[0]][a:b] for a, b in edges]
+    for number in range(len(before)):
+        # Of `p50` and `p95` the number is what tasks choose.
+        marked = [MARKED.fullmatch(row[number]) for row in texts.values()]
+        around = {(match[1], match[2]) if match else ("", "") for match in marked}
+        if len(around) == 1:
+            prefix, suffix = around.pop()
+            pieces[number] += prefix
+            pieces[number + 1] = suffix + pieces[number + 1]
+            for row in texts.values():
+                row[number] = row[number].removeprefix(prefix).removesuffix(suffix)
+            before[number] = (prefix, *before[number]) if prefix else before[number]
+    slots = {task: tuple(map(Slot, row, before)) for task, row in texts.items()}
+    return Kind(tasks, tuple(pieces), slots)
+
+
+def lists(tokens: Sequence[str], anchors: Mapping[int, Mapping[str, int]]) -> Iterator[range]:
+    """Lists of the first prompt that are longer or shorter in others: each is one slot.
+
+    Args:
+        tokens: of the prompt.
+        anchors: number of a token that all prompts share -> its number in each.
+    """
+
+    def listed(number: int) -> bool:
+        return number not in anchors or tokens[number] in _LINKS or is_value(tokens[number])
+
+    for inside, numbers in groupby(range(len(tokens)), listed):
+        items = [number for number in numbers if tokens[number] not in _LINKS]
+        if not inside or len(items) < 2 or _LINKS.isdisjoint(tokens[items[0] : items[-1]]):
+            continue
+        start, end = items[0] - 1, items[-1] + 1
+        if start in anchors and end in anchors:
+            lengths = {anchors[end][task] - anchors[start][task] for task in anchors[start]}
+            if len(lengths) == 1:
+                continue
+        yield range(items[0], end)
+
+
+def stretch(tokens: Sequence[re.Match[str]], start: int, end: int, prompt: str) -> tuple[int, int]:
+    """Where tokens begin and end in their prompt; where there are none, the place between."""
+    if start < end:
+        return tokens[start].start(), tokens[end - 1].end()
+    place = tokens[start].start() if start < len(tokens) else len(prompt)
+    return place, place
+
+
+def pairs(numbers: Sequence[int]) -> list[tuple[int, int]]:
+    """Two by two."""
+    return list(zip(numbers[::2], numbers[1::2], strict=True))

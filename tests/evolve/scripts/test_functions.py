@@ -78,3 +78,54 @@ def test_a_script_is_run_when_its_function_is_called(capsys: pytest.CaptureFixtu
 def test_what_no_skill_may_do_is_no_function(code: str) -> None:
     [kind] = kinds(FILL)
     assert function_of(code, "a", kind, "solve") is None
+
+
+def test_a_variable_may_be_called_like_a_module() -> None:
+    assert function(FILL, "a", "requests = [10]\nprint(requests)\n").pattern == "solve(<rows>)"
+
+
+def test_a_list_of_any_length_and_of_marks_is_one_parameter() -> None:
+    prompts = {
+        "a": "A cell is missing if it is one of: 'none', '-', '?'. Write none there.",
+        "b": "A cell is missing if it is one of: '-', 'tbc'. Write none there.",
+    }
+    code = "print({'none', '-', '?'}, 'none')\n"
+    made = function(prompts, "a", code)
+    assert made.call("b") == "solve(['-', 'tbc'])"
+    assert made.code().count("'none'") == 1  # what is written is no item of the list
+    assert made.purpose == "A cell is missing if it is one of: <ones>."
+
+
+def test_prompts_that_differ_in_a_rule_are_of_two_kinds() -> None:
+    prompt = "Merge the files. Where both have a list, {} of the second. Write the {} merged ones."
+    rules = ("take the list", "add those entries to the first list that are not in it,")
+    tasks = {
+        f"{rule[:4]}-{number}": prompt.format(rule, number) for rule in rules for number in (3, 5)
+    }
+    first, second = kinds(tasks)
+    assert (first.tasks, second.tasks) == (("take-3", "take-5"), ("add -3", "add -5"))
+    made = function_of("print(3)\n", "take-3", first, "merge")
+    assert made is not None and made.pattern == "merge(<write>)"
+    assert made.purpose == (
+        "Merge the files. Where both have a list, take the list of the second. "
+        "Write the <write> merged ones."
+    )
+
+
+def test_of_a_word_with_a_number_the_number_is_the_value() -> None:
+    prompts = {
+        "a": "Write the count, `p50` and `p75` of the times, and nothing else at all.",
+        "b": "Write the count, `p50` and `p99` of the times, and nothing else at all.",
+    }
+    made = function(prompts, "a", "for p in (50, 75):\n    print(f'p{p}')\n")
+    assert made.call("b") == "solve(99)"
+
+
+def test_of_a_long_sentence_the_words_around_parameters_are_quoted() -> None:
+    words = " ".join(f"word{n}" for n in range(20))
+    prompts = {name: f"Take {words} the limit {name} and then {words}." for name in ("7", "8")}
+    made = function(prompts, "7", "print(7)\n")
+    assert made.purpose == (
+        "Take word0 word1 word2 word3 ... word16 word17 word18 word19 the limit <limit> and then "
+        "word0 word1 word2 ..."
+    )
