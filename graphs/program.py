@@ -31,7 +31,7 @@ from typing import Annotated, Any, TypedDict
 from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
 from langgraph.runtime import Runtime
 
-from harness.agents import ReactContext, run_calls
+from harness.agents import ReactContext, run_calls, split_examples
 from harness.core import render
 from harness.tools import NO_OUTPUT, Arguments, Bench, Tool
 
@@ -183,13 +183,15 @@ async def write(state: State, runtime: Context) -> Update:
     context = runtime.context
     form = FORMS[PurePath(context.output_file).suffix]
     question, program = [text.replace("{output}", context.output_file) for text in form]
+    system, examples = split_examples(context.system_prompt())
     task, *later = [message["content"] for message in state["messages"]]
     prompt = "\n\n".join([task, *later[-1:]])
     reply = await context.ask(
         [
-            {"role": "system", "content": context.system_prompt()},
+            {"role": "system", "content": system},
             {"role": "user", "content": question},
             {"role": "assistant", "content": program},
+            *examples,
             {"role": "user", "content": prompt},
         ]
     )

@@ -162,7 +162,8 @@ async def collect(state: State, runtime: Context) -> Update:
     if not options.lessons:
         collected = Collected()
         if evolution.write is not None:
-            patches = [await evolution.write(list(evolution.store.load(runs)))]
+            patch, usage = await evolution.write(list(evolution.store.load(runs)))
+            collected, patches = Collected(usage=usage), [patch]
         else:
             teaching = [run for run in runs if options.teaches(run.outcome)]
             patches = [exemplar_patch(list(evolution.store.load(teaching)), options.examples)]

@@ -18,10 +18,12 @@ Stamp = tuple[tuple[str, int, int, int], ...]
 _SECTION = re.compile(
     r"^## Worked examples\s*$(.*?)(?=^## |^</skill>|\Z)", re.MULTILINE | re.DOTALL
 )
-# A task may itself end in a bare `Answer:`; the example's answer follows on the line of its label.
+# A task may itself end in a bare `Answer:`; the example's answer follows on the line of its label,
+# or as a fenced block on the next.
 _EXAMPLE = re.compile(
-    r"^(?:[-*]\s+)?Task:[ ]?(.*?)\n[ \t]*Answer:[ \t]+(?=\S)(.*?)"
-    r"(?=\n\s*\n|\n(?:[-*]\s+)?Task:|\s*\Z)",
+    r"^(?:[-*]\s+)?Task:[ ]?(?P<task>.*?)\n[ \t]*Answer:"
+    r"(?:[ \t]*\n(?P<block>```.*?^```[ \t]*$)"
+    r"|[ \t]+(?=\S)(?P<line>.*?)(?=\n\s*\n|\n(?:[-*]\s+)?Task:|\s*\Z))",
     re.MULTILINE | re.DOTALL,
 )
 
@@ -85,18 +87,19 @@ def split_examples(skill: str) -> tuple[str, list[Message]]:
 
     Args:
         skill: text of a skill; its examples stand in a section `## Worked examples`, each as
-            `Task: …` and, on a line of its own, `Answer: …`.
+            `Task: …` and, on a line of its own, `Answer: …`, or `Answer:` above a fenced block.
 
     Returns:
         The text without that section, and the examples as user and assistant turns. Where the
         section has none of this form, the text as it was and no turns.
     """
     section = _SECTION.search(skill)
-    examples = _EXAMPLE.findall(section.group(1)) if section else []
+    examples = list(_EXAMPLE.finditer(section.group(1))) if section else []
     if section is None or not examples:
         return skill, []
     turns: list[Message] = []
-    for task, answer in examples:
-        turns.append({"role": "user", "content": task.strip()})
+    for example in examples:
+        answer = example["block"] or example["line"]
+        turns.append({"role": "user", "content": example["task"].strip()})
         turns.append({"role": "assistant", "content": answer.strip()})
     return (skill[: section.start()] + skill[section.end() :]).strip(), turns

@@ -36,7 +36,7 @@ from harness.stats import SequentialPlan, seen_at_least
 
 Evaluate = Callable[[Path | None, tuple[str, ...]], Coroutine[Any, Any, list[ItemRecord]]]
 """Runs the gate's tasks of these ids with a skill directory, or with none."""
-Write = Callable[[Sequence[Trajectory]], Coroutine[Any, Any, Patch]]
+Write = Callable[[Sequence[Trajectory]], Coroutine[Any, Any, tuple[Patch, Usage]]]
 Rollouts = Callable[[], Coroutine[Any, Any, tuple[Path, Usage]]]
 Trials = Callable[[Path | None, str], Coroutine[Any, Any, list[ItemRecord]]]
 """Runs the trial tasks of a selection with a skill directory, or with none, under a label."""

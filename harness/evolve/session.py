@@ -239,13 +239,11 @@ class SuiteRuns:
         chosen = tuple(task for task in self.gated.tasks if task.id in ids)
         return await self.attempts(self.gated.model_copy(update={"tasks": chosen}), folder, skill)
 
-    async def write(self, runs: Sequence[Trajectory]) -> Patch:
+    async def write(self, runs: Sequence[Trajectory]) -> tuple[Patch, Usage]:
         """Functions from the programs of runs, tried on their tasks."""
-        from harness.evolve.scripts import TOKENS, prover, write_functions
+        from harness.evolve.scripts import write_functions
 
-        prove = prover(self.taught, self.settings)
-        prompts = {task.id: task.prompt for task in self.taught.tasks} if self.taught else {}
-        return await write_functions(runs, prompts, prove, TOKENS[self.settings.size])
+        return await write_functions(runs, self.taught, self.settings, self.budget)
 
     async def compare(self, evolved: Finished, model: Model | None) -> list[BaselineRow]:
         """Baselines on all tasks of the gate: one that stopped early chose its moment."""

@@ -38,6 +38,17 @@ def test_task_that_ends_in_answer_colon_keeps_it() -> None:
     ]
 
 
+def test_a_program_is_an_answer_with_its_blank_lines() -> None:
+    programs = ["```python\nimport csv\n\n\nprint(1)\n```", "```\nprint(2)\n```"]
+    body = "\n\n".join(
+        f"Task: do {n}\n\n```\na,b\n```\nAnswer:\n{p}" for n, p in enumerate(programs)
+    )
+    rest, turns = split_examples(f"x\n\n## Worked examples\n\n{body}\n\n## Notes\n\ny")
+    assert [turn["content"] for turn in turns[1::2]] == programs
+    assert turns[2]["content"] == "do 1\n\n```\na,b\n```"
+    assert rest == "x\n\n## Notes\n\ny"
+
+
 def test_closing_tag_of_the_prompt_is_no_part_of_an_example() -> None:
     text = "x\n\n<skill>\n## Worked examples\n\nTask: a\nAnswer: c\n</skill>"
     rest, turns = split_examples(text)

@@ -1,6 +1,5 @@
-"""Executable skills: functions made from the programs of passing runs."""
+"""Executable skills: functions made from programs that passed, proven on train tasks."""
 
-from harness.evolve.scripts.library import TOKENS, write_functions
-from harness.evolve.scripts.proving import prover
+from harness.evolve.scripts.proving import write_functions
 
-__all__ = ["TOKENS", "prover", "write_functions"]
+__all__ = ["write_functions"]

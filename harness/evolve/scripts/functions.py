@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import keyword
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,7 +37,7 @@ FILE_NAME = re.compile(r"\w\.[a-z]{2,5}\W*$")
 # Parameters that a small model still fills, and tokens before a slot that may name its parameter.
 MOST, NEAR = 6, 3
 # Words that are quoted of a prompt: of its beginning, before a cut, beside a parameter.
-BEGINNING, OPENING, AROUND = 14, 5, 6
+BEGINNING, OPENING, AROUND = 30, 14, 6
 MARK = re.compile(r"<\w+>")
 
 
@@ -99,7 +100,8 @@ class Function:
 
     def code(self) -> str:
         """Its source text."""
-        names = [parameter.name for parameter in self.parameters]
+        # Arguments that a caller adds of its own accord change nothing.
+        names = [*(parameter.name for parameter in self.parameters), "*_"]
         head = f"def {self.name}({', '.join(names)}):"
         lines = [f'    """{self.purpose}"""']
         lines += [f"    {line}" for p in self.parameters if (line := reading(p))]
@@ -122,12 +124,23 @@ class Function:
         quoted = [excerpt(s) for s in later if MARK.search(s) or s in self.kind.clauses]
         return " ".join([excerpt(first, OPENING), *quoted])
 
-    @property
-    def pattern(self) -> str:
-        """The call, with what is to be put in between marks."""
-        marks = {"text": "'<{}>'", "list": "['<{0} 1>', '<{0} 2>']"}
-        values = [marks.get(p.of, "<{}>").format(p.name) for p in self.parameters]
-        return f"{self.name}({', '.join(values)})"
+    def request(self, task: str) -> str:
+        """The same in the words of one task."""
+        slots = self.kind.slots[task]
+        shared = Counter(parameter.slot for parameter in self.parameters)
+        values = {
+            p.name: slots[p.slot].text if shared[p.slot] == 1 else str(p.value(slots))
+            for p in self.parameters
+        }
+        return MARK.sub(lambda mark: values.get(mark[0][1:-1], mark[0]), self.purpose)
+
+    def examples(self, count: int) -> list[tuple[str, str]]:
+        """Requests of tasks that it solved and the calls that did, all with different values."""
+        shown: dict[str, str] = {}
+        for task in self.proven or self.kind.tasks:
+            if (call := self.call(task)) is not None:
+                shown.setdefault(call, self.request(task))
+        return [(request, call) for call, request in shown.items()][:count]
 
     def call(self, task: str) -> str | None:
         """The call that solves a task; None where its prompt does not give every value."""

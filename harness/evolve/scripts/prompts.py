@@ -111,7 +111,7 @@ def split(prompts: dict[str, str]) -> list[Kind]:
         if longest >= CLAUSE and 2 * len(set(texts.values())) <= len(texts):
             groups = {text: [t for t in texts if texts[t] == text] for text in texts.values()}
             said = {text: set(sentences(prompts[group[0]])) for text, group in groups.items()}
-            shared = set.intersection(*said.values())
+            shared = set[str].intersection(*said.values())
             return [
                 replace(part, clauses=(*part.clauses, *sorted(said[text] - shared)))
                 for text, group in groups.items()

@@ -37,8 +37,8 @@ SETS = 8
 """Sets of gold examples from which the best is chosen."""
 PLAN, POOL = "plan.json", "examples.json"
 NO_EXAMPLES = "none"
-TURNS = "graph:answer"
-"""The agent that plays examples as turns of the conversation."""
+TURNS = ("graph:answer", "graph:program")
+"""The agents that play examples as turns of the conversation."""
 BEST: RungName = "best"
 DOUBLE: RungName = "double"
 OTHER_SPLITS: tuple[Split, ...] = ("train", "selection", "test")
@@ -202,7 +202,7 @@ async def measured(
         opened = open_agent_model(settings.evaluation(), calls, budget=budget_of(settings))
         async with aclosing(opened) as model:
             for body in ("", *bodies):
-                text, turns = split_examples(body) if agent == TURNS else (body, [])
+                text, turns = split_examples(body) if agent in TURNS else (body, [])
                 system: Message = {"role": "system", "content": f"-\n{text}"}
                 messages: list[Message] = [system, *turns, {"role": "user", "content": "-"}]
                 reply = await model.complete(messages, sampling=Sampling(max_tokens=1))

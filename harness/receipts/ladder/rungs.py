@@ -187,8 +187,13 @@ def prose_of(skill: Skill) -> Skill:
 
 def example_body(examples: Iterable[Example]) -> str:
     """Worked examples in the form that agents of one call lift out as turns."""
-    texts = [f"Task: {example.prompt.strip()}\nAnswer: {example.reply}" for example in examples]
+    texts = [worked(example.prompt.strip(), example.reply) for example in examples]
     return "\n\n".join(["## Worked examples", *texts])
+
+
+def worked(prompt: str, reply: str) -> str:
+    """A task and its reply; a block stands below its label."""
+    return f"Task: {prompt}\nAnswer:{chr(10) if reply.startswith('```') else ' '}{reply}"
 
 
 def draw_sets(pool: Sequence[Example], tokens: int, count: int, seed: int) -> list[DrawnSet]:
@@ -222,7 +227,7 @@ def draw_sets(pool: Sequence[Example], tokens: int, count: int, seed: int) -> li
 
 def cost(prompt: str, reply: str) -> int:
     """Tokens that a worked example adds to a text."""
-    return count_tokens(f"\n\nTask: {prompt}\nAnswer: {reply}")
+    return count_tokens(f"\n\n{worked(prompt, reply)}")
 
 
 def drawn_set(order: Sequence[Example], tokens: int) -> DrawnSet:

@@ -81,7 +81,7 @@ def test_what_no_skill_may_do_is_no_function(code: str) -> None:
 
 
 def test_a_variable_may_be_called_like_a_module() -> None:
-    assert function(FILL, "a", "requests = [10]\nprint(requests)\n").pattern == "solve(<rows>)"
+    assert function(FILL, "a", "requests = [10]\nprint(requests)\n").call("a") == "solve(10)"
 
 
 def test_a_list_of_any_length_and_of_marks_is_one_parameter() -> None:
@@ -105,7 +105,7 @@ def test_prompts_that_differ_in_a_rule_are_of_two_kinds() -> None:
     first, second = kinds(tasks)
     assert (first.tasks, second.tasks) == (("take-3", "take-5"), ("add -3", "add -5"))
     made = function_of("print(3)\n", "take-3", first, "merge")
-    assert made is not None and made.pattern == "merge(<write>)"
+    assert made is not None and made.call("take-5") == "merge(5)"
     assert made.purpose == (
         "Merge the files. Where both have a list, take the list of the second. "
         "Write the <write> merged ones."
@@ -122,10 +122,10 @@ def test_of_a_word_with_a_number_the_number_is_the_value() -> None:
 
 
 def test_of_a_long_sentence_the_words_around_parameters_are_quoted() -> None:
-    words = " ".join(f"word{n}" for n in range(20))
+    words = " ".join(f"word{n}" for n in range(40))
     prompts = {name: f"Take {words} the limit {name} and then {words}." for name in ("7", "8")}
     made = function(prompts, "7", "print(7)\n")
     assert made.purpose == (
-        "Take word0 word1 word2 word3 ... word16 word17 word18 word19 the limit <limit> and then "
-        "word0 word1 word2 ..."
+        "Take word0 word1 word2 word3 word4 word5 word6 word7 word8 word9 word10 word11 word12 ... "
+        "word36 word37 word38 word39 the limit <limit> and then word0 word1 word2 ..."
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.agents import split_examples
 from harness.core import BadInput
 from harness.evals import load_suite
 from harness.evolve import EvolveSettings, run_evolution
@@ -41,8 +42,10 @@ def test_three_programs_become_a_skill_that_solves_new_tasks(tmp_path: Path, sui
     result = run_evolution(chosen)
     skill = load_skill(Path(result.skill))
     module = skill.files["scripts/helpers.py"].decode()
-    assert skill.text.count("from helpers import") == 2
-    assert "sum_column_rows('<file>', '<column>', '<region>')" in skill.text
+    assert skill.text.count("from helpers import") == 4  # two worked examples a function
+    assert "sum_column_rows('train0.csv', 'Amount', 'East')" in skill.text
+    _, turns = split_examples(skill.body)
+    assert "'Region' is 'West'" in turns[2]["content"] and "'West'" in turns[3]["content"]
     # Nine of twelve train tasks had failed; the functions solve all of them.
     assert module.count("train-sum-") == module.count("train-count-") == 6
     assert (result.calls, result.tokens) == (0, 0)
@@ -56,6 +59,11 @@ def test_three_programs_become_a_skill_that_solves_new_tasks(tmp_path: Path, sui
         f"from {MODULE} import sum_column_rows\nsum_column_rows('test1.csv', 'Price', 'North')\n"
     )
     assert not asyncio.run(prove("test-sum-1", wrong, module))
+    # What a model makes up is taken as it was meant: a name near to one, arguments to spare.
+    meant = call.replace("sum_column_rows", "sum_of_column").replace("'West'", "'West', True")
+    assert asyncio.run(prove("test-sum-1", meant, module))
+    neither = call.replace("sum_column_rows", "add_up")
+    assert not asyncio.run(prove("test-sum-1", neither, module))
     assert not list((tmp_path / "out" / "proofs").iterdir())
 
 
@@ -68,9 +76,25 @@ def test_replies_written_by_hand_teach_like_runs_if_they_pass(tmp_path: Path, su
     file.write_text("".join(json.dumps(reply) + "\n" for reply in replies))
     result = run_evolution(settings(tmp_path, folder, trajectories=file))
     skill = load_skill(Path(result.skill))
-    assert skill.text.count("from helpers import") == 1
+    assert skill.text.count("from helpers import") == 2
     assert skill.files["scripts/helpers.py"].decode().count("train-sum-") == 6
     assert "count" not in skill.text
+
+
+def test_the_model_that_will_call_functions_names_them(tmp_path: Path, suite: Suite) -> None:
+    folder, programs = suite
+    write_runs(tmp_path / "runs", folder, {task: programs[task] for task in SOLVED})
+    script = tmp_path / "user.jsonl"
+    replies = [
+        {"match": "what is the sum", "text": "from helpers import sum_for_region"},
+        {"match": "How many times", "text": "import class"},  # no name: words of the prompts
+    ]
+    script.write_text("".join(json.dumps(reply) + "\n" for reply in replies))
+    result = run_evolution(settings(tmp_path, folder, models=(f"scripted/{script}",)))
+    module = load_skill(Path(result.skill)).files["scripts/helpers.py"].decode()
+    assert "def sum_for_region(file, column, region, *_):" in module
+    assert "def many_times_word(" in module
+    assert result.calls == 6  # three tasks of either kind
 
 
 MUTANTS = (
