@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from operator import ne
 from typing import Any
 
 from harness.evolve.scripts.prompts import Kind, Slot, sentences, unquoted
@@ -37,7 +38,7 @@ FILE_NAME = re.compile(r"\w\.[a-z]{2,5}\W*$")
 # Parameters that a small model still fills, and tokens before a slot that may name its parameter.
 MOST, NEAR = 6, 3
 # Words that are quoted of a prompt: of its beginning, before a cut, beside a parameter.
-BEGINNING, OPENING, AROUND = 30, 14, 6
+BEGINNING, OPENING, AROUND = 18, 10, 6
 MARK = re.compile(r"<\w+>")
 
 
@@ -135,12 +136,23 @@ class Function:
         return MARK.sub(lambda mark: values.get(mark[0][1:-1], mark[0]), self.purpose)
 
     def examples(self, count: int) -> list[tuple[str, str]]:
-        """Requests of tasks that it solved and the calls that did, all with different values."""
-        shown: dict[str, str] = {}
-        for task in self.proven or self.kind.tasks:
-            if (call := self.call(task)) is not None:
-                shown.setdefault(call, self.request(task))
-        return [(request, call) for call, request in shown.items()][:count]
+        """Requests of tasks that it solved and their calls, as different as they can be."""
+        tasks = [task for task in self.proven or self.kind.tasks if self.call(task) is not None]
+        shown: list[str] = []
+        while tasks and len(shown) < (count if self.parameters else 1):
+            shown.append(max(tasks, key=lambda task: self._unlike(task, shown)))
+            tasks = [task for task in tasks if self._unlike(task, shown)]
+        return [(self.request(task), str(self.call(task))) for task in shown]
+
+    def _unlike(self, task: str, others: list[str]) -> int:
+        """In how many arguments a task differs from each of the others, at least."""
+
+        def values(task: str) -> list[Argument | None]:
+            return [parameter.value(self.kind.slots[task]) for parameter in self.parameters]
+
+        mine = values(task)
+        differing = (sum(map(ne, mine, values(other))) for other in others)
+        return min(differing, default=len(mine))
 
     def call(self, task: str) -> str | None:
         """The call that solves a task; None where its prompt does not give every value."""

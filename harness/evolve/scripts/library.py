@@ -47,7 +47,7 @@ SHOWN = 2
 # Programs of one kind that are tried as functions, and tasks that one must solve.
 CANDIDATES, LEAST = 4, 2
 # Tokens that SKILL.md may say of functions, by the size that was asked for; lines of the module.
-TOKENS: dict[Size, int] = {"compact": 230, "standard": 800, "full": 3000}
+TOKENS: dict[Size, int] = {"compact": 230, "standard": 1000, "full": 3000}
 LINES = 290
 
 
@@ -150,10 +150,9 @@ def use_of(functions: Sequence[Function]) -> str:
 
 def entry(function: Function) -> str:
     """What SKILL.md says of a function: requests, and the programs that do them by calling it."""
-    count = SHOWN if function.parameters else 1
     return "\n\n".join(
         f"Task: {request}\nAnswer:\n```python\nfrom {MODULE} import {function.name}\n\n{call}\n```"
-        for request, call in function.examples(count)
+        for request, call in function.examples(SHOWN)
     )
 
 

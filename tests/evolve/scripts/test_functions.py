@@ -126,6 +126,6 @@ def test_of_a_long_sentence_the_words_around_parameters_are_quoted() -> None:
     prompts = {name: f"Take {words} the limit {name} and then {words}." for name in ("7", "8")}
     made = function(prompts, "7", "print(7)\n")
     assert made.purpose == (
-        "Take word0 word1 word2 word3 word4 word5 word6 word7 word8 word9 word10 word11 word12 ... "
-        "word36 word37 word38 word39 the limit <limit> and then word0 word1 word2 ..."
+        "Take word0 word1 word2 word3 word4 word5 word6 word7 word8 ... word36 word37 word38 "
+        "word39 the limit <limit> and then word0 word1 word2 ..."
     )
