@@ -137,7 +137,8 @@ class Function:
 
     def examples(self, count: int) -> list[tuple[str, str]]:
         """Requests of tasks that it solved and their calls, as different as they can be."""
-        tasks = [task for task in self.proven or self.kind.tasks if self.call(task) is not None]
+        solved = self.proven if self.proven else self.kind.tasks
+        tasks: list[str] = [task for task in solved if self.call(task) is not None]
         shown: list[str] = []
         while tasks and len(shown) < (count if self.parameters else 1):
             shown.append(max(tasks, key=lambda task: self._unlike(task, shown)))
