@@ -199,9 +199,13 @@ def table(result: Row) -> str:
         out.append(
             f"{line['train']:5} {line['error']:<6g}{line['method']:13}{line['worlds']:7} {cells}"
         )
-    out += ["", f"{'where':34}{'method':13}{'worlds':>7}{'its passed':>14}{'ours minus it':>16}"]
+    wide = 2 + max((len(line["region"]) for line in result["regions"]), default=0)
     out += [
-        f"{line['region']:34}{line['method']:13}{line['worlds']:7}{_cell(line, 'passed'):>14}"
+        "",
+        f"{'where':{wide}}{'method':13}{'worlds':>7}{'its passed':>14}{'ours minus it':>16}",
+    ]
+    out += [
+        f"{line['region']:{wide}}{line['method']:13}{line['worlds']:7}{_cell(line, 'passed'):>14}"
         f"{_cell(line, 'ours_minus'):>16}  {_verdict(line)}"
         for line in result["regions"]
     ]
