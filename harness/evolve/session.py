@@ -239,6 +239,12 @@ class SuiteRuns:
         chosen = tuple(task for task in self.gated.tasks if task.id in ids)
         return await self.attempts(self.gated.model_copy(update={"tasks": chosen}), folder, skill)
 
+    async def judged(self) -> tuple[Path, Usage]:
+        """The given trajectories, all with an outcome."""
+        from harness.evolve.scripts import judged
+
+        return await judged(self.taught, self.settings)
+
     async def write(self, runs: Sequence[Trajectory]) -> tuple[Patch, Usage]:
         """Functions from the programs of runs, tried on their tasks."""
         from harness.evolve.scripts import write_functions
@@ -295,7 +301,7 @@ async def run_evolution_async(
     seed, runs = seed_skill(settings), SuiteRuns(settings, budget_of(settings), progress)
     gated, train = runs.gated, runs.train
     runs.settings = settings = settings.settled(train)
-    selects = settings.select != "all"
+    selects, programs = settings.select != "all", settings.analyst == "programs"
     if selects:
         message = runs.selection_plan(len(runs.trial_suite.tasks))
         progress(Event(stage="select", message=message))
@@ -335,12 +341,12 @@ async def run_evolution_async(
             model=analyst,
             merger=merger,
             read=read,
-            rollouts=runs.rollouts if train else None,
+            rollouts=runs.rollouts if train else runs.judged if programs else None,
             trial=runs.trial if selects else None,
             evaluate=runs.evaluate if gated else None,
             gate_tasks=tuple(task.id for task in gated.tasks[: settings.limit]) if gated else (),
             execute=None if settings.sandbox == "none" else execute,
-            write=runs.write if settings.analyst == "programs" else None,
+            write=runs.write if programs else None,
             compare=compare if settings.baselines else None,
             transfer=runs.transfer if plan else None,
             inputs={name: getattr(settings, name) for name in ROLLOUTS} if train else None,

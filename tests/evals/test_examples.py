@@ -10,8 +10,7 @@ import pytest
 from harness.core import assets
 from harness.evals import load_suite
 from harness.evolve import EvolveSettings
-from harness.evolve.scripts.library import passing
-from harness.evolve.scripts.proving import prover
+from harness.evolve.scripts import judged
 from harness.trajectories import open_trajectories
 
 FOLDER = assets.root() / "evals" / "examples"
@@ -23,10 +22,10 @@ def test_every_example_passes(name: str, tmp_path: Path) -> None:
     train = load_suite(name, "train")
     ids = {task.id for task in train.tasks}
     settings = EvolveSettings.model_validate(
-        {"out": tmp_path, "trajectories": FOLDER, "create": "x", "analyst": "programs"}
+        {"out": tmp_path, "trajectories": FOLDER / f"{name}.jsonl", "create": "x"}
     )
-    solved = asyncio.run(passing(examples, prover(train, settings)))
-    assert [task for task, _ in solved] == [run.task_id for run in examples]
+    file, _ = asyncio.run(judged(train, settings))
+    assert [run.outcome for run in open_trajectories(file)] == ["pass"] * len(examples)
     assert ids.issuperset(run.task_id for run in examples)
     # Two programs of each of eight kinds.
     kinds = [

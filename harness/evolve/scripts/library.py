@@ -47,7 +47,7 @@ SHOWN = 2
 # Programs of one kind that are tried as functions, and tasks that one must solve.
 CANDIDATES, LEAST = 4, 2
 # Tokens that SKILL.md may say of functions, by the size that was asked for; lines of the module.
-TOKENS: dict[Size, int] = {"compact": 230, "standard": 1000, "full": 3000}
+TOKENS: dict[Size, int] = {"compact": 230, "standard": 1200, "full": 3000}
 LINES = 290
 
 
@@ -82,7 +82,11 @@ async def learn(
         if good:
             shipped.append(max(good, key=lambda f: (len(f.proven), -len(f.parameters))))
     shipped.sort(key=lambda function: -len(function.proven))
-    return [f for n, f in enumerate(shipped) if fits(shipped[: n + 1], tokens)]
+    chosen: list[Function] = []
+    for function in shipped:
+        if fits([*chosen, function], tokens):
+            chosen.append(function)
+    return chosen
 
 
 def fits(functions: Sequence[Function], tokens: int) -> bool:
@@ -156,12 +160,7 @@ def entry(function: Function) -> str:
     )
 
 
-async def passing(trajectories: Sequence[Trajectory], prove: Prove) -> list[tuple[str, str]]:
-    """(task id, source) of the last program of every run that passed, or passes now."""
-    return [
-        (run.task_id, code)
-        for run in trajectories
-        if run.outcome in ("pass", "")
-        for code in programs_run(run)[-1:]
-        if run.outcome or await prove(run.task_id, code, "")
-    ]
+def programs_of(runs: Sequence[Trajectory]) -> list[tuple[str, str]]:
+    """(task id, source) of the last program of every run that passed."""
+    passed = ((run.task_id, programs_run(run)) for run in runs if run.outcome == "pass")
+    return [(task, programs[-1]) for task, programs in passed if programs]

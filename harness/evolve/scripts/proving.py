@@ -1,13 +1,31 @@
-"""Functions from runs: their programs are run at train tasks, and judged by what they leave."""
+"""Functions from programs, which are run at train tasks and judged by what they leave."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, aclosing
+from pathlib import Path
 
-from harness.core import BadInput, Patch, Trajectory, Usage, digest, private_folder, remove_tree
+from harness.core import (
+    BadInput,
+    Patch,
+    Trajectory,
+    Usage,
+    digest,
+    private_folder,
+    remove_tree,
+    write_atomic,
+)
 from harness.evals import LoadedSuite
-from harness.evolve.scripts.library import FILE, TOKENS, Name, Prove, learn, passing, scripts_patch
+from harness.evolve.scripts.library import (
+    FILE,
+    TOKENS,
+    Name,
+    Prove,
+    learn,
+    programs_of,
+    scripts_patch,
+)
 from harness.evolve.scripts.naming import names
 from harness.evolve.scripts.prompts import Kind
 from harness.evolve.settings import EvolveSettings
@@ -15,6 +33,7 @@ from harness.models import Budget, CallStore, open_model, parse_roles
 from harness.sandbox import Limits, select
 from harness.tasks import family
 from harness.tools import NO_OUTPUT, TOOLS, Bench
+from harness.trajectories import open_trajectories, programs_run
 
 SECONDS = 60
 
@@ -25,8 +44,7 @@ async def write_functions(
     """The functions that the programs of runs give, as a patch; and what naming them took.
 
     Args:
-        runs: of graph:program, or of any agent whose last call of the tool `python` passed; or
-            replies without an outcome, whose programs must pass first.
+        runs: of graph:program, or of any agent that solves tasks by the tool `python`.
         suite: of the train tasks.
         settings: of the evolution. The agent's model, where one is named, names the functions.
         budget: that its calls are booked on.
@@ -36,7 +54,7 @@ async def write_functions(
     """
     prove = prover(suite, settings)
     prompts = {task.id: task.prompt for task in suite.tasks} if suite else {}
-    programs, usage = await passing(runs, prove), Usage()
+    usage = Usage()
     async with AsyncExitStack() as stack:
         name: Name | None = None
         if settings.models:
@@ -54,8 +72,39 @@ async def write_functions(
                 return chosen
 
             name = by_user
-        functions = await learn(programs, prompts, prove, TOKENS[settings.size], name)
+        functions = await learn(programs_of(runs), prompts, prove, TOKENS[settings.size], name)
     return scripts_patch(functions, runs), usage
+
+
+async def judged(suite: LoadedSuite | None, settings: EvolveSettings) -> tuple[Path, Usage]:
+    """The trajectories of an evolution; what claims no outcome is tried, and passes or fails.
+
+    Args:
+        suite: of the train tasks.
+        settings: of the evolution.
+
+    Returns:
+        A file of trajectories, and what judging them took: no model is asked.
+
+    Raises:
+        BadInput: if the tasks are not known, there is no such sandbox, or there are no such
+            trajectories.
+    """
+    assert settings.trajectories is not None, "trajectories are given"
+    prove, file = prover(suite, settings), settings.out / "trajectories.jsonl"
+    prompts = {task.id: task.prompt for task in suite.tasks} if suite else {}
+    lines: list[str] = []
+    for run in open_trajectories(settings.trajectories):
+        facts = dict(run.harness)
+        if not run.outcome:
+            codes = programs_run(run)[-1:]
+            passed = codes and await prove(run.task_id, codes[0], "")
+            facts |= {"outcome": "pass" if passed else "fail"}
+            facts.setdefault("task", {"prompt": prompts.get(run.task_id, "")})
+        labelled = run.model_copy(update={"extra": {**(run.extra or {}), "harness": facts}})
+        lines.append(labelled.model_dump_json(exclude_none=True) + "\n")
+    write_atomic(file, "".join(lines))
+    return file, Usage()
 
 
 def prover(suite: LoadedSuite | None, settings: EvolveSettings) -> Prove:
