@@ -53,9 +53,21 @@ async def names(
             usage += reply.usage
             match = NAMED.search(reply.text)
             theirs[match[1] if match and not keyword.iskeyword(match[1]) else ""] += 1
-        free = [text for text, _ in theirs.most_common() if text and text not in (*chosen, *ours)]
+        texts = [text for text, _ in theirs.most_common() if text]
+        texts += [f"{text}_{word}" for text in texts[:1] for word in own_words(kind, every)]
+        free = [text for text in texts if text not in (*chosen, *ours)]
         chosen.append(free[0] if free else name)
     return chosen, usage
+
+
+def own_words(kind: Kind, every: Sequence[Kind]) -> list[str]:
+    """The words of the rule that sets a kind apart from others that are otherwise alike."""
+
+    def words(kind: Kind) -> list[str]:
+        return re.findall(r"[a-z]{3,}", " ".join(kind.clauses).lower())
+
+    elsewhere = {word for each in every if each is not kind for word in words(each)}
+    return [word for word in words(kind) if word not in elsewhere and word not in COMMON]
 
 
 def words_of(every: Sequence[Kind]) -> list[str]:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import aclosing
+from pathlib import Path
+
 import pytest
 
 from harness.evolve.scripts.functions import Function, function_of
+from harness.evolve.scripts.naming import names
 from harness.evolve.scripts.prompts import kinds
+from harness.models import open_model
 
 FILL = {
     "a": "Fill the column 'Unit price' of the sheet 'Orders'. Leave rows below 10 % alone.",
@@ -110,6 +116,22 @@ def test_prompts_that_differ_in_a_rule_are_of_two_kinds() -> None:
         "Merge the files. Where both have a list, take the list of the second. "
         "Write the <write> merged ones."
     )
+
+
+def test_kinds_that_a_model_calls_the_same_are_told_apart_by_their_rule(tmp_path: Path) -> None:
+    prompt = "Merge the files. Where both have a list, {}. Write the {} merged ones."
+    rules = ("keep the second", "append the entries of the second to the first")
+    tasks = {f"{rule}{n}": prompt.format(rule, n) for rule in rules for n in (3, 5)}
+    script = tmp_path / "user.json"
+    script.write_text('["from helpers import merge_files"]')
+
+    async def named() -> list[str]:
+        async with aclosing(open_model(f"scripted/{script}")) as user:
+            chosen, usage = await names(kinds(tasks), tasks, user)
+            assert usage.calls == 4
+            return chosen
+
+    assert asyncio.run(named()) == ["merge_files", "merge_files_append"]
 
 
 def test_of_a_word_with_a_number_the_number_is_the_value() -> None:
