@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import select
 import socket
 import subprocess
 import sys
@@ -98,6 +99,10 @@ PROBE_LIMITS = Limits(
 _HERE = Path(__file__).parent
 _PAYLOADS = (_HERE / "attack_payload.py", _HERE / "attack_calls.py")
 
+# The victim sends back what it is sent. A stopped one does not.
+ECHO = "import os\nwhile os.write(1, os.read(0, 1)): pass"
+ANSWER_S = 5.0
+
 
 class Bait(ExitStack):
     """What attacks reach for, as a context: a secret, servers, a victim process, a token."""
@@ -122,10 +127,13 @@ class Bait(ExitStack):
             named.bind("\0" + self.abstract)
             named.listen()
         self.victim = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", "import time; time.sleep(60)"],
+            [sys.executable, "-I", "-S", "-c", ECHO],
             env={"HARNESS_PROBE_TOKEN": self.token},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            bufsize=0,
         )
-        self.callback(self.victim.wait)
+        self.callback(self.victim.__exit__, None, None, None)
         self.callback(self.victim.kill)
         return self
 
@@ -189,14 +197,24 @@ class Bait(ExitStack):
                 resource.prlimit(self.victim.pid, resource.RLIMIT_NOFILE)[0] == 3
             ):
                 seen.add("limit_host")
-        if self.victim.poll() is not None:
-            seen |= {name for name in names if name.startswith("signal_")}
+        signals = {name for name in names if name.startswith("signal_")}
+        if signals and not self._victim_answers():
+            seen |= signals
         if "daemon" in names and (work / "heartbeat").exists():
             before = (work / "heartbeat").stat().st_size
             time.sleep(0.1)
             if (work / "heartbeat").stat().st_size != before:
                 seen.add("daemon")
         return seen
+
+    def _victim_answers(self) -> bool:
+        """Whether the victim lives: a signal that is still on its way reaches it before it can."""
+        assert self.victim.stdin is not None and self.victim.stdout is not None
+        with suppress(BrokenPipeError):
+            self.victim.stdin.write(b"\n")
+            if select.select([self.victim.stdout], [], [], ANSWER_S)[0]:
+                return bool(self.victim.stdout.read(1))
+        return False
 
 
 def storm(sandbox: Sandbox) -> tuple[str, ...]:

@@ -131,6 +131,7 @@ FOREIGN: dict[str, list[Files]] = {
     "recorded": [{"s.jsonl": lines({"id": "1", "label": "T+", "metadata": {"instruction": "i"},
         "trajectory": {"conversation": ["do", "```python\nx\n```", "ok", "done"], "status": [],
                        "test_cases": []}, "eval": {}})}],
+    "replies": [{"s.jsonl": lines({"task": "t1", "reply": "```python\nx\n```"})}],
     "otel": [{"s.json": json.dumps({"resourceSpans": [
         {"scopeSpans": [{"spans": SPANS}]}]}).encode()}],
     "langfuse": [{"s.jsonl": lines({
