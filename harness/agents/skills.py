@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -15,17 +16,10 @@ from harness.skills import Skill, load_skill
 
 Stamp = tuple[tuple[str, int, int, int], ...]
 
-_SECTION = re.compile(
-    r"^## Worked examples\s*$(.*?)(?=^## |^</skill>|\Z)", re.MULTILINE | re.DOTALL
-)
-# A task may itself end in a bare `Answer:`; the example's answer follows on the line of its label,
-# or as a fenced block on the next.
-_EXAMPLE = re.compile(
-    r"^(?:[-*]\s+)?Task:[ ]?(?P<task>.*?)\n[ \t]*Answer:"
-    r"(?:[ \t]*\n(?P<block>```.*?^```[ \t]*$)"
-    r"|[ \t]+(?=\S)(?P<line>.*?)(?=\n\s*\n|\n(?:[-*]\s+)?Task:|\s*\Z))",
-    re.MULTILINE | re.DOTALL,
-)
+# Read by lines: in a fenced block nothing is a heading or a label.
+_FENCE = re.compile(r"[ \t]*```[^`]*$")
+_TASK = re.compile(r"(?:[-*]\s+)?Task:[ ]?(.*)")
+_ANSWER = re.compile(r"[ \t]*Answer:[ \t]*(.*)")
 
 
 class SkillOnce(NamedTuple):
@@ -93,13 +87,57 @@ def split_examples(skill: str) -> tuple[str, list[Message]]:
         The text without that section, and the examples as user and assistant turns. Where the
         section has none of this form, the text as it was and no turns.
     """
-    section = _SECTION.search(skill)
-    examples = list(_EXAMPLE.finditer(section.group(1))) if section else []
-    if section is None or not examples:
-        return skill, []
+    rest: list[str] = []
+    lines: list[tuple[str, bool]] = []  # of the section, and whether each stands in no block
+    inside = fenced = ended = False
+    for line in skill.split("\n"):
+        fence = _FENCE.match(line) is not None
+        if not (fence or fenced):
+            if line.rstrip() == "## Worked examples" and not (inside or ended):
+                inside = True
+                continue
+            if inside and line.startswith(("## ", "</skill>")):
+                inside, ended = False, True
+        if inside:
+            lines.append((line, not (fence or fenced)))
+        else:
+            rest.append(line)
+        fenced ^= fence
     turns: list[Message] = []
-    for example in examples:
-        answer = example["block"] or example["line"]
-        turns.append({"role": "user", "content": example["task"].strip()})
-        turns.append({"role": "assistant", "content": answer.strip()})
-    return (skill[: section.start()] + skill[section.end() :]).strip(), turns
+    for task, answer in _worked(lines):
+        turns.append({"role": "user", "content": task})
+        turns.append({"role": "assistant", "content": answer})
+    return ("\n".join(rest).strip(), turns) if turns else (skill, [])
+
+
+def _worked(lines: Sequence[tuple[str, bool]]) -> list[tuple[str, str]]:
+    """The tasks and answers of a section's lines.
+
+    An answer follows its label on the same line, up to an empty one, or is the block below it. A
+    task may itself end in a bare `Answer:`.
+    """
+    examples: list[tuple[list[str], list[str]]] = []
+    answering = closed = False
+    for number, (line, free) in enumerate(lines):
+        if free and (label := _TASK.match(line)):
+            examples.append(([label[1]], []))
+            answering = closed = False
+            continue
+        if not examples or closed:
+            continue
+        task, answer = examples[-1]
+        if not answering:
+            label = _ANSWER.match(line) if free else None
+            block = number + 1 < len(lines) and _FENCE.match(lines[number + 1][0])
+            answering = label is not None and bool(label[1] or block)
+            if not answering:
+                task.append(line)
+            elif label is not None and label[1]:
+                answer.append(label[1])
+        elif free and not line.strip():
+            closed = True
+        else:
+            answer.append(line)
+            closed = len(answer) > 1 and bool(_FENCE.match(answer[0]) and _FENCE.match(line))
+    texts = (("\n".join(task).strip(), "\n".join(answer).strip()) for task, answer in examples)
+    return [(task, answer) for task, answer in texts if answer]

@@ -301,8 +301,8 @@ async def run_evolution_async(
     seed, runs = seed_skill(settings), SuiteRuns(settings, budget_of(settings), progress)
     gated, train = runs.gated, runs.train
     runs.settings = settings = settings.settled(train)
-    selects, programs = settings.select != "all", settings.analyst == "programs"
-    if selects:
+    programs = settings.analyst == "programs" and not settings.lessons
+    if selects := settings.select != "all":
         message = runs.selection_plan(len(runs.trial_suite.tasks))
         progress(Event(stage="select", message=message))
     analyst, merger = open_models(settings, runs.budget)
@@ -336,6 +336,7 @@ async def run_evolution_async(
             sandbox = select(settings.sandbox)  # chosen when the first script is run
             return sandbox.exec(command, workdir=workdir, files=files, limits=Limits(wall_s=20))
 
+        made = ROLLOUTS if train else ("models", "tasks", "sandbox") if programs else ()
         result = await evolve(
             settings,
             model=analyst,
@@ -349,7 +350,7 @@ async def run_evolution_async(
             write=runs.write if programs else None,
             compare=compare if settings.baselines else None,
             transfer=runs.transfer if plan else None,
-            inputs={name: getattr(settings, name) for name in ROLLOUTS} if train else None,
+            inputs={name: getattr(settings, name) for name in made} if made else None,
             progress=progress,
         )
     finally:

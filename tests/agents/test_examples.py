@@ -49,6 +49,21 @@ def test_a_program_is_an_answer_with_its_blank_lines() -> None:
     assert rest == "x\n\n## Notes\n\ny"
 
 
+def test_in_a_block_nothing_is_a_heading_or_a_label() -> None:
+    program = "```python\n## Load\nprint(1)  # Task: none\n```"
+    task = "sum it\n\n```\n## Data\nTask: a\nAnswer: b\n```"
+    text = f"## Worked examples\n\nTask: {task}\nAnswer:\n{program}\n\n"
+    text += "Task: next\nAnswer: ```7```\n\nx"
+    rest, turns = split_examples(f"{text}\n\n## Notes\n\ny")
+    assert [turn["content"] for turn in turns] == [task, program, "next", "```7```"]
+    assert rest == "## Notes\n\ny"
+
+
+def test_examples_are_read_in_one_pass() -> None:
+    text = "## Worked examples\n\n" + "Task: a\nAnswer:\n```x\n" * 20_000
+    assert len(split_examples(text)[1]) == 20_000  # every second fence closes a block
+
+
 def test_closing_tag_of_the_prompt_is_no_part_of_an_example() -> None:
     text = "x\n\n<skill>\n## Worked examples\n\nTask: a\nAnswer: c\n</skill>"
     rest, turns = split_examples(text)

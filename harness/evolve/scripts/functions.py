@@ -8,6 +8,7 @@ tried on every task of its kind without a model.
 from __future__ import annotations
 
 import ast
+import builtins
 import keyword
 import re
 from collections import Counter
@@ -30,6 +31,7 @@ CALLS = frozenset(
     (
         "eval", "exec", "system", "popen", "input", "breakpoint", "getattr", "setattr", "globals",
         "locals", "vars", "fork", "kill", "rmtree", "unlink", "rmdir", "chmod", "chown", "symlink",
+        "posix_spawn", "posix_spawnp", "attrgetter", "methodcaller",
     )
 )  # fmt: skip
 # How further names of that sort begin: os.execv, os.spawnl, __builtins__ and the like.
@@ -72,9 +74,12 @@ class Parameter:
         if self.of == "text":
             return text
         try:
-            return int(text) if self.of == "whole" else float(text)
+            number = float(text)
         except ValueError:
             return None
+        if self.of == "number":
+            return number
+        return int(number) if number.is_integer() else None
 
 
 @dataclass(frozen=True)
@@ -102,7 +107,7 @@ class Function:
     def code(self) -> str:
         """Its source text."""
         # Arguments that a caller adds of its own accord change nothing.
-        names = [*(parameter.name for parameter in self.parameters), "*_"]
+        names = [*(parameter.name for parameter in self.parameters), "*_", "**__"]
         head = f"def {self.name}({', '.join(names)}):"
         lines = [f'    """{self.purpose}"""']
         lines += [f"    {line}" for p in self.parameters if (line := reading(p))]
@@ -130,7 +135,7 @@ class Function:
         slots = self.kind.slots[task]
         shared = Counter(parameter.slot for parameter in self.parameters)
         values = {
-            p.name: slots[p.slot].text if shared[p.slot] == 1 else str(p.value(slots))
+            p.name: in_line(slots[p.slot].text if shared[p.slot] == 1 else str(p.value(slots)))
             for p in self.parameters
         }
         return MARK.sub(lambda mark: values.get(mark[0][1:-1], mark[0]), self.purpose)
@@ -145,15 +150,14 @@ class Function:
             tasks = [task for task in tasks if self._unlike(task, shown)]
         return [(self.request(task), str(self.call(task))) for task in shown]
 
-    def _unlike(self, task: str, others: list[str]) -> int:
-        """In how many arguments a task differs from each of the others, at least."""
+    def _unlike(self, task: str, shown: list[str]) -> int:
+        """In how many arguments a task differs from each that is shown, at least."""
 
         def values(task: str) -> list[Argument | None]:
             return [parameter.value(self.kind.slots[task]) for parameter in self.parameters]
 
-        mine = values(task)
-        differing = (sum(map(ne, mine, values(other))) for other in others)
-        return min(differing, default=len(mine))
+        differing = (sum(map(ne, values(task), values(example))) for example in shown)
+        return min(differing, default=len(self.parameters))
 
     def call(self, task: str) -> str | None:
         """The call that solves a task; None where its prompt does not give every value."""
@@ -161,6 +165,11 @@ class Function:
         if any(value is None for value in values):
             return None
         return f"{self.name}({', '.join(map(repr, values))})"
+
+
+def in_line(text: str) -> str:
+    """A text of a prompt that can be no heading and no block of the skill that quotes it."""
+    return " ".join(text.replace("`", "").split())
 
 
 def excerpt(sentence: str, opening: int = 0) -> str:
@@ -202,17 +211,21 @@ def function_of(code: str, task: str, kind: Kind, name: str) -> Function | None:
     """
     try:
         tree = ast.parse(code)
-    except (SyntaxError, ValueError):
+        attributes = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+        used, imported = set(names_in(tree)), set(imports_in(tree))
+        # A variable may be called like a module, an attribute may not: it may be the module.
+        if (imported | attributes) & MODULES or (imported | used) & CALLS or "*" in imported:
+            return None
+        if any(name[:5] in DOORS for name in used):
+            return None
+        finder = _Chosen(kind.slots[task], used | set(dir(builtins)), tree)
+        tree = finder.visit(_Inline().visit(tree))
+        order = sorted(finder.parameters, key=lambda p: (p.slot, p.part or 0))
+        function = Function(name, kind, task, tuple(order), tuple(tree.body))
+        ast.parse(function.code())
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    taken, imported = set(names_in(tree)), set(imports_in(tree))
-    if imported & (MODULES | CALLS) or taken & CALLS or any(name[:5] in DOORS for name in taken):
-        return None
-    finder = _Chosen(kind.slots[task], taken, tree)
-    tree = finder.visit(_Inline().visit(tree))
-    if len(finder.parameters) > MOST or not tree.body:
-        return None
-    order = sorted(finder.parameters, key=lambda p: (p.slot, p.part or 0))
-    return Function(name, kind, task, tuple(order), tuple(tree.body))
+    return function if len(order) <= MOST and tree.body else None
 
 
 def names_in(tree: ast.AST) -> Iterator[str]:
@@ -244,6 +257,9 @@ class _Inline(ast.NodeTransformer):
             return [self.visit(statement) for statement in node.body]
         return self.generic_visit(node)
 
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> Any:
+        return None if node.module == "__future__" else node  # only a module may begin so
+
 
 class _Chosen(ast.NodeTransformer):
     """Puts parameters in place of the constants that stand in a slot of the prompt."""
@@ -259,6 +275,9 @@ class _Chosen(ast.NodeTransformer):
             if isinstance(value, ast.FormattedValue):
                 value.value = self.visit(value.value)
         return node
+
+    def visit_MatchValue(self, node: ast.MatchValue) -> Any:
+        return node  # a name in its place would match everything
 
     def visit_Expr(self, node: ast.Expr) -> Any:
         return node if isinstance(node.value, ast.Constant) else self.generic_visit(node)
@@ -283,8 +302,7 @@ class _Chosen(ast.NodeTransformer):
         value: object = node.value
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             return node
-        number = "whole" if isinstance(value, int) else "number"
-        kind = "text" if isinstance(value, str) else number
+        kind = {str: "text", int: "whole", float: "number"}[type(value)]
         for number, slot in enumerate(self._slots):
             if _same(value, slot.text) or (len(slot.parts) == 1 and _same(value, slot.parts[0])):
                 return self._parameter(number, None, kind, node)

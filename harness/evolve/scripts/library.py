@@ -13,7 +13,7 @@ from typing import Any
 from harness.core import Edit, Patch, Trajectory
 from harness.evolve.scripts.functions import Function, function_of
 from harness.evolve.scripts.naming import words_of
-from harness.evolve.scripts.prompts import Kind, kinds
+from harness.evolve.scripts.prompts import Kind, flat, kinds
 from harness.evolve.types import Size
 from harness.skills import count_tokens, lint_text
 from harness.trajectories import programs_run
@@ -30,8 +30,8 @@ HEAD = '''"""Functions of this skill, each proven on the tasks named below it by
 
 def __getattr__(name):
     words = set(name.split("_"))
-    shared = {known: len(words & set(known.split("_"))) for known in NAMES}
-    best = [known for known in NAMES if shared[known] == max(shared.values()) > 0]
+    shared = {text: len(words & set(text.split("_"))) for text in NAMES}
+    best = [text for text in NAMES if shared[text] == max(shared.values()) > 0]
     if len(best) == 1 and not name.startswith("__"):
         return globals()[best[0]]
     raise AttributeError(f"no function {name!r}; there are {', '.join(NAMES)}")
@@ -141,7 +141,8 @@ def scripts_patch(functions: Sequence[Function], trajectories: Sequence[Trajecto
 def module_of(functions: Sequence[Function]) -> list[str]:
     """The lines of the module."""
     parts = [
-        f.code() + (f"# proven on: {', '.join(f.proven)}\n" * bool(f.proven)) for f in functions
+        f.code() + (f"# proven on: {flat(', '.join(f.proven))}\n" * bool(f.proven))
+        for f in functions
     ]
     listed = f"NAMES = ({', '.join(repr(f.name) for f in functions)},)\n"
     return "\n\n".join([HEAD + "\n" + listed, *parts]).split("\n")

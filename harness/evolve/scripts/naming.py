@@ -7,6 +7,7 @@ the 1.5 B model 14. So the tasks are shown to it, and what it writes most often 
 
 from __future__ import annotations
 
+import builtins
 import keyword
 import re
 from collections import Counter
@@ -27,7 +28,7 @@ EXCHANGE: tuple[Message, ...] = (
     },
     {"role": "assistant", "content": "from helpers import mean_by_sensor"},
 )
-NAMED = re.compile(r"\bimport\s+([a-z][a-z_0-9]{2,40})\b")
+NAMED = re.compile(r"\bfrom\s+helpers\s+import\s+([a-z][a-z_0-9]{2,40})\b")
 # Tasks of a kind that a model is shown, tokens of its reply, and words of a name of ours.
 SHOWN, REPLY, WORDS = 3, 24, 3
 
@@ -52,12 +53,18 @@ async def names(
             reply = await user.complete([system, *EXCHANGE, message], sampling=sampling)
             usage += reply.usage
             match = NAMED.search(reply.text)
-            theirs[match[1] if match and not keyword.iskeyword(match[1]) else ""] += 1
-        texts = [text for text, _ in theirs.most_common() if text]
+            theirs[match[1] if match else ""] += 1
+        texts = [usable(text) for text, _ in theirs.most_common() if text]
         texts += [f"{text}_{word}" for text in texts[:1] for word in own_words(kind, every)]
-        free = [text for text in texts if text not in (*chosen, *ours)]
-        chosen.append(free[0] if free else name)
+        taken = {*chosen, *ours} - {name}
+        chosen.append(next((text for text in texts if text not in taken), name))
     return chosen, usage
+
+
+def usable(name: str) -> str:
+    """A name that hides nothing of the language, as one that every function of a module sees."""
+    reserved = keyword.iskeyword(name) or name in dir(builtins) or name == "helpers"
+    return f"{name}_task" if reserved else name
 
 
 def own_words(kind: Kind, every: Sequence[Kind]) -> list[str]:
@@ -79,7 +86,7 @@ def words_of(every: Sequence[Kind]) -> list[str]:
         words = list(dict.fromkeys(word for word in map(str.lower, kind.words)))
         words = [word for word in words if word not in COMMON]
         telling = [word for word in words if uses[word] <= few] or words
-        text = "_".join(telling[:WORDS]) or "solve"
+        text = usable("_".join(telling[:WORDS]) or "solve")
         taken[text] += 1
         texts.append(text if taken[text] == 1 else f"{text}_{taken[text]}")
     return texts

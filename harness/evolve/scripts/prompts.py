@@ -108,7 +108,7 @@ def split(prompts: dict[str, str]) -> list[Kind]:
     for number in range(len(kind.pieces) - 1):
         texts = {task: slots[number].text for task, slots in kind.slots.items()}
         longest = max(len(plain(text)) for text in texts.values())
-        if longest >= CLAUSE and 2 * len(set(texts.values())) <= len(texts):
+        if longest >= CLAUSE and 1 < len(set(texts.values())) <= len(texts) / 2:
             groups = {text: [t for t in texts if texts[t] == text] for text in texts.values()}
             said = {text: set(sentences(prompts[group[0]])) for text, group in groups.items()}
             shared = set[str].intersection(*said.values())
@@ -164,7 +164,9 @@ def kind_of(prompts: dict[str, str]) -> Kind:
             for step in range(size):
                 places[start + step][task] = there + step
     anchors = [number for number, where in places.items() if len(where) == len(tasks)]
-    linked = {n for span in lists(first, {n: places[n] for n in anchors}) for n in span}
+    edges = {-1: dict.fromkeys(tasks, -1), len(first): {t: len(tokens[t]) for t in tasks}}
+    shared = {n: places[n] for n in anchors}
+    linked = {n for span in lists(first, shared | edges) for n in span}
     anchors = [number for number in anchors if number not in linked]
     bounds: dict[str, list[int]] = {task: [0] for task in tasks}
     before: list[tuple[str, ...]] = []
@@ -203,7 +205,8 @@ def lists(tokens: Sequence[str], anchors: Mapping[int, Mapping[str, int]]) -> It
 
     Args:
         tokens: of the prompt.
-        anchors: number of a token that all prompts share -> its number in each.
+        anchors: number of a token that all prompts share -> its number in each; so for the
+            places before the first token and after the last.
     """
 
     def listed(number: int) -> bool:

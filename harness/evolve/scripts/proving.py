@@ -61,7 +61,9 @@ async def write_functions(
             opened = open_model(
                 parse_roles(list(settings.models))["agent"],
                 base_url=settings.base_url,
-                calls=stack.enter_context(CallStore(settings.out / "names.sqlite")),
+                calls=stack.enter_context(
+                    CallStore(settings.out / "runs" / "names" / "calls.sqlite")
+                ),
                 budget=budget,
             )
             user = await stack.enter_async_context(aclosing(opened))
@@ -129,6 +131,7 @@ def prover(suite: LoadedSuite | None, settings: EvolveSettings) -> Prove:
         skill, workdir = place / "skill", place / "work"
         judge = family(task, sandbox=sandbox, trusted=settings.trust_checks)
         try:
+            remove_tree(place)  # a killed evolution leaves one
             private_folder(workdir)
             (skill / FILE).parent.mkdir(parents=True)
             (skill / FILE).write_text(module, "utf-8")

@@ -28,7 +28,7 @@ from harness.evals import Attempts, EvalPlan, LoadedSuite, score_again
 from harness.models import open_model
 from harness.sandbox import Sandbox
 from harness.tasks import family, output_file
-from harness.trajectories import content_text, open_trajectories, programs_run
+from harness.trajectories import content_text, open_trajectories, parse_code, programs_run
 
 REPLIES = "examples.jsonl"
 AT_ONCE = 2
@@ -111,18 +111,14 @@ def read_pairs(source: str, splits: Mapping[str, Iterable[Task]]) -> list[Pair]:
 
 
 def pairs_of(trajectories: Iterable[Trajectory]) -> Iterator[Pair]:
-    """Of each that did not fail: its last reply with a program, its last program, its answer."""
+    """Of each that did not fail: its last program as a block, else its answer."""
     for run in trajectories:
-        if run.outcome not in ("pass", ""):
-            continue
-        texts = [content_text(step.message) for step in run.steps if step.source == "agent"]
-        codes = programs_run(run)
-        blocks = [text for text in texts if "```" in text]
-        if blocks:
-            reply = blocks[-1]
-        else:
+        if run.outcome in ("pass", ""):
+            texts = [content_text(step.message) for step in run.steps if step.source == "agent"]
+            written = [call for text in texts for call in parse_code(text, 1) or ()]
+            codes = programs_run(run) or [str(call.arguments["code"]) for call in written]
             reply = f"```python\n{codes[-1].strip()}\n```" if codes else run.answer
-        yield Pair(run.task_id, reply.strip())
+            yield Pair(run.task_id, reply.strip())
 
 
 async def verified(

@@ -115,7 +115,7 @@ def from_reply(row: dict[str, Any], where: str, fallback_id: str) -> Trajectory:
         raise BadInput(f'{where}: expected {{"task": id, "reply": text}}, got {row!r:.60}')
     calls = parse_code(reply, 1)
     step = Step(step_id=1, source="agent", message=reply, tool_calls=calls)
-    facts: Extra = {"source": "replies", "task_id": task, **_labels(row)}
+    facts: Extra = {"source": "replies", "task_id": task}
     agent = AgentInfo(name="unknown", version="unknown")
     return _trajectory(row, fallback_id, agent, [step], facts)
 

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from harness.agents import split_examples
 from harness.evolve.scripts.functions import Function, function_of
-from harness.evolve.scripts.naming import names
+from harness.evolve.scripts.library import entry
+from harness.evolve.scripts.naming import names, usable, words_of
 from harness.evolve.scripts.prompts import kinds
 from harness.models import open_model
 
@@ -79,6 +81,12 @@ def test_a_script_is_run_when_its_function_is_called(capsys: pytest.CaptureFixtu
         "().__class__.__base__.__subclasses__()",
         "getattr(open, 'name')",
         "def broken(:",
+        "import webbrowser\nwebbrowser.subprocess.run(['id'])",
+        "import logging.handlers\nlogging.handlers.socket.create_connection(('h', 1))",
+        "import os\nos.posix_spawn('/bin/ls', ['ls'], {})",
+        "import operator, os\noperator.attrgetter('sys' + 'tem')(os)('ls')",
+        "from math import *\nprint(sqrt(10))",
+        "print(" + " + ".join(["'a'"] * 3000) + ")",
     ],
 )
 def test_what_no_skill_may_do_is_no_function(code: str) -> None:
@@ -132,6 +140,47 @@ def test_kinds_that_a_model_calls_the_same_are_told_apart_by_their_rule(tmp_path
             return chosen
 
     assert asyncio.run(named()) == ["merge_files", "merge_files_append"]
+
+
+def test_a_list_that_all_tasks_share_is_no_slot() -> None:
+    texts = ("Print the sum of these: 1, 2, 3, 4, 5", "1, 2, 3 and 4 are the columns to print")
+    for text in texts:
+        [kind] = kinds({"a": text, "b": text})
+        assert kind.pieces == (text,)
+    rows = {name: f"Write '{name}' in order of the columns 'a', 'b', 'c' and 'd'" for name in "xy"}
+    [kind] = kinds(rows)
+    assert [slot.text for slot in kind.slots["x"]] == ["'x'"]
+
+
+def test_names_hide_nothing_of_the_language() -> None:
+    assert words_of(kinds({"a": "Return 5", "b": "Return 6"})) == ["return_task"]
+    assert [usable(name) for name in ("sum", "helpers", "add_up")] == [
+        "sum_task", "helpers_task", "add_up",
+    ]  # fmt: skip
+    kind = kinds({"a": "Halve the float 3.5 now", "b": "Halve the float 4.5 now"})[0]
+    made = function_of("print(3.5 / 2)\n", "a", kind, "halve")
+    assert made is not None and "def halve(float_2, *_, **__):" in made.code()
+
+
+def test_a_pattern_stays_what_it_matches() -> None:
+    code = "match 'Sales':\n    case 'Orders':\n        print('Orders')\n"
+    text = function(FILL, "a", code).code()
+    assert "case 'Orders':" in text and "print(sheet)" in text
+
+
+def test_a_whole_number_may_be_written_with_a_point() -> None:
+    prompts = {"a": "Leave rows below 10.0 % alone", "b": "Leave rows below 2.5 % alone"}
+    made = function(prompts, "a", "print(10)\n")
+    assert (made.call("a"), made.call("b")) == ("solve(10)", None)
+
+
+def test_data_in_a_prompt_is_no_part_of_the_skill() -> None:
+    data = "Sum the numbers of the region {}.\n```\n## Notes\n{},4\n```"
+    prompts = {name: data.format(name, name) for name in ("East", "West")}
+    made = function(prompts, "East", "from __future__ import annotations\nprint('East')\n")
+    text = f"## Worked examples\n\n{entry(made)}"
+    assert len(split_examples(text)[1]) == 4
+    assert "\n## Notes" not in text
 
 
 def test_of_a_word_with_a_number_the_number_is_the_value() -> None:
