@@ -151,6 +151,7 @@ def refuse_all_invalid(reports: Sequence[EvalReport], folders: Sequence[Path]) -
     if not any(report.invalid for report in reports):
         return
     items = [item for folder in folders for item in records(folder)]
+    items.sort(key=lambda item: (item.task_id, item.epoch))  # not as they ended
     groups: dict[str, list[str]] = {}
     for item in items:
         if item.outcome == "invalid":
