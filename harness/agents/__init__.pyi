@@ -24,9 +24,11 @@ from .react import MOST_FORMAT_ERRORS as MOST_FORMAT_ERRORS
 from .react import ReactContext as ReactContext
 from .react import react_context as react_context
 from .recording import Recorder as Recorder
+from .skills import EXAMPLES_SECTION as EXAMPLES_SECTION
 from .skills import skill_at as skill_at
 from .skills import skill_block as skill_block
 from .skills import split_examples as split_examples
+from .skills import worked_example as worked_example
 from .types import Agent as Agent
 from .types import AgentContext as AgentContext
 from .types import AgentRun as AgentRun

@@ -16,6 +16,7 @@ from harness.skills import Skill, load_skill
 
 Stamp = tuple[tuple[str, int, int, int], ...]
 
+EXAMPLES_SECTION = "## Worked examples"
 # Read by lines: in a fenced block nothing is a heading or a label.
 _FENCE = re.compile(r"[ \t]*```[^`]*$")
 _TASK = re.compile(r"(?:[-*]\s+)?Task:[ ]?(.*)")
@@ -72,6 +73,12 @@ def skill_block(skill: Skill | None, mode: SkillMode, *, readable: bool) -> str:
     )
 
 
+def worked_example(task: str, answer: str) -> str:
+    """A task and its answer as the section of a skill has them; a block stands below its label."""
+    label = "Answer:\n" if answer.startswith("```") else "Answer: "
+    return f"Task: {task}\n{label}{answer}"
+
+
 def split_examples(skill: str) -> tuple[str, list[Message]]:
     """Separate a skill's text from its worked examples.
 
@@ -80,8 +87,7 @@ def split_examples(skill: str) -> tuple[str, list[Message]]:
     prompt and play them as turns before the task.
 
     Args:
-        skill: text of a skill; its examples stand in a section `## Worked examples`, each as
-            `Task: …` and, on a line of its own, `Answer: …`, or `Answer:` above a fenced block.
+        skill: text of a skill; its examples stand in the section, as `worked_example` writes them.
 
     Returns:
         The text without that section, and the examples as user and assistant turns. Where the
@@ -93,7 +99,7 @@ def split_examples(skill: str) -> tuple[str, list[Message]]:
     for line in skill.split("\n"):
         fence = _FENCE.match(line) is not None
         if not (fence or fenced):
-            if line.rstrip() == "## Worked examples" and not (inside or ended):
+            if line.rstrip() == EXAMPLES_SECTION and not (inside or ended):
                 inside = True
                 continue
             if inside and line.startswith(("## ", "</skill>")):

@@ -17,9 +17,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+from harness.agents import EXAMPLES_SECTION, worked_example
 from harness.core import BadInput, Task, Value, assets, loops, render_page, write_atomic
 from harness.evals import ItemRecord, Split, compare_paired, load_suite
-from harness.evolve.analysts.exemplar import EXAMPLES_SECTION
 from harness.evolve.evolution import Event, ignore_event
 from harness.evolve.session import SuiteRuns, run_evolution
 from harness.evolve.settings import EvolveSettings
@@ -289,7 +289,7 @@ def random_sets(skill: Skill, tasks: Sequence[Task], sets: int, seed: int) -> li
     skills: list[Skill] = []
     for _ in range(200 * sets):
         examples = [
-            f"Task: {' '.join(task.prompt.split())}\nAnswer: {' '.join(str(task.answer).split())}\n"
+            worked_example(" ".join(task.prompt.split()), " ".join(str(task.answer).split())) + "\n"
             for task in rng.sample(list(tasks), min(count, len(tasks)))
         ]
         body = f"{start.body.rstrip()}\n\n{EXAMPLES_SECTION}\n\n" + "\n".join(examples)

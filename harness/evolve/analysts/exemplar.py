@@ -11,12 +11,13 @@ import re
 from collections.abc import Callable, Sequence
 from statistics import median
 
+from harness.agents import EXAMPLES_SECTION, worked_example
 from harness.core import Edit, Patch, Trajectory
 from harness.evolve.merge.similarity import tfidf_similarities
 from harness.evolve.merge.wording import stem
 from harness.trajectories import content_text
 
-FORMAT_SECTION, EXAMPLES_SECTION = "## Answer format", "## Worked examples"
+FORMAT_SECTION = "## Answer format"
 MAX_ANSWER_WORDS = 12
 # Words that an answer may hold although the task does not.
 _FREE_WORDS = (
@@ -146,7 +147,7 @@ def example_edit(trajectory: Trajectory) -> Edit:
     """One worked example: the task and the answer that passed."""
     prompt = " ".join(trajectory.prompt.split())
     answer = " ".join(trajectory.answer.split())
-    return _edit(EXAMPLES_SECTION, f"Task: {prompt}\nAnswer: {answer}", [trajectory])
+    return _edit(EXAMPLES_SECTION, worked_example(prompt, answer), [trajectory])
 
 
 def _edit(section: str, content: str, trajectories: Sequence[Trajectory]) -> Edit:

@@ -145,23 +145,24 @@ class Function:
         solved = self.proven if self.proven else self.kind.tasks
         tasks: list[str] = [task for task in solved if self.call(task) is not None]
         shown: list[str] = []
-        while tasks and len(shown) < (count if self.parameters else 1):
+        while tasks and len(shown) < count:
             shown.append(max(tasks, key=lambda task: self._unlike(task, shown)))
             tasks = [task for task in tasks if self._unlike(task, shown)]
         return [(self.request(task), str(self.call(task))) for task in shown]
 
     def _unlike(self, task: str, shown: list[str]) -> int:
         """In how many arguments a task differs from each that is shown, at least."""
+        values = self.arguments(task)
+        differing = (sum(map(ne, values, self.arguments(example))) for example in shown)
+        return min(differing, default=len(values))
 
-        def values(task: str) -> list[Argument | None]:
-            return [parameter.value(self.kind.slots[task]) for parameter in self.parameters]
-
-        differing = (sum(map(ne, values(task), values(example))) for example in shown)
-        return min(differing, default=len(self.parameters))
+    def arguments(self, task: str) -> list[Argument | None]:
+        """The values that a task's prompt gives."""
+        return [parameter.value(self.kind.slots[task]) for parameter in self.parameters]
 
     def call(self, task: str) -> str | None:
         """The call that solves a task; None where its prompt does not give every value."""
-        values = [parameter.value(self.kind.slots[task]) for parameter in self.parameters]
+        values = self.arguments(task)
         if any(value is None for value in values):
             return None
         return f"{self.name}({', '.join(map(repr, values))})"

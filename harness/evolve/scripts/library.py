@@ -6,13 +6,13 @@ than the one that it came from, and if no task that passed before fails by it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from harness.agents import EXAMPLES_SECTION, worked_example
 from harness.core import Edit, Patch, Trajectory
 from harness.evolve.scripts.functions import Function, function_of
-from harness.evolve.scripts.naming import words_of
 from harness.evolve.scripts.prompts import Kind, flat, kinds
 from harness.evolve.types import Size
 from harness.skills import count_tokens, lint_text
@@ -20,10 +20,8 @@ from harness.trajectories import programs_run
 
 Prove = Callable[[str, str, str], Coroutine[Any, Any, bool]]
 """Runs a program at a task, by its id, with a module `helpers` beside it: whether it passes."""
-Name = Callable[[Sequence[Kind]], Coroutine[Any, Any, list[str]]]
-"""Names for the functions of kinds, all different."""
 MODULE, FILE = "helpers", "scripts/helpers.py"
-FUNCTIONS, EXAMPLES = "## Functions", "## Worked examples"
+FUNCTIONS = "## Functions"
 # A name that is none of the module's is taken for the function that shares most words with it.
 HEAD = '''"""Functions of this skill, each proven on the tasks named below it by running it."""
 
@@ -53,26 +51,21 @@ LINES = 290
 
 async def learn(
     programs: Sequence[tuple[str, str]],
-    prompts: Mapping[str, str],
+    named: Iterable[tuple[Kind, str]],
     prove: Prove,
     tokens: int,
-    name: Name | None = None,
 ) -> list[Function]:
     """Functions that are proven, those that solve most first.
 
     Args:
         programs: (task id, source) of passing attempts.
-        prompts: task id -> prompt, of every train task.
+        named: kinds of train tasks, each with a name for its function.
         prove: runs a program at a task.
         tokens: that SKILL.md may say of them.
-        name: names the functions of kinds; None for words of their prompts.
     """
     passed = {task for task, _ in programs}
     shipped: list[Function] = []
-    every = [kind for kind in kinds(dict(prompts)) if len(kind.tasks) >= LEAST]
-    every = [kind for kind in every if not passed.isdisjoint(kind.tasks)]
-    called = await name(every) if name else words_of(every)
-    for kind, text in zip(every, called, strict=True):
+    for kind, text in named:
         sources = sorted({(len(code), task, code) for task, code in programs if task in kind.slots})
         tried: list[Function] = []
         for _, task, code in sources[:CANDIDATES]:
@@ -87,6 +80,13 @@ async def learn(
         if fits([*chosen, function], tokens):
             chosen.append(function)
     return chosen
+
+
+def taught_kinds(programs: Sequence[tuple[str, str]], prompts: Mapping[str, str]) -> list[Kind]:
+    """Kinds of train tasks that a function may be made for: more than one, and a program passes."""
+    passed = {task for task, _ in programs}
+    every = (kind for kind in kinds(dict(prompts)) if len(kind.tasks) >= LEAST)
+    return [kind for kind in every if not passed.isdisjoint(kind.tasks)]
 
 
 def fits(functions: Sequence[Function], tokens: int) -> bool:
@@ -132,7 +132,10 @@ def scripts_patch(functions: Sequence[Function], trajectories: Sequence[Trajecto
         edits=(
             edit(FILE, "create", "", "\n".join(module_of(functions)), everything),
             edit("SKILL.md", "add_section", FUNCTIONS, use_of(functions), everything),
-            *(edit("SKILL.md", "add_section", EXAMPLES, entry(f), f.proven) for f in functions),
+            *(
+                edit("SKILL.md", "add_section", EXAMPLES_SECTION, entry(f), f.proven)
+                for f in functions
+            ),
         ),
         changelog_entries=("functions that passing programs share",),
     )
@@ -156,7 +159,7 @@ def use_of(functions: Sequence[Function]) -> str:
 def entry(function: Function) -> str:
     """What SKILL.md says of a function: requests, and the programs that do them by calling it."""
     return "\n\n".join(
-        f"Task: {request}\nAnswer:\n```python\nfrom {MODULE} import {function.name}\n\n{call}\n```"
+        worked_example(request, f"```python\nfrom {MODULE} import {function.name}\n\n{call}\n```")
         for request, call in function.examples(SHOWN)
     )
 

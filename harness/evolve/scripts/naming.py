@@ -34,18 +34,20 @@ SHOWN, REPLY, WORDS = 3, 24, 3
 
 
 async def names(
-    every: Sequence[Kind], prompts: Mapping[str, str], user: Model
+    every: Sequence[Kind], prompts: Mapping[str, str], user: Model | None
 ) -> tuple[list[str], Usage]:
     """A name for the function of each kind, all different; and what asking for them took.
 
     Args:
         every: the kinds.
         prompts: task id -> prompt.
-        user: the model that will call the functions.
+        user: the model that will call the functions; None for words of the prompts.
     """
     system: Message = {"role": "system", "content": render("function_name")}
     sampling = Sampling(temperature=0.0, max_tokens=REPLY)
     ours, chosen, usage = words_of(every), list[str](), Usage()
+    if user is None:
+        return ours, usage
     for kind, name in zip(every, ours, strict=True):
         theirs = Counter[str]()
         for task in kind.tasks[:SHOWN]:

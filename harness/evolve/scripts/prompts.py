@@ -183,8 +183,8 @@ def kind_of(prompts: dict[str, str]) -> Kind:
             for task, (start, end) in spans.items():
                 bounds[task] += stretch(tokens[task], start, end, prompts[task])
     texts = {task: [prompts[task][a:b] for a, b in pairs(bounds[task][1:])] for task in tasks}
-    edges = pairs([*bounds[tasks[0]], len(prompts[tasks[0]])])
-    pieces = [prompts[tasks[0]][a:b] for a, b in edges]
+    around_slots = pairs([*bounds[tasks[0]], len(prompts[tasks[0]])])
+    pieces = [prompts[tasks[0]][a:b] for a, b in around_slots]
     for number in range(len(before)):
         # Of `p50` and `p95` the number is what tasks choose.
         marked = [MARKED.fullmatch(row[number]) for row in texts.values()]

@@ -20,14 +20,13 @@ from harness.evals import LoadedSuite
 from harness.evolve.scripts.library import (
     FILE,
     TOKENS,
-    Name,
     Prove,
     learn,
     programs_of,
     scripts_patch,
+    taught_kinds,
 )
 from harness.evolve.scripts.naming import names
-from harness.evolve.scripts.prompts import Kind
 from harness.evolve.settings import EvolveSettings
 from harness.models import Budget, CallStore, open_model, parse_roles
 from harness.sandbox import Limits, select
@@ -52,30 +51,23 @@ async def write_functions(
     Raises:
         BadInput: if the tasks are not known, or there is no such sandbox or model.
     """
-    prove = prover(suite, settings)
-    prompts = {task.id: task.prompt for task in suite.tasks} if suite else {}
-    usage = Usage()
+    prove, prompts = prover(suite, settings), prompts_of(suite)
+    programs = programs_of(runs)
     async with AsyncExitStack() as stack:
-        name: Name | None = None
+        user = None
         if settings.models:
+            folder = settings.out / "runs" / "names"
             opened = open_model(
                 parse_roles(list(settings.models))["agent"],
                 base_url=settings.base_url,
-                calls=stack.enter_context(
-                    CallStore(settings.out / "runs" / "names" / "calls.sqlite")
-                ),
+                calls=stack.enter_context(CallStore(folder / "calls.sqlite")),
                 budget=budget,
             )
             user = await stack.enter_async_context(aclosing(opened))
-
-            async def by_user(every: Sequence[Kind]) -> list[str]:
-                nonlocal usage
-                chosen, usage = await names(every, prompts, user)
-                return chosen
-
-            name = by_user
-        functions = await learn(programs_of(runs), prompts, prove, TOKENS[settings.size], name)
-    return scripts_patch(functions, runs), usage
+        every = taught_kinds(programs, prompts)
+        called, usage = await names(every, prompts, user)
+    named = zip(every, called, strict=True)
+    return scripts_patch(await learn(programs, named, prove, TOKENS[settings.size]), runs), usage
 
 
 async def judged(suite: LoadedSuite | None, settings: EvolveSettings) -> tuple[Path, Usage]:
@@ -94,8 +86,7 @@ async def judged(suite: LoadedSuite | None, settings: EvolveSettings) -> tuple[P
     """
     assert settings.trajectories is not None, "trajectories are given"
     prove, file = prover(suite, settings), settings.out / "trajectories.jsonl"
-    prompts = {task.id: task.prompt for task in suite.tasks} if suite else {}
-    lines: list[str] = []
+    prompts, lines = prompts_of(suite), list[str]()
     for run in open_trajectories(settings.trajectories):
         facts = dict(run.harness)
         if not run.outcome:
@@ -107,6 +98,11 @@ async def judged(suite: LoadedSuite | None, settings: EvolveSettings) -> tuple[P
         lines.append(labelled.model_dump_json(exclude_none=True) + "\n")
     write_atomic(file, "".join(lines))
     return file, Usage()
+
+
+def prompts_of(suite: LoadedSuite | None) -> dict[str, str]:
+    """Task id -> prompt; no tasks, no prompts."""
+    return {task.id: task.prompt for task in suite.tasks} if suite else {}
 
 
 def prover(suite: LoadedSuite | None, settings: EvolveSettings) -> Prove:

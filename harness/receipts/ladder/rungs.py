@@ -15,6 +15,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from harness.agents import EXAMPLES_SECTION, worked_example
 from harness.core import BadInput, Task, Value, first_fault, read_json
 from harness.evals import LoadedSuite
 from harness.evolve import MemoryItem
@@ -187,13 +188,8 @@ def prose_of(skill: Skill) -> Skill:
 
 def example_body(examples: Iterable[Example]) -> str:
     """Worked examples in the form that agents of one call lift out as turns."""
-    texts = [worked(example.prompt.strip(), example.reply) for example in examples]
-    return "\n\n".join(["## Worked examples", *texts])
-
-
-def worked(prompt: str, reply: str) -> str:
-    """A task and its reply; a block stands below its label."""
-    return f"Task: {prompt}\nAnswer:{chr(10) if reply.startswith('```') else ' '}{reply}"
+    texts = [worked_example(example.prompt.strip(), example.reply) for example in examples]
+    return "\n\n".join([EXAMPLES_SECTION, *texts])
 
 
 def draw_sets(pool: Sequence[Example], tokens: int, count: int, seed: int) -> list[DrawnSet]:
@@ -227,7 +223,7 @@ def draw_sets(pool: Sequence[Example], tokens: int, count: int, seed: int) -> li
 
 def cost(prompt: str, reply: str) -> int:
     """Tokens that a worked example adds to a text."""
-    return count_tokens(f"\n\n{worked(prompt, reply)}")
+    return count_tokens(f"\n\n{worked_example(prompt, reply)}")
 
 
 def drawn_set(order: Sequence[Example], tokens: int) -> DrawnSet:

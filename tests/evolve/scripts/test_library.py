@@ -12,7 +12,9 @@ from harness.agents import split_examples
 from harness.core import BadInput
 from harness.evals import load_suite
 from harness.evolve import EvolveSettings, run_evolution
-from harness.evolve.scripts.library import MODULE, learn
+from harness.evolve.scripts.functions import Function
+from harness.evolve.scripts.library import MODULE, Prove, learn, taught_kinds
+from harness.evolve.scripts.naming import words_of
 from harness.evolve.scripts.proving import prover
 from harness.skills import load_skill
 from tests.evolve.scripts.conftest import write_runs
@@ -99,6 +101,12 @@ def test_the_model_that_will_call_functions_names_them(tmp_path: Path, suite: Su
     assert result.calls == 6  # three tasks of either kind
 
 
+def learned(programs: list[tuple[str, str]], tasks: dict[str, str], prove: Prove) -> list[Function]:
+    every = taught_kinds(programs, tasks)
+    named = zip(every, words_of(every), strict=True)
+    return asyncio.run(learn(programs, named, prove, 800))
+
+
 MUTANTS = (
     ("total = 0", "total = 1"),
     ("==", "!="),
@@ -122,8 +130,8 @@ def test_a_function_with_a_planted_bug_does_not_ship(
     assert whole.format(**names) in code
     code = code.replace(whole.format(**names), broken.format(**names))
     prove = prover(loaded, settings(tmp_path, folder))
-    assert asyncio.run(learn([("train-sum-0", code)], tasks, prove, 800)) == []
-    assert asyncio.run(learn([("train-sum-0", programs["train-sum-0"])], tasks, prove, 800))
+    assert learned([("train-sum-0", code)], tasks, prove) == []
+    assert learned([("train-sum-0", programs["train-sum-0"])], tasks, prove)
 
 
 def test_a_function_that_breaks_a_task_that_passed_does_not_ship(
@@ -136,7 +144,7 @@ def test_a_function_that_breaks_a_task_that_passed_does_not_ship(
     narrow = narrow.replace("text.count('apple')", "text.count('apple') if 'apple' < 'b' else 0")
     solved = [("train-count-0", narrow), ("train-count-1", programs["train-count-1"])]
     prove = prover(loaded, settings(tmp_path, folder))
-    [function] = asyncio.run(learn(solved, tasks, prove, 800))
+    [function] = learned(solved, tasks, prove)
     assert function.source == "train-count-1"  # the shorter one; the other fails where it passed
 
 
