@@ -183,8 +183,8 @@ async def write(state: State, runtime: Context) -> Update:
     context = runtime.context
     form = FORMS[PurePath(context.output_file).suffix]
     question, program = [text.replace("{output}", context.output_file) for text in form]
-    system, examples = split_examples(context.system_prompt())
     task, *later = [message["content"] for message in state["messages"]]
+    system, examples = split_examples(context.system_prompt(), task)
     prompt = "\n\n".join([task, *later[-1:]])
     reply = await context.ask(
         [

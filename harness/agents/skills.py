@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -21,6 +23,7 @@ EXAMPLES_SECTION = "## Worked examples"
 _FENCE = re.compile(r"[ \t]*```[^`]*$")
 _TASK = re.compile(r"(?:[-*]\s+)?Task:[ ]?(.*)")
 _ANSWER = re.compile(r"[ \t]*Answer:[ \t]*(.*)")
+_WORD = re.compile(r"\w+")
 
 
 class SkillOnce(NamedTuple):
@@ -79,7 +82,7 @@ def worked_example(task: str, answer: str) -> str:
     return f"Task: {task}\n{label}{answer}"
 
 
-def split_examples(skill: str) -> tuple[str, list[Message]]:
+def split_examples(skill: str, task: str = "") -> tuple[str, list[Message]]:
     """Separate a skill's text from its worked examples.
 
     A small model rarely follows an example in its system prompt; the same example as a turn of the
@@ -88,6 +91,8 @@ def split_examples(skill: str) -> tuple[str, list[Message]]:
 
     Args:
         skill: text of a skill; its examples stand in the section, as `worked_example` writes them.
+        task: the example most like it comes last: a small model follows the last one most, and the
+            nearest examples help most (Liu et al. 2022, arXiv:2101.06804). "" keeps their order.
 
     Returns:
         The text without that section, and the examples as user and assistant turns. Where the
@@ -109,9 +114,12 @@ def split_examples(skill: str) -> tuple[str, list[Message]]:
         else:
             rest.append(line)
         fenced ^= fence
+    examples = _worked(lines)
+    if task and examples:
+        examples.append(examples.pop(_nearest([text for text, _ in examples], task)))
     turns: list[Message] = []
-    for task, answer in _worked(lines):
-        turns.append({"role": "user", "content": task})
+    for text, answer in examples:
+        turns.append({"role": "user", "content": text})
         turns.append({"role": "assistant", "content": answer})
     return ("\n".join(rest).strip(), turns) if turns else (skill, [])
 
@@ -147,3 +155,19 @@ def _worked(lines: Sequence[tuple[str, bool]]) -> list[tuple[str, str]]:
             closed = len(answer) > 1 and bool(_FENCE.match(answer[0]) and _FENCE.match(line))
     texts = (("\n".join(task).strip(), "\n".join(answer).strip()) for task, answer in examples)
     return [(task, answer) for task, answer in texts if answer]
+
+
+def _nearest(texts: Sequence[str], task: str) -> int:
+    """Number of the text with the largest share of its words in a task; the last of equals.
+
+    A word counts the more, the fewer of the texts have it (log of the inverse frequency).
+    """
+    words = [set(_WORD.findall(text.lower())) for text in texts]
+    having = Counter(word for each in words for word in each)
+    sought = set(_WORD.findall(task.lower()))
+
+    def weight(some: set[str]) -> float:
+        return sum(math.log((len(texts) + 1) / having[word]) for word in some)
+
+    shares = [weight(each & sought) / (weight(each) or 1) for each in words]
+    return max(range(len(texts)), key=lambda number: (shares[number], number))

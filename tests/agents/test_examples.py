@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.agents import split_examples
+from harness.agents import EXAMPLES_SECTION, split_examples, worked_example
 
 SKILL = """# Almanac
 
@@ -69,6 +69,28 @@ def test_closing_tag_of_the_prompt_is_no_part_of_an_example() -> None:
     rest, turns = split_examples(text)
     assert turns[-1]["content"] == "c"
     assert rest == "x\n\n<skill>\n</skill>"
+
+
+def test_the_example_most_like_the_task_comes_last() -> None:
+    tasks = (
+        "Sort the table by the column Name and write it.",
+        "Write the table without the rows whose column Name is empty.",
+        "Add the column Year to the table and write it.",
+    )
+    skill = "\n\n".join(
+        [EXAMPLES_SECTION, *(worked_example(task, f"{n}") for n, task in enumerate(tasks))]
+    )
+    for task, last in (
+        ("Sort the table by the column Amount.\n\nFirst lines: Name, Year, rows", "0"),
+        ("Leave out the rows whose column Amount is empty.", "1"),
+        ("Add the column Total.", "2"),
+        ("Nothing alike", "2"),
+    ):
+        _, turns = split_examples(skill, task)
+        order = [turn["content"] for turn in turns[1::2]]
+        assert order == [*(text for text in "012" if text != last), last]
+        assert [turn["content"] for turn in turns[::2]] == [tasks[int(text)] for text in order]
+    assert [turn["content"] for turn in split_examples(skill)[1][1::2]] == ["0", "1", "2"]
 
 
 def test_section_of_another_form_is_left_alone() -> None:

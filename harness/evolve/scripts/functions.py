@@ -92,6 +92,7 @@ class Function:
         source: id of the task whose program it was.
         parameters: in the order of the prompt.
         body: the program, with parameters in place of constants.
+        files: names of the input files that all tasks of the kind have.
         proven: ids of tasks that pass by it alone.
         broken: ids of tasks that passed without it, and do not by it.
     """
@@ -101,6 +102,7 @@ class Function:
     source: str
     parameters: tuple[Parameter, ...]
     body: tuple[ast.stmt, ...]
+    files: tuple[str, ...] = ()
     proven: tuple[str, ...] = field(default=(), compare=False)
     broken: tuple[str, ...] = field(default=(), compare=False)
 
@@ -108,14 +110,15 @@ class Function:
         """Its source text."""
         # Arguments that a caller adds of its own accord change nothing.
         names = [*(parameter.name for parameter in self.parameters), "*_", "**__"]
-        head = f"def {self.name}({', '.join(names)}):"
+        head = [f"@for_files({', '.join(map(repr, self.files))})"]
+        head += [f"def {self.name}({', '.join(names)}):"]
         lines = [f'    """{self.purpose}"""']
         lines += [f"    {line}" for p in self.parameters if (line := reading(p))]
         # A caller who prints what the function returns prints nothing more than it printed.
         module = ast.Module(body=[*self.body, ast.Return(ast.Constant(""))], type_ignores=[])
         text = ast.unparse(ast.fix_missing_locations(module))
         lines += [f"    {line}" if line else "" for line in text.splitlines()]
-        return "\n".join([head, *lines]) + "\n"
+        return "\n".join([*head, *lines]) + "\n"
 
     @property
     def purpose(self) -> str:

@@ -22,17 +22,44 @@ Prove = Callable[[str, str, str], Coroutine[Any, Any, bool]]
 """Runs a program at a task, by its id, with a module `helpers` beside it: whether it passes."""
 MODULE, FILE = "helpers", "scripts/helpers.py"
 FUNCTIONS = "## Functions"
-# A name that is none of the module's is taken for the function that shares most words with it.
+# A name that is none of the module's is taken for the function that shares most words with it, and
+# a function that fails says which of them are for the files at hand: small models choose wrongly,
+# and told no more than the error, write a program of their own.
 HEAD = '''"""Functions of this skill, each proven on the tasks named below it by running it."""
+
+import functools
+import os
+
+FILES = {}
+
+
+def for_files(*names):
+    def mark(function):
+        @functools.wraps(function)
+        def call(*values, **named):
+            try:
+                return function(*values, **named)
+            except Exception as error:
+                near = [name for name, files in FILES.items() if all(map(os.path.exists, files))]
+                near = ", ".join(name for name in near if name != function.__name__) or "none"
+                raise RuntimeError(
+                    f"{function.__name__} is not for this task, or its values are wrong: {error!r}."
+                    f" Functions of helpers for files like these: {near}."
+                ) from None
+
+        FILES[function.__name__] = names
+        return call
+
+    return mark
 
 
 def __getattr__(name):
     words = set(name.split("_"))
-    shared = {text: len(words & set(text.split("_"))) for text in NAMES}
-    best = [text for text in NAMES if shared[text] == max(shared.values()) > 0]
+    shared = {text: len(words & set(text.split("_"))) for text in FILES}
+    best = [text for text in FILES if shared[text] == max(shared.values()) > 0]
     if len(best) == 1 and not name.startswith("__"):
         return globals()[best[0]]
-    raise AttributeError(f"no function {name!r}; there are {', '.join(NAMES)}")
+    raise AttributeError(f"no function {name!r}; there are {', '.join(FILES)}")
 
 '''
 USE = (
@@ -52,6 +79,7 @@ LINES = 290
 async def learn(
     programs: Sequence[tuple[str, str]],
     named: Iterable[tuple[Kind, str]],
+    files: Mapping[str, Iterable[str]],
     prove: Prove,
     tokens: int,
 ) -> list[Function]:
@@ -60,6 +88,7 @@ async def learn(
     Args:
         programs: (task id, source) of passing attempts.
         named: kinds of train tasks, each with a name for its function.
+        files: task id -> names of its input files.
         prove: runs a program at a task.
         tokens: that SKILL.md may say of them.
     """
@@ -70,6 +99,8 @@ async def learn(
         tried: list[Function] = []
         for _, task, code in sources[:CANDIDATES]:
             if function := function_of(code, task, kind, text):
+                everywhere = set[str].intersection(*(set(files[task]) for task in kind.tasks))
+                function = replace(function, files=tuple(sorted(everywhere)))
                 tried.append(await proven(function, passed, prove))
         good = [f for f in tried if len(f.proven) >= LEAST and not f.broken]
         if good:
@@ -147,8 +178,7 @@ def module_of(functions: Sequence[Function]) -> list[str]:
         f.code() + (f"# proven on: {flat(', '.join(f.proven))}\n" * bool(f.proven))
         for f in functions
     ]
-    listed = f"NAMES = ({', '.join(repr(f.name) for f in functions)},)\n"
-    return "\n\n".join([HEAD + "\n" + listed, *parts]).split("\n")
+    return "\n\n".join([HEAD, *parts]).split("\n")
 
 
 def use_of(functions: Sequence[Function]) -> str:

@@ -67,7 +67,9 @@ async def write_functions(
         every = taught_kinds(programs, prompts)
         called, usage = await names(every, prompts, user)
     named = zip(every, called, strict=True)
-    return scripts_patch(await learn(programs, named, prove, TOKENS[settings.size]), runs), usage
+    files = {task.id: tuple(task.files) for task in suite.tasks} if suite else {}
+    functions = await learn(programs, named, files, prove, TOKENS[settings.size])
+    return scripts_patch(functions, runs), usage
 
 
 async def judged(suite: LoadedSuite | None, settings: EvolveSettings) -> tuple[Path, Usage]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -71,6 +73,33 @@ def test_three_programs_become_a_skill_that_solves_new_tasks(tmp_path: Path, sui
     assert not list((tmp_path / "out" / "proofs").iterdir())
 
 
+def test_a_function_called_at_the_wrong_task_says_which_are_for_its_files(
+    tmp_path: Path, suite: Suite
+) -> None:
+    folder, programs = suite
+    write_runs(tmp_path / "runs", folder, {task: programs[task] for task in SOLVED})
+    run_evolution(settings(tmp_path, folder))
+    module = tmp_path / "out" / "skill" / "table-sums" / "scripts" / "helpers.py"
+    text = module.read_text("utf-8")
+    assert text.count("@for_files()") == 2  # the names of their files are parameters
+    first, second = "a.csv", "b.csv"
+    text = text.replace("@for_files()", f"@for_files({first!r})", 1)
+    module.write_text(text.replace("@for_files()", f"@for_files({second!r})", 1), "utf-8")
+    (tmp_path / second).touch()
+    names = [line.split("(")[0][4:] for line in text.splitlines() if line.startswith("def ")]
+    wrong, right = names[-2:]
+    for call in (f"{wrong}('none.csv', 'x', 'y')", f"{wrong}()"):
+        run = subprocess.run(
+            [sys.executable, "-c", f"import helpers; helpers.{call}"],
+            cwd=tmp_path, env={"PYTHONPATH": str(module.parent)}, capture_output=True, text=True,
+            check=False,
+        )  # fmt: skip
+        last = run.stderr.strip().splitlines()[-1]
+        assert last.startswith(f"RuntimeError: {wrong} is not for this task"), run.stderr
+        assert last.endswith(f"for files like these: {right}.")
+        assert "FileNotFoundError" in last or "TypeError" in last
+
+
 def test_replies_written_by_hand_teach_like_runs_if_they_pass(tmp_path: Path, suite: Suite) -> None:
     folder, programs = suite
     wrong = programs["train-count-1"].replace("count(", "index(")
@@ -104,7 +133,7 @@ def test_the_model_that_will_call_functions_names_them(tmp_path: Path, suite: Su
 def learned(programs: list[tuple[str, str]], tasks: dict[str, str], prove: Prove) -> list[Function]:
     every = taught_kinds(programs, tasks)
     named = zip(every, words_of(every), strict=True)
-    return asyncio.run(learn(programs, named, prove, 800))
+    return asyncio.run(learn(programs, named, dict.fromkeys(tasks, ()), prove, 800))
 
 
 MUTANTS = (
