@@ -110,15 +110,14 @@ class Function:
         """Its source text."""
         # Arguments that a caller adds of its own accord change nothing.
         names = [*(parameter.name for parameter in self.parameters), "*_", "**__"]
-        head = [f"@for_files({', '.join(map(repr, self.files))})"]
-        head += [f"def {self.name}({', '.join(names)}):"]
+        head = f"def {self.name}({', '.join(names)}):"
         lines = [f'    """{self.purpose}"""']
         lines += [f"    {line}" for p in self.parameters if (line := reading(p))]
         # A caller who prints what the function returns prints nothing more than it printed.
         module = ast.Module(body=[*self.body, ast.Return(ast.Constant(""))], type_ignores=[])
         text = ast.unparse(ast.fix_missing_locations(module))
         lines += [f"    {line}" if line else "" for line in text.splitlines()]
-        return "\n".join([*head, *lines]) + "\n"
+        return "\n".join([head, *lines]) + "\n"
 
     @property
     def purpose(self) -> str:

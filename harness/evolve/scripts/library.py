@@ -175,7 +175,8 @@ def scripts_patch(functions: Sequence[Function], trajectories: Sequence[Trajecto
 def module_of(functions: Sequence[Function]) -> list[str]:
     """The lines of the module."""
     parts = [
-        f.code() + (f"# proven on: {flat(', '.join(f.proven))}\n" * bool(f.proven))
+        f"@for_files({', '.join(map(repr, f.files))})\n{f.code()}"
+        + (f"# proven on: {flat(', '.join(f.proven))}\n" * bool(f.proven))
         for f in functions
     ]
     return "\n\n".join([HEAD, *parts]).split("\n")
