@@ -52,6 +52,7 @@ class LadderSettings(SkillSettings):
         lessons: folder of the evolution whose lessons are listed.
         epochs: attempts a task on every rung.
         choose: tasks on which the best set of examples is chosen.
+        rungs: the only ones to run beside the skill, with commas between them; "" for all.
         measure: match lengths in the tokens of the model that will read them.
     """
 
@@ -70,11 +71,26 @@ class LadderSettings(SkillSettings):
     choose: Annotated[
         int, Field(ge=1), Option("Tasks on which the best set of examples is chosen.")
     ] = 20
-
+    rungs: Annotated[
+        str,
+        Option("Only these beside the skill: none,best,repeat and so on.", metavar="NAME,..."),
+    ] = ""
     measure: Annotated[
         bool,
         Option("Match lengths as the model's server counts tokens: a short call a text, first."),
     ] = False
+
+    @property
+    def wanted(self) -> frozenset[str]:
+        """Names of the rungs to run.
+
+        Raises:
+            BadInput: if one of them is no rung.
+        """
+        names = [name for part in self.rungs.split(",") if (name := part.strip())]
+        if unknown := set(names) - set(ORDER):
+            raise BadInput(f"--rungs: no rung {min(unknown)!r}; there are {', '.join(ORDER)}")
+        return frozenset({*names, "skill"} if names else ORDER)
 
     def ladder_folder(self) -> Path:
         """The folder of the ladder: the one to resume, that of `out`, or a new one.
@@ -141,7 +157,7 @@ def prepare(settings: LadderSettings, out: Path | None) -> Prepared:
     Raises:
         BadInput: for a skill, suite or examples that cannot be used.
     """
-    skill = load_skill(settings.skill)
+    skill, wanted = load_skill(settings.skill), settings.wanted
     suite, parts = splits_of(settings)
     agent = agent_spec(settings, suite)
     tokens, warnings = texts.tokens_of(skill), list[str]()
@@ -150,7 +166,7 @@ def prepare(settings: LadderSettings, out: Path | None) -> Prepared:
     pool = chooser = None
     if lessons:
         samples["lessons"] = texts.lesson_list(lessons, tokens)
-    if settings.examples != NO_EXAMPLES:
+    if settings.examples != NO_EXAMPLES and not wanted.isdisjoint(("random", BEST, DOUBLE)):
         pool = pool_of(settings, suite, parts, out)
         warnings.append(str(pool))
         chooser = chooser_of(settings, parts, pool)
@@ -186,6 +202,8 @@ def prepare(settings: LadderSettings, out: Path | None) -> Prepared:
         name: texts.control(skill, body) for name, body in bodies.items()
     }
     skills |= {"none": None, "prose": texts.prose_of(skill), "skill": skill, "repeat": skill}
+    sets = {name: drawn for name, drawn in sets.items() if name in wanted}
+    skills = {name: part for name, part in skills.items() if name in wanted}
     return Prepared(skill, suite, chooser, pool, sets, skills, targets, agent, tuple(warnings))
 
 

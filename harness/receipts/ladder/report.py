@@ -282,18 +282,18 @@ def _mean(values: Iterable[float]) -> float | None:
 def verdicts_of(results: Sequence[RungResult], again: Again | None) -> tuple[bool, tuple[str, ...]]:
     """Whether the skill won, and the sentences: the first one is the verdict as a whole.
 
-    It wins if it beats every control, loses to no part of itself, was compared with gold examples,
-    and its second run does not differ from the first.
+    It wins if it beats every control, loses to no part of itself, was compared with no skill and
+    with gold examples, and its second run does not differ from the first.
     """
     controls = [row for row in results if row.kind == "control"]
     groups: dict[Verdict, list[str]] = {}
     for row in results:
         if row.kind in ("control", "part") and not (row.same_as and row.difference is None):
             groups.setdefault(row.verdict, []).append(row.title)
-    gold = any(row.name == "best" for row in controls)
+    missing = {"none", "best", "repeat"} - {row.name for row in results}
     lost, unseen = groups.get("loses to", []), groups.get("no difference seen", [])
     beaten = bool(controls) and all(row.verdict == "beats" for row in controls)
-    win = beaten and gold and not lost and again is not None and not again.differs
+    win = beaten and not (missing or lost) and again is not None and not again.differs
     if win:
         head = f"The skill beats all {len(controls)} controls."
     elif lost:
@@ -301,8 +301,8 @@ def verdicts_of(results: Sequence[RungResult], again: Again | None) -> tuple[boo
     elif unseen or groups.get("not compared"):
         open_ = _listed([*unseen, *groups.get("not compared", [])])
         head = f"Not shown to be better than {open_}."
-    elif not gold:
-        head = "No win can be claimed: gold examples were not compared."
+    elif missing:
+        head = f"No win can be claimed: the ladder lacks {_listed(sorted(missing))}."
     else:
         head = "No win can be claimed: two runs of the same skill differ."
     sentences = [head]

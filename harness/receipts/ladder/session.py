@@ -107,7 +107,8 @@ def hold_to_plan(
         "tasks": len(prepared.suite.tasks),
         "examples": digest(prepared.pool.model_dump(mode="json") if prepared.pool else None),
         "texts": digest([
-            [name, skill.digest if skill else None] for name, skill in prepared.skills.items()
+            [name, skill.digest if (skill := prepared.skills.get(name)) else None]
+            for name in prepared.names
         ]),
         "choose": prepared.chooser.digest if prepared.chooser else None,
         "epochs": settings.epochs,
@@ -232,7 +233,7 @@ def rungs_of(prepared: Prepared, chosen: Mapping[RungName, texts.DrawnSet]) -> t
     """All rungs; one that has the text of an earlier one, or of the skill, has its attempts."""
     runs: dict[str, RungName] = {prepared.skill.digest: "skill"}
     rungs: list[Rung] = []
-    first = prepared.sets["best"][0].examples if prepared.sets else ()
+    first = prepared.sets["best"][0].examples if "best" in prepared.sets else ()
     for name in prepared.names:
         drawn = chosen.get(name)
         skill = texts.control(prepared.skill, drawn.body) if drawn else prepared.skills[name]

@@ -250,6 +250,26 @@ def test_rungs_that_are_the_same_are_run_once(world: Path, tmp_path: Path) -> No
     assert verify_ladder(skill).valid
 
 
+def test_only_the_rungs_that_were_chosen_are_run(world: Path, tmp_path: Path) -> None:
+    skill = Path(shutil.copytree(world / "order-desk", tmp_path / "order-desk"))
+    out = tmp_path / "run"
+    ladder = run_ladder(settings(world, skill=skill, out=out, rungs=" best, none")).ladder
+    assert [rung.name for rung in ladder.rungs] == ["none", "best", "skill"]
+    assert [choice.rung for choice in ladder.choices] == ["best"]
+    assert {rung.verdict for rung in ladder.rungs[:2]} == {"beats"}
+    assert not ladder.win and ladder.again is None
+    assert ladder.verdicts[0] == "No win can be claimed: the ladder lacks repeat."
+    verified = verify_ladder(skill, run=out)
+    assert verified.valid, verified.differs
+    with pytest.raises(BadInput, match="begun with another"):
+        run_ladder(settings(world, skill=skill, out=None, resume=out, rungs="best"))
+    with pytest.raises(BadInput, match="--rungs: no rung 'bset'"):
+        run_ladder(settings(world, skill=skill, out=tmp_path / "second", rungs="bset"))
+    alone = settings(world, skill=skill, out=tmp_path / "alone", rungs="repeat")
+    again = run_ladder(alone).ladder.again
+    assert again is not None and not again.differs
+
+
 def test_lengths_are_matched_as_the_model_counts_them(world: Path, tmp_path: Path) -> None:
     skill = tmp_path / "order-desk"
     shutil.copytree(world / "order-desk", skill)
