@@ -35,9 +35,9 @@ from harness.agents import ReactContext, run_calls, split_examples
 from harness.core import render
 from harness.tools import NO_OUTPUT, Arguments, Bench, Tool
 
-# One exchange before the task, for small models follow an example in turns, and hardly one in a
-# system prompt. That of workbooks finds columns by their headings, because small models miscount
-# letters, and takes its rows from the cells that are asked for.
+# One exchange before the task, where no skill has worked examples: small models follow an example
+# in turns, and hardly one in a system prompt. That of workbooks finds columns by their headings,
+# because small models miscount letters, and takes its rows from the cells that are asked for.
 WORKBOOK = (
     "Fill Euro of the sheet Sales: the amount times the rate of its currency in the sheet Rates, "
     "whatever the case and the spaces of the currency; `unknown` where Rates does not have it. "
@@ -186,15 +186,15 @@ async def write(state: State, runtime: Context) -> Update:
     task, *later = [message["content"] for message in state["messages"]]
     system, examples = split_examples(context.system_prompt(), task)
     prompt = "\n\n".join([task, *later[-1:]])
-    reply = await context.ask(
-        [
-            {"role": "system", "content": system},
+    if not examples:
+        examples = [
             {"role": "user", "content": question},
             {"role": "assistant", "content": program},
-            *examples,
-            {"role": "user", "content": prompt},
         ]
-    )
+    messages = [
+        {"role": "system", "content": system}, *examples, {"role": "user", "content": prompt},
+    ]  # fmt: skip
+    reply = await context.ask(messages)
     program, cut = read_program(reply.text)
     return {
         "messages": [{"role": "assistant", "content": reply.text}],

@@ -167,7 +167,8 @@ class Function:
         values = self.arguments(task)
         if any(value is None for value in values):
             return None
-        return f"{self.name}({', '.join(map(repr, values))})"
+        filled = (f"{p.name}={value!r}" for p, value in zip(self.parameters, values, strict=True))
+        return f"{self.name}({', '.join(filled)})"
 
 
 def in_line(text: str) -> str:

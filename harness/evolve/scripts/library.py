@@ -66,6 +66,13 @@ USE = (
     f"The module `{MODULE}` ({FILE}) does whole tasks. Its functions: {{names}}. Put the values of "
     "your task into the call that fits. Where none fits, write code of your own."
 )
+# Words of a request that a program begins with, as a comment. A small model that repeats the first
+# words of its task, as the examples do, finds the example of them, and copies its call: with that,
+# keywords for values and no example of another sort before them, the first program of the 0.5 B
+# model was right for 23 of 24 tasks of `wire` (11 without). Where whole requests were repeated it
+# copied its task to the end and called nothing (7), and of "p50 and p95" it passed the 50 until
+# values had keywords.
+RESTATED = 8
 # Worked examples of a function that has parameters: shown one, Qwen2.5-Coder copied its values;
 # shown marks in their place, it copied the marks.
 SHOWN = 2
@@ -189,10 +196,19 @@ def use_of(functions: Sequence[Function]) -> str:
 
 def entry(function: Function) -> str:
     """What SKILL.md says of a function: requests, and the programs that do them by calling it."""
-    return "\n\n".join(
-        worked_example(request, f"```python\nfrom {MODULE} import {function.name}\n\n{call}\n```")
-        for request, call in function.examples(SHOWN)
-    )
+    texts: list[str] = []
+    for request, call in function.examples(SHOWN):
+        first = " ".join(request.split()[:RESTATED])
+        lines = [
+            "```python",
+            f"# {first}",
+            f"from {MODULE} import {function.name}",
+            "",
+            call,
+            "```",
+        ]
+        texts.append(worked_example(request, "\n".join(lines)))
+    return "\n\n".join(texts)
 
 
 def programs_of(runs: Sequence[Trajectory]) -> list[tuple[str, str]]:

@@ -58,7 +58,7 @@ def test_a_list_of_constants_is_one_parameter() -> None:
     code = "first = ['x', 'y', 'z']\nprint(sum(w[0] in first for w in open('notes.txt').read()))\n"
     made = function(WORDS, "c", code)
     assert [(p.name, p.of) for p in made.parameters] == [("file", "text"), ("starts", "list")]
-    assert made.call("d") == "solve('other.txt', ['q', 'r'])"
+    assert made.call("d") == "solve(file='other.txt', starts=['q', 'r'])"
 
 
 def test_a_script_is_run_when_its_function_is_called(capsys: pytest.CaptureFixture[str]) -> None:
@@ -95,7 +95,7 @@ def test_what_no_skill_may_do_is_no_function(code: str) -> None:
 
 
 def test_a_variable_may_be_called_like_a_module() -> None:
-    assert function(FILL, "a", "requests = [10]\nprint(requests)\n").call("a") == "solve(10)"
+    assert function(FILL, "a", "requests = [10]\nprint(requests)\n").call("a") == "solve(rows=10)"
 
 
 def test_a_list_of_any_length_and_of_marks_is_one_parameter() -> None:
@@ -105,7 +105,7 @@ def test_a_list_of_any_length_and_of_marks_is_one_parameter() -> None:
     }
     code = "print({'none', '-', '?'}, 'none')\n"
     made = function(prompts, "a", code)
-    assert made.call("b") == "solve(['-', 'tbc'])"
+    assert made.call("b") == "solve(ones=['-', 'tbc'])"
     assert made.code().count("'none'") == 1  # what is written is no item of the list
     assert made.purpose == "A cell is missing if it is one of: <ones>."
 
@@ -119,7 +119,7 @@ def test_prompts_that_differ_in_a_rule_are_of_two_kinds() -> None:
     first, second = kinds(tasks)
     assert (first.tasks, second.tasks) == (("take-3", "take-5"), ("add -3", "add -5"))
     made = function_of("print(3)\n", "take-3", first, "merge")
-    assert made is not None and made.call("take-5") == "merge(5)"
+    assert made is not None and made.call("take-5") == "merge(write=5)"
     assert made.purpose == (
         "Merge the files. Where both have a list, take the list of the second. "
         "Write the <write> merged ones."
@@ -171,7 +171,7 @@ def test_a_pattern_stays_what_it_matches() -> None:
 def test_a_whole_number_may_be_written_with_a_point() -> None:
     prompts = {"a": "Leave rows below 10.0 % alone", "b": "Leave rows below 2.5 % alone"}
     made = function(prompts, "a", "print(10)\n")
-    assert (made.call("a"), made.call("b")) == ("solve(10)", None)
+    assert (made.call("a"), made.call("b")) == ("solve(rows=10)", None)
 
 
 def test_data_in_a_prompt_is_no_part_of_the_skill() -> None:
@@ -189,7 +189,7 @@ def test_of_a_word_with_a_number_the_number_is_the_value() -> None:
         "b": "Write the count, `p50` and `p99` of the times, and nothing else at all.",
     }
     made = function(prompts, "a", "for p in (50, 75):\n    print(f'p{p}')\n")
-    assert made.call("b") == "solve(99)"
+    assert made.call("b") == "solve(value=99)"
 
 
 def test_of_a_long_sentence_the_words_around_parameters_are_quoted() -> None:

@@ -47,9 +47,12 @@ def test_three_programs_become_a_skill_that_solves_new_tasks(tmp_path: Path, sui
     skill = load_skill(Path(result.skill))
     module = skill.files["scripts/helpers.py"].decode()
     assert skill.text.count("from helpers import") == 4  # two worked examples a function
-    assert "sum_column_rows('train0.csv', 'Amount', 'East')" in skill.text
+    called = "sum_column_rows(file='train0.csv', column='Amount', region='East')"
+    assert called in skill.text
     _, turns = split_examples(skill.body)
     assert "'Region' is 'West'" in turns[2]["content"] and "'West'" in turns[3]["content"]
+    first = " ".join(turns[2]["content"].split()[:8])
+    assert turns[3]["content"].startswith(f"```python\n# {first}\nfrom {MODULE} import")
     # Nine of twelve train tasks had failed; the functions solve all of them.
     assert module.count("train-sum-") == module.count("train-count-") == 6
     assert (result.calls, result.tokens) == (0, 0)
