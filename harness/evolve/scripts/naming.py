@@ -28,6 +28,7 @@ EXCHANGE: tuple[Message, ...] = (
     },
     {"role": "assistant", "content": "from helpers import mean_by_sensor"},
 )
+MODULE_NAMES = frozenset(("helpers", "functools", "for_files"))
 NAMED = re.compile(r"\bfrom\s+helpers\s+import\s+([a-z][a-z_0-9]{2,40})\b")
 # Tasks of a kind that a model is shown, tokens of its reply, and words of a name of ours.
 SHOWN, REPLY, WORDS = 3, 24, 3
@@ -64,8 +65,8 @@ async def names(
 
 
 def usable(name: str) -> str:
-    """A name that hides nothing of the language, as one that every function of a module sees."""
-    reserved = keyword.iskeyword(name) or name in dir(builtins) or name == "helpers"
+    """A name that hides nothing of the language or of the module, which every function sees."""
+    reserved = keyword.iskeyword(name) or name in dir(builtins) or name in MODULE_NAMES
     return f"{name}_task" if reserved else name
 
 

@@ -154,8 +154,8 @@ def test_a_list_that_all_tasks_share_is_no_slot() -> None:
 
 def test_names_hide_nothing_of_the_language() -> None:
     assert words_of(kinds({"a": "Return 5", "b": "Return 6"})) == ["return_task"]
-    assert [usable(name) for name in ("sum", "helpers", "add_up")] == [
-        "sum_task", "helpers_task", "add_up",
+    assert [usable(name) for name in ("sum", "helpers", "for_files", "add_up")] == [
+        "sum_task", "helpers_task", "for_files_task", "add_up",
     ]  # fmt: skip
     kind = kinds({"a": "Halve the float 3.5 now", "b": "Halve the float 4.5 now"})[0]
     made = function_of("print(3.5 / 2)\n", "a", kind, "halve")
