@@ -181,12 +181,12 @@ Update = dict[str, Any]
 async def write(state: State, runtime: Context) -> Update:
     """Ask for a program; after a failure, for a better one."""
     context = runtime.context
-    form = FORMS[PurePath(context.output_file).suffix]
-    question, program = [text.replace("{output}", context.output_file) for text in form]
     task, *later = [message["content"] for message in state["messages"]]
     system, examples = split_examples(context.system_prompt(), task)
     prompt = "\n\n".join([task, *later[-1:]])
     if not examples:
+        form = FORMS[PurePath(context.output_file).suffix]
+        question, program = [text.replace("{output}", context.output_file) for text in form]
         examples = [
             {"role": "user", "content": question},
             {"role": "assistant", "content": program},

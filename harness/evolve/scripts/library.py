@@ -103,12 +103,11 @@ async def learn(
     shipped: list[Function] = []
     for kind, text in named:
         sources = sorted({(len(code), task, code) for task, code in programs if task in kind.slots})
+        inputs = tuple(sorted(set[str].intersection(*(set(files[task]) for task in kind.tasks))))
         tried: list[Function] = []
         for _, task, code in sources[:CANDIDATES]:
             if function := function_of(code, task, kind, text):
-                everywhere = set[str].intersection(*(set(files[task]) for task in kind.tasks))
-                function = replace(function, files=tuple(sorted(everywhere)))
-                tried.append(await proven(function, passed, prove))
+                tried.append(await proven(replace(function, files=inputs), passed, prove))
         good = [f for f in tried if len(f.proven) >= LEAST and not f.broken]
         if good:
             shipped.append(max(good, key=lambda f: (len(f.proven), -len(f.parameters))))

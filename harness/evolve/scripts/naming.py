@@ -28,6 +28,7 @@ EXCHANGE: tuple[Message, ...] = (
     },
     {"role": "assistant", "content": "from helpers import mean_by_sensor"},
 )
+# What the module of the functions is called, and what else it defines.
 MODULE_NAMES = frozenset(("helpers", "functools", "for_files"))
 NAMED = re.compile(r"\bfrom\s+helpers\s+import\s+([a-z][a-z_0-9]{2,40})\b")
 # Tasks of a kind that a model is shown, tokens of its reply, and words of a name of ours.

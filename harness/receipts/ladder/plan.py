@@ -189,6 +189,7 @@ def prepare(settings: LadderSettings, out: Path | None) -> Prepared:
         sets = {
             name: texts.draw_sets(pool.examples, targets[name], SETS, settings.seed)
             for name in (BEST, DOUBLE)
+            if name in wanted or name == BEST  # of which `random` is the first
         }
         bodies["random"] = sets["best"][0].body
         for name, drawn in sets.items():
