@@ -25,6 +25,7 @@ from .react import ReactContext as ReactContext
 from .react import react_context as react_context
 from .recording import Recorder as Recorder
 from .skills import EXAMPLES_SECTION as EXAMPLES_SECTION
+from .skills import NEAREST_SECTION as NEAREST_SECTION
 from .skills import skill_at as skill_at
 from .skills import skill_block as skill_block
 from .skills import split_examples as split_examples

@@ -19,6 +19,8 @@ from harness.skills import Skill, load_skill
 Stamp = tuple[tuple[str, int, int, int], ...]
 
 EXAMPLES_SECTION = "## Worked examples"
+NEAREST_SECTION = f"{EXAMPLES_SECTION}, the %d most like the task"
+_SECTION = re.compile(NEAREST_SECTION.replace("%d", r"(\d{1,3})") + rf"\s*|{EXAMPLES_SECTION}\s*")
 # Read by lines: in a fenced block nothing is a heading or a label.
 _FENCE = re.compile(r"[ \t]*```[^`]*$")
 _TASK = re.compile(r"(?:[-*]\s+)?Task:[ ]?(.*)")
@@ -91,6 +93,7 @@ def split_examples(skill: str, task: str = "") -> tuple[str, list[Message]]:
 
     Args:
         skill: text of a skill; its examples stand in the section, as `worked_example` writes them.
+            Under the heading of `NEAREST_SECTION` only so many of them are played.
         task: the example most like it comes last: a small model follows the last one most, and the
             nearest examples help most (Liu et al. 2022, arXiv:2101.06804). "" keeps their order.
 
@@ -101,11 +104,12 @@ def split_examples(skill: str, task: str = "") -> tuple[str, list[Message]]:
     rest: list[str] = []
     lines: list[tuple[str, bool]] = []  # of the section, and whether each stands in no block
     inside = fenced = ended = False
+    most = 0
     for line in skill.split("\n"):
         fence = _FENCE.match(line) is not None
         if not (fence or fenced):
-            if line.rstrip() == EXAMPLES_SECTION and not (inside or ended):
-                inside = True
+            if not (inside or ended) and (section := _SECTION.fullmatch(line)):
+                inside, most = True, int(section[1] or 0)
                 continue
             if inside and line.startswith(("## ", "</skill>")):
                 inside, ended = False, True
@@ -115,8 +119,13 @@ def split_examples(skill: str, task: str = "") -> tuple[str, list[Message]]:
             rest.append(line)
         fenced ^= fence
     examples = _worked(lines)
-    if task and examples:
-        examples.append(examples.pop(_nearest([text for text, _ in examples], task)))
+    order = _by_likeness([text for text, _ in examples], task) if task else []
+    if most and order:
+        examples = [examples[number] for number in order[-most:]]
+    elif order:
+        examples.append(examples.pop(order[-1]))
+    elif most:
+        examples = examples[:most]
     turns: list[Message] = []
     for text, answer in examples:
         turns.append({"role": "user", "content": text})
@@ -157,8 +166,9 @@ def _worked(lines: Sequence[tuple[str, bool]]) -> list[tuple[str, str]]:
     return [(task, answer) for task, answer in texts if answer]
 
 
-def _nearest(texts: Sequence[str], task: str) -> int:
-    """Number of the text with the largest share of its words in a task; the last of equals.
+def _by_likeness(texts: Sequence[str], task: str) -> list[int]:
+    """Numbers of the texts by the share of their words that a task has, the largest last; of
+    equals the later one.
 
     A word counts the more, the fewer of the texts have it (log of the inverse frequency).
     """
@@ -170,4 +180,4 @@ def _nearest(texts: Sequence[str], task: str) -> int:
         return sum(math.log((len(texts) + 1) / having[word]) for word in some)
 
     shares = [weight(each & sought) / (weight(each) or 1) for each in words]
-    return max(range(len(texts)), key=lambda number: (shares[number], number))
+    return sorted(range(len(texts)), key=shares.__getitem__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.agents import EXAMPLES_SECTION, split_examples, worked_example
+from harness.agents import EXAMPLES_SECTION, NEAREST_SECTION, split_examples, worked_example
 
 SKILL = """# Almanac
 
@@ -91,6 +91,12 @@ def test_the_example_most_like_the_task_comes_last() -> None:
         assert order == [*(text for text in "012" if text != last), last]
         assert [turn["content"] for turn in turns[::2]] == [tasks[int(text)] for text in order]
     assert [turn["content"] for turn in split_examples(skill)[1][1::2]] == ["0", "1", "2"]
+    two = skill.replace(EXAMPLES_SECTION, NEAREST_SECTION % 2)
+    _, turns = split_examples(two, "Write the table without rows whose column Total is empty.")
+    assert [turn["content"] for turn in turns[1::2]] == ["0", "1"]
+    _, turns = split_examples(two, "Add the column Total, and write the rows of the table.")
+    assert [turn["content"] for turn in turns[1::2]] == ["0", "2"]
+    assert [turn["content"] for turn in split_examples(two)[1][1::2]] == ["0", "1"]
 
 
 def test_section_of_another_form_is_left_alone() -> None:

@@ -41,6 +41,7 @@ TURNS = ("graph:answer", "graph:program")
 """The agents that play examples as turns of the conversation."""
 BEST: RungName = "best"
 DOUBLE: RungName = "double"
+FROM_EXAMPLES: tuple[RungName, ...] = ("random", BEST, DOUBLE, "nearest")
 OTHER_SPLITS: tuple[Split, ...] = ("train", "selection", "test")
 
 
@@ -166,7 +167,7 @@ def prepare(settings: LadderSettings, out: Path | None) -> Prepared:
     pool = chooser = None
     if lessons:
         samples["lessons"] = texts.lesson_list(lessons, tokens)
-    if settings.examples != NO_EXAMPLES and not wanted.isdisjoint(("random", BEST, DOUBLE)):
+    if settings.examples != NO_EXAMPLES and not wanted.isdisjoint(FROM_EXAMPLES):
         pool = pool_of(settings, suite, parts, out)
         warnings.append(str(pool))
         chooser = chooser_of(settings, parts, pool)
@@ -192,6 +193,8 @@ def prepare(settings: LadderSettings, out: Path | None) -> Prepared:
             if name in wanted or name == BEST  # of which `random` is the first
         }
         bodies["random"] = sets["best"][0].body
+        if agent == "graph:program":  # the agent that looks for them
+            bodies["nearest"] = texts.nearest_examples(pool.examples, targets["best"])
         for name, drawn in sets.items():
             if len(drawn) < SETS:
                 warnings.append(f"{name}: the examples give {len(drawn)} different sets of {SETS}")

@@ -28,7 +28,17 @@ SCHEMA = "agent-skill-harness/ladder-records/1"
 LADDER, LADDER_RECORDS, LADDER_PAGE = "ladder.json", "ladder.jsonl", "ladder.html"
 RungKind = Literal["control", "part", "skill", "repeat"]
 RungName = Literal[
-    "none", "placebo", "format", "random", "best", "double", "lessons", "prose", "skill", "repeat"
+    "none",
+    "placebo",
+    "format",
+    "random",
+    "best",
+    "double",
+    "nearest",
+    "lessons",
+    "prose",
+    "skill",
+    "repeat",
 ]
 TITLES: Mapping[RungName, str] = {
     "none": "no skill",
@@ -37,6 +47,7 @@ TITLES: Mapping[RungName, str] = {
     "random": "random gold examples",
     "best": "best of eight sets of gold examples",
     "double": "best of eight at double the tokens",
+    "nearest": "the gold examples nearest to each task",
     "lessons": "list of all lessons",
     "prose": "the skill's prose alone",
     "skill": "the skill",

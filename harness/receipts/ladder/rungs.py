@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from harness.agents import EXAMPLES_SECTION, worked_example
+from harness.agents import EXAMPLES_SECTION, NEAREST_SECTION, split_examples, worked_example
 from harness.core import BadInput, Task, Value, first_fault, read_json
 from harness.evals import LoadedSuite
 from harness.evolve import MemoryItem
@@ -81,7 +81,16 @@ def control(skill: Skill, body: str) -> Skill:
 
 def tokens_of(skill: Skill | None) -> int:
     """Tokens of what a skill adds to a prompt: its body."""
-    return count_tokens(skill.body.strip()) if skill is not None else 0
+    return body_tokens(skill.body.strip()) if skill is not None else 0
+
+
+def body_tokens(body: str) -> int:
+    """Tokens that a text adds to a prompt; of examples of which a task sees the nearest, a mean."""
+    tokens, (heading, *lines) = count_tokens(body), body.split("\n")
+    if not heading.startswith(EXAMPLES_SECTION) or heading == EXAMPLES_SECTION:
+        return tokens
+    every = split_examples("\n".join([EXAMPLES_SECTION, *lines]))[1]
+    return round(tokens * len(split_examples(body)[1]) / len(every))
 
 
 def near(tokens: int, target: int) -> bool:
@@ -190,6 +199,13 @@ def example_body(examples: Iterable[Example]) -> str:
     """Worked examples in the form that agents of one call lift out as turns."""
     texts = [worked_example(example.prompt.strip(), example.reply) for example in examples]
     return "\n\n".join([EXAMPLES_SECTION, *texts])
+
+
+def nearest_examples(pool: Sequence[Example], tokens: int) -> str:
+    """All examples, of which a task sees the nearest: as many as have at least this length."""
+    body = example_body(pool)
+    shown = -(-tokens * len(pool) // count_tokens(body))
+    return body.replace(EXAMPLES_SECTION, NEAREST_SECTION % min(shown, len(pool)), 1)
 
 
 def draw_sets(pool: Sequence[Example], tokens: int, count: int, seed: int) -> list[DrawnSet]:

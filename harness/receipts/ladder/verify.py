@@ -18,7 +18,7 @@ from harness.receipts.ladder.records import (
     rows_of,
 )
 from harness.receipts.ladder.report import ladder_of, ladder_page
-from harness.receipts.ladder.rungs import placebo, prose_of
+from harness.receipts.ladder.rungs import body_tokens, placebo, prose_of
 from harness.receipts.records import genuine_run, replies_differ
 from harness.receipts.verify import (
     Verified,
@@ -34,7 +34,6 @@ from harness.skills import (
     RECEIPT,
     Skill,
     beside,
-    count_tokens,
     load_skill,
 )
 
@@ -130,7 +129,7 @@ def rungs_differ(header: LadderHeader, skill: Skill) -> Iterator[str]:
         yield "records: the digest of the skill does not fit those of its files"
     digests = {"skill": skill.digest, "repeat": skill.digest, "prose": prose_of(skill).digest}
     for rung in header.rungs:
-        if rung.body and count_tokens(rung.body) != rung.tokens:
+        if rung.body and body_tokens(rung.body) != rung.tokens:
             yield f"records: the text of rung {rung.name} has other than {rung.tokens} tokens"
         if rung.name == "placebo" and rung.body != placebo(rung.target or 0).strip():
             yield f"records: the text of rung {rung.name} is another one"

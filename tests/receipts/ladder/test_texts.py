@@ -18,10 +18,12 @@ from harness.receipts.ladder.examples import pairs_of, read_pairs
 from harness.receipts.ladder.plan import prepare
 from harness.receipts.ladder.rungs import (
     all_lessons,
+    body_tokens,
     draw_sets,
     format_rule,
     lesson_list,
     near,
+    nearest_examples,
     placebo,
     prose_of,
     tokens_of,
@@ -67,6 +69,15 @@ def settings_at(root: Path, **changed: Any) -> LadderSettings:
 def test_a_placebo_has_the_length_that_is_asked_for(tokens: int) -> None:
     assert near(count_tokens(placebo(tokens)), tokens)
     assert placebo(tokens).startswith("# Notes\n\nThe harbour")
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(20, 4000))
+def test_the_nearest_examples_are_no_shorter_than_asked_for(tokens: int) -> None:
+    body = nearest_examples(POOL, tokens)
+    every, one = count_tokens(body), count_tokens(body) / len(POOL)
+    assert body.count("Task: ") == len(POOL)
+    assert body_tokens(body) == every or tokens - 2 <= body_tokens(body) <= tokens + one + 2
 
 
 @settings(max_examples=25, deadline=None)
