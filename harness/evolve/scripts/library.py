@@ -108,7 +108,7 @@ async def learn(
         for _, task, code in sources[:CANDIDATES]:
             if function := function_of(code, task, kind, text):
                 tried.append(await proven(replace(function, files=inputs), passed, prove))
-        good = [f for f in tried if len(f.proven) >= LEAST and not f.broken]
+        good = [f for f in tried if ships(f)]
         if good:
             shipped.append(max(good, key=lambda f: (len(f.proven), -len(f.parameters))))
     shipped.sort(key=lambda function: -len(function.proven))
@@ -144,6 +144,11 @@ async def proven(function: Function, passed: set[str], prove: Prove) -> Function
             solved.append(task)
     broken = tuple(task for task in function.kind.tasks if task in passed and task not in solved)
     return replace(function, proven=tuple(solved), broken=broken)
+
+
+def ships(function: Function) -> bool:
+    """Whether a function may be part of a skill: it solves enough, and breaks nothing."""
+    return len(function.proven) >= LEAST and not function.broken
 
 
 def scripts_patch(functions: Sequence[Function], trajectories: Sequence[Trajectory]) -> Patch:
