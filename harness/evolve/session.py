@@ -249,7 +249,7 @@ class SuiteRuns:
         """Functions from the programs of runs, tried on their tasks."""
         from harness.evolve.scripts import write_functions
 
-        return await write_functions(runs, self.taught, self.settings, self.budget)
+        return await write_functions(runs, self.taught, self.settings, self.budget, self.attempts)
 
     async def compare(self, evolved: Finished, model: Model | None) -> list[BaselineRow]:
         """Baselines on all tasks of the gate: one that stopped early chose its moment."""

@@ -99,6 +99,11 @@ class EvolveOptions(Value):
     select_tasks: Annotated[int, Field(ge=1), Option("Train tasks that each set is run on.")] = 32
     select_seed: int = 0
     examples: Annotated[int, Option("Worked examples (exemplar).")] = 3
+    fit_tasks: Annotated[
+        int,
+        Field(ge=0),
+        Option("Train tasks on which --model chooses the form of worked examples (programs)."),
+    ] = 12
     margin: Annotated[float, Option("Gain that the gate demands.")] = 0.0
     expected_discordance: float = 0.25
     epochs: Annotated[

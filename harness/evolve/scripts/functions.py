@@ -39,6 +39,9 @@ DOORS = frozenset(("execv", "execl", "spawn", "__bui", "__imp", "__cla", "__sub"
 FILE_NAME = re.compile(r"\w\.[a-z]{2,5}\W*$")
 # Parameters that a small model still fills, and tokens before a slot that may name its parameter.
 MOST, NEAR = 6, 3
+# Worked examples of a function that has parameters: shown one, Qwen2.5-Coder copied its values;
+# shown marks in their place, it copied the marks.
+SHOWN = 2
 # Words that are quoted of a prompt: of its beginning, before a cut, beside a parameter.
 BEGINNING, OPENING, AROUND = 18, 10, 6
 MARK = re.compile(r"<\w+>")
@@ -142,15 +145,15 @@ class Function:
         }
         return MARK.sub(lambda mark: values.get(mark[0][1:-1], mark[0]), self.purpose)
 
-    def examples(self, count: int) -> list[tuple[str, str]]:
-        """Requests of tasks that it solved and their calls, as different as they can be."""
+    def shown(self) -> list[str]:
+        """Tasks that it solved, for worked examples: as different as they can be."""
         solved = self.proven if self.proven else self.kind.tasks
         tasks: list[str] = [task for task in solved if self.call(task) is not None]
         shown: list[str] = []
-        while tasks and len(shown) < count:
+        while tasks and len(shown) < SHOWN:
             shown.append(max(tasks, key=lambda task: self._unlike(task, shown)))
             tasks = [task for task in tasks if self._unlike(task, shown)]
-        return [(self.request(task), str(self.call(task))) for task in shown]
+        return shown
 
     def _unlike(self, task: str, shown: list[str]) -> int:
         """In how many arguments a task differs from each that is shown, at least."""
@@ -162,12 +165,13 @@ class Function:
         """The values that a task's prompt gives."""
         return [parameter.value(self.kind.slots[task]) for parameter in self.parameters]
 
-    def call(self, task: str) -> str | None:
+    def call(self, task: str, *, keywords: bool = True) -> str | None:
         """The call that solves a task; None where its prompt does not give every value."""
         values = self.arguments(task)
         if any(value is None for value in values):
             return None
-        filled = (f"{p.name}={value!r}" for p, value in zip(self.parameters, values, strict=True))
+        names = [f"{parameter.name}=" * keywords for parameter in self.parameters]
+        filled = (f"{name}{value!r}" for name, value in zip(names, values, strict=True))
         return f"{self.name}({', '.join(filled)})"
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from harness.agents import EXAMPLES_SECTION, worked_example
 from harness.core import Edit, Patch, Trajectory
@@ -18,6 +18,30 @@ from harness.evolve.types import Size
 from harness.skills import count_tokens, lint_text
 from harness.trajectories import programs_run
 
+
+class Form(NamedTuple):
+    """How a worked example is written.
+
+    A small model that repeats the first words of its task, as the examples do, finds the example
+    of them, and copies its call: with that, keywords for values and no example of another sort
+    before them, the first program of the 0.5 B model was right for 23 of 24 tasks of `wire` (11
+    without). Where whole requests were repeated it copied its task to the end and called nothing
+    (7), and of "p50 and p95" it passed the 50 until values had keywords.
+
+    Attributes:
+        words: of the request that its program repeats first, as a comment.
+        keywords: whether values have the names of their parameters.
+    """
+
+    words: int = 8
+    keywords: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.words} words repeated and {'keywords' if self.keywords else 'positions'}"
+
+
+FORM = Form()
+"""The form that did best for the models that were tried, and that is written if none is asked."""
 Prove = Callable[[str, str, str], Coroutine[Any, Any, bool]]
 """Runs a program at a task, by its id, with a module `helpers` beside it: whether it passes."""
 MODULE, FILE = "helpers", "scripts/helpers.py"
@@ -66,16 +90,6 @@ USE = (
     f"The module `{MODULE}` ({FILE}) does whole tasks. Its functions: {{names}}. Put the values of "
     "your task into the call that fits. Where none fits, write code of your own."
 )
-# Words of a request that a program begins with, as a comment. A small model that repeats the first
-# words of its task, as the examples do, finds the example of them, and copies its call: with that,
-# keywords for values and no example of another sort before them, the first program of the 0.5 B
-# model was right for 23 of 24 tasks of `wire` (11 without). Where whole requests were repeated it
-# copied its task to the end and called nothing (7), and of "p50 and p95" it passed the 50 until
-# values had keywords.
-RESTATED = 8
-# Worked examples of a function that has parameters: shown one, Qwen2.5-Coder copied its values;
-# shown marks in their place, it copied the marks.
-SHOWN = 2
 # Programs of one kind that are tried as functions, and tasks that one must solve.
 CANDIDATES, LEAST = 4, 2
 # Tokens that SKILL.md may say of functions, by the size that was asked for; lines of the module.
@@ -151,7 +165,12 @@ def ships(function: Function) -> bool:
     return len(function.proven) >= LEAST and not function.broken
 
 
-def scripts_patch(functions: Sequence[Function], trajectories: Sequence[Trajectory]) -> Patch:
+def scripts_patch(
+    functions: Sequence[Function],
+    trajectories: Sequence[Trajectory],
+    form: Form = FORM,
+    changelog: Sequence[str] = (),
+) -> Patch:
     """A module, and in SKILL.md the program that calls each of its functions; as one patch."""
     if not functions:
         return Patch(reasoning="no program of a passing run solves other tasks of its kind")
@@ -175,11 +194,11 @@ def scripts_patch(functions: Sequence[Function], trajectories: Sequence[Trajecto
             edit(FILE, "create", "", "\n".join(module_of(functions)), everything),
             edit("SKILL.md", "add_section", FUNCTIONS, use_of(functions), everything),
             *(
-                edit("SKILL.md", "add_section", EXAMPLES_SECTION, entry(f), f.proven)
+                edit("SKILL.md", "add_section", EXAMPLES_SECTION, entry(f, form), f.proven)
                 for f in functions
             ),
         ),
-        changelog_entries=("functions that passing programs share",),
+        changelog_entries=("functions that passing programs share", *changelog),
     )
 
 
@@ -198,20 +217,15 @@ def use_of(functions: Sequence[Function]) -> str:
     return USE.format(names=", ".join(f"`{f.name}`" for f in functions))
 
 
-def entry(function: Function) -> str:
+def entry(function: Function, form: Form = FORM) -> str:
     """What SKILL.md says of a function: requests, and the programs that do them by calling it."""
     texts: list[str] = []
-    for request, call in function.examples(SHOWN):
-        first = " ".join(request.split()[:RESTATED])
-        lines = [
-            "```python",
-            f"# {first}",
-            f"from {MODULE} import {function.name}",
-            "",
-            call,
-            "```",
-        ]
-        texts.append(worked_example(request, "\n".join(lines)))
+    for task in function.shown():
+        request, call = function.request(task), function.call(task, keywords=form.keywords)
+        first = " ".join(request.split()[: form.words])
+        comment = f"# {first}\n" * bool(first)
+        program = f"{comment}from {MODULE} import {function.name}\n\n{call}"
+        texts.append(worked_example(request, f"```python\n{program}\n```"))
     return "\n\n".join(texts)
 
 

@@ -17,6 +17,7 @@ from harness.core import (
     write_atomic,
 )
 from harness.evals import LoadedSuite
+from harness.evolve.scripts.fitting import AGENT, Attempts, Fitted, fitted
 from harness.evolve.scripts.library import (
     FILE,
     TOKENS,
@@ -38,15 +39,21 @@ SECONDS = 60
 
 
 async def write_functions(
-    runs: Sequence[Trajectory], suite: LoadedSuite | None, settings: EvolveSettings, budget: Budget
+    runs: Sequence[Trajectory],
+    suite: LoadedSuite | None,
+    settings: EvolveSettings,
+    budget: Budget,
+    attempts: Attempts,
 ) -> tuple[Patch, Usage]:
     """The functions that the programs of runs give, as a patch; and what naming them took.
 
     Args:
         runs: of graph:program, or of any agent that solves tasks by the tool `python`.
         suite: of the train tasks.
-        settings: of the evolution. The agent's model, where one is named, names the functions.
+        settings: of the evolution. The agent's model, where one is named, names the functions, and
+            chooses the form of their examples.
         budget: that its calls are booked on.
+        attempts: runs train tasks with a skill, by that model.
 
     Raises:
         BadInput: if the tasks are not known, or there is no such sandbox or model.
@@ -69,7 +76,13 @@ async def write_functions(
     named = zip(every, called, strict=True)
     files = {task.id: tuple(task.files) for task in suite.tasks} if suite else {}
     functions = await learn(programs, named, files, prove, TOKENS[settings.size])
-    return scripts_patch(functions, runs), usage
+    form = Fitted()
+    asked = user and suite and (settings.agent or suite.suite.agent) == AGENT
+    if suite and asked and settings.fit_tasks:
+        place = settings.out / "runs" / "forms"
+        form = await fitted(functions, suite, settings.fit_tasks, settings.seed, place, attempts)
+    tried = [str(form)] if form.passed else ()
+    return scripts_patch(functions, runs, form.form, tried), usage + form.usage
 
 
 async def judged(suite: LoadedSuite | None, settings: EvolveSettings) -> tuple[Path, Usage]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +22,7 @@ from harness.evolve.scripts.naming import words_of
 from harness.evolve.scripts.proving import prover
 from harness.skills import load_skill
 from tests.evolve.scripts.conftest import write_runs
+from tests.models.http_server import Answer, completion, serve
 
 Suite = tuple[Path, dict[str, str]]
 SOLVED = ("train-sum-0", "train-sum-2", "train-count-1")
@@ -126,11 +129,48 @@ def test_the_model_that_will_call_functions_names_them(tmp_path: Path, suite: Su
         {"match": "How many times", "text": "import class"},  # no name: words of the prompts
     ]
     script.write_text("".join(json.dumps(reply) + "\n" for reply in replies))
-    result = run_evolution(settings(tmp_path, folder, models=(f"scripted/{script}",)))
+    result = run_evolution(settings(tmp_path, folder, models=(f"scripted/{script}",), fit_tasks=0))
     module = load_skill(Path(result.skill)).files["scripts/helpers.py"].decode()
     assert "def sum_for_region(file, column, region, *_, **__):" in module
     assert "def many_times_word(" in module
     assert result.calls == 6  # three tasks of either kind
+
+
+def test_the_model_chooses_the_form_of_the_examples(tmp_path: Path, suite: Suite) -> None:
+    folder, programs = suite
+    write_runs(tmp_path / "runs", folder, {task: programs[task] for task in SOLVED})
+
+    def positions_only(body: dict[str, Any]) -> Answer:
+        """A model that copies the call of the last example, unless its values have names."""
+        *before, task = [message["content"] for message in body["messages"]]
+        files, quoted = re.findall(r"train\d\.\w+", task), re.findall("'(.+?)'", task)
+        example = before[-1]
+        name = re.search(r"import (\w+)", example)
+        assert name, example
+        if len(before) < 3:
+            return completion("no program")
+        values = [files[0], quoted[0], *quoted[2:]] if "sum" in task else [quoted[0], files[0]]
+        call = ", ".join(map(repr, values)) if "=" not in example else "file='none.csv'"
+        return completion(f"```python\nfrom helpers import {name[1]}\n{name[1]}({call})\n```")
+
+    with serve(positions_only) as server:
+        chosen = settings(tmp_path, folder, models=("openai/m",), base_url=server.url, fit_tasks=5)
+        result = run_evolution(chosen)
+    assert result.calls == len(server.bodies) and result.tokens == 12 * len(server.bodies)
+    calls = [body["messages"][-2]["content"] for body in server.bodies[6:]]
+    assert len(calls) == 3 * 5
+    skill = load_skill(Path(result.skill))
+    assert ["# " in call for call in calls] == [True] * 5 + [False] * 5 + [True] * 5
+    assert "mean_by_sensor('train0.csv', 'Amount', 'East')" in skill.text
+    asked = {body["messages"][-1]["content"] for body in server.bodies[6:]}
+    requests = [line[6:] for line in skill.text.splitlines() if line.startswith("Task: ")]
+    assert len(asked) == 5 and not any(task.startswith(tuple(requests)) for task in asked)
+    [patch] = (tmp_path / "out" / "patches" / "map_patches").iterdir()
+    last = json.loads(patch.read_text())["changelog_entries"][-1]
+    assert last == (
+        "of 5 train tasks the model passed 0 with 8 words repeated and keywords, 0 with 0 words "
+        "repeated and keywords, 5 with 8 words repeated and positions"
+    )
 
 
 def learned(programs: list[tuple[str, str]], tasks: dict[str, str], prove: Prove) -> list[Function]:
