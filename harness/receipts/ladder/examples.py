@@ -42,11 +42,13 @@ class Example(Value):
         task: id.
         prompt: what the agent is asked, with the preview of its files where it sees one.
         reply: what an agent should reply: an answer, or a program in a block.
+        weight: tokens of the model that will read it for each token of the project.
     """
 
     task: str
     prompt: str
     reply: str
+    weight: float = 1.0
 
 
 class Refusal(Value):

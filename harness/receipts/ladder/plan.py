@@ -171,14 +171,20 @@ def prepare(settings: LadderSettings, out: Path | None) -> Prepared:
         pool = pool_of(settings, suite, parts, out)
         warnings.append(str(pool))
         chooser = chooser_of(settings, parts, pool)
-        samples["best"] = texts.draw_sets(pool.examples, tokens, 1, settings.seed)[0].body
-    targets = dict.fromkeys(samples, tokens)
+    targets = dict.fromkeys([*samples, "best"] if pool else samples, tokens)
+    examples = pool.examples if pool else ()
     if settings.measure and out is not None:
-        counts = loops.run(measured(settings, agent, [skill.body.strip(), *samples.values()], out))
-        for (name, sample), count in zip(samples.items(), counts[1:], strict=True):
+        bodies = [*samples.values(), *(texts.example_body([row]) for row in examples)]
+        first, *counts = loops.run(measured(settings, agent, [skill.body.strip(), *bodies], out))
+        for (name, sample), count in zip(samples.items(), counts, strict=False):
             # As many tokens of the model as the skill has, in those of the project for such texts.
-            targets[name] = round(counts[0] * count_tokens(sample) / count)
-        warnings.append(f"lengths are matched as the model counts them: {counts[0]} tokens")
+            targets[name] = round(first * count_tokens(sample) / count)
+        targets |= {"best": first} if pool else {}
+        examples = [
+            row.model_copy(update={"weight": count / texts.cost(row)})
+            for row, count in zip(examples, counts[len(samples) :], strict=True)
+        ]
+        warnings.append(f"lengths are matched as the model counts them: {first} tokens")
     answered = [task for part in parts.values() for task in part.tasks]
     bodies: dict[RungName, str] = {
         "placebo": texts.placebo(targets["placebo"]),
@@ -188,13 +194,13 @@ def prepare(settings: LadderSettings, out: Path | None) -> Prepared:
     if pool is not None:
         targets |= {"random": targets["best"], "double": 2 * targets["best"]}
         sets = {
-            name: texts.draw_sets(pool.examples, targets[name], SETS, settings.seed)
+            name: texts.draw_sets(examples, targets[name], SETS, settings.seed)
             for name in (BEST, DOUBLE)
             if name in wanted or name == BEST  # of which `random` is the first
         }
         bodies["random"] = sets["best"][0].body
         if agent == "graph:program":  # the agent that looks for them
-            bodies["nearest"] = texts.nearest_examples(pool.examples, targets["best"])
+            bodies["nearest"] = texts.nearest_examples(examples, targets["best"])
         for name, drawn in sets.items():
             if len(drawn) < SETS:
                 warnings.append(f"{name}: the examples give {len(drawn)} different sets of {SETS}")
@@ -328,7 +334,7 @@ def plan_of(settings: LadderSettings, prepared: Prepared | None = None) -> dict[
     compared = [name for name in names if name not in ("skill", "repeat")]
     for name in names:
         drawn, skill = prepared.sets.get(name, ()), prepared.skills.get(name)
-        lengths = [row.tokens for row in drawn] or [texts.tokens_of(skill)]
+        lengths = [row.length for row in drawn] or [texts.tokens_of(skill)]
         same = name == "prose" and skill is not None and skill.digest == prepared.skill.digest
         own += not same
         rows.append({

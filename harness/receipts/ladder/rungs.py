@@ -61,11 +61,13 @@ class DrawnSet(Value):
     Attributes:
         body: of the skill that holds them.
         tokens: of the body.
+        length: by which it was chosen: tokens as the model counts them where examples have weights.
         examples: ids of the tasks, in their order.
     """
 
     body: str
     tokens: int
+    length: int
     examples: tuple[str, ...]
 
 
@@ -203,8 +205,8 @@ def example_body(examples: Iterable[Example]) -> str:
 
 def nearest_examples(pool: Sequence[Example], tokens: int) -> str:
     """All examples, of which a task sees the nearest: as many as have at least this length."""
-    body = example_body(pool)
-    shown = -(-tokens * len(pool) // count_tokens(body))
+    body, length = example_body(pool), count_tokens(example_body(())) + sum(map(cost, pool))
+    shown = -(-tokens * len(pool) // length)
     return body.replace(EXAMPLES_SECTION, NEAREST_SECTION % min(shown, len(pool)), 1)
 
 
@@ -227,19 +229,20 @@ def draw_sets(pool: Sequence[Example], tokens: int, count: int, seed: int) -> li
     for _ in range(3 * count):
         drawn = drawn_set(rng.sample(list(pool), len(pool)), tokens)
         for _ in range(DRAWS):
-            if drawn.tokens >= tokens * (1 - TOLERANCE):
+            if drawn.length >= tokens * (1 - TOLERANCE):
                 break
             again = drawn_set(rng.sample(list(pool), len(pool)), tokens)
-            drawn = min(drawn, again, key=lambda row: abs(row.tokens - tokens))
+            drawn = min(drawn, again, key=lambda row: abs(row.length - tokens))
         sets.setdefault(drawn.body, drawn)
         if len(sets) == count:
             break
     return list(sets.values())
 
 
-def cost(prompt: str, reply: str) -> int:
-    """Tokens that a worked example adds to a text."""
-    return count_tokens(f"\n\n{worked_example(prompt, reply)}")
+def cost(example: Example) -> int:
+    """Tokens that a worked example adds to a text, times its weight."""
+    text = worked_example(example.prompt, example.reply)
+    return round(example.weight * count_tokens(f"\n\n{text}"))
 
 
 def drawn_set(order: Sequence[Example], tokens: int) -> DrawnSet:
@@ -248,7 +251,7 @@ def drawn_set(order: Sequence[Example], tokens: int) -> DrawnSet:
     chosen: list[Example] = []
     length = count_tokens(example_body(()))
     for example in order:
-        if length + (more := cost(example.prompt, example.reply)) <= most:
+        if length + (more := cost(example)) <= most:
             chosen.append(example)
             length += more
         if length >= tokens * (1 - TOLERANCE):
@@ -258,16 +261,24 @@ def drawn_set(order: Sequence[Example], tokens: int) -> DrawnSet:
             if example in chosen:
                 continue
             room = most - length
-            prompt = shortened(example.prompt, lambda text: cost(text, example.reply) <= room)  # noqa: B023  # called at once
+            prompt = shortened(
+                example.prompt,
+                lambda text: cost(example.model_copy(update={"prompt": text})) <= room,  # noqa: B023  # called at once
+            )
             if prompt:
                 chosen.append(example.model_copy(update={"prompt": prompt}))
+                length += cost(chosen[-1])
                 break
     if not chosen:
-        short = sorted(order, key=lambda row: (cost("", row.reply), row.task))[:SHORTEST]
+        short = sorted(
+            order, key=lambda row: (cost(row.model_copy(update={"prompt": ""})), row.task)
+        )[:SHORTEST]
         example = next(example for example in order if example in short)
         prompt = " ".join(example.prompt.split(" ")[:LEAST_WORDS])
         chosen = [example.model_copy(update={"prompt": prompt})]
+        length += cost(chosen[0])
     body = example_body(chosen)
     return DrawnSet(
-        body=body, tokens=count_tokens(body), examples=tuple(example.task for example in chosen)
-    )
+        body=body, tokens=count_tokens(body), length=length,
+        examples=tuple(example.task for example in chosen),
+    )  # fmt: skip

@@ -233,16 +233,17 @@ def rungs_of(prepared: Prepared, chosen: Mapping[RungName, texts.DrawnSet]) -> t
     """All rungs; one that has the text of an earlier one, or of the skill, has its attempts."""
     runs: dict[str, RungName] = {prepared.skill.digest: "skill"}
     rungs: list[Rung] = []
-    first = prepared.sets["best"][0].examples if "best" in prepared.sets else ()
+    if "best" in prepared.sets:
+        chosen = {"random": prepared.sets["best"][0], **chosen}
     for name in prepared.names:
         drawn = chosen.get(name)
         skill = texts.control(prepared.skill, drawn.body) if drawn else prepared.skills[name]
         key = skill.digest if skill else ""
         target, tokens = prepared.targets.get(name), texts.tokens_of(skill)
-        note = ""
-        if target is not None and not texts.near(tokens, target):
+        note, length = "", drawn.length if drawn else tokens
+        if target is not None and not texts.near(length, target):
             note = (
-                f"{tokens} tokens were reached of {target} ({100 * tokens / target - 100:+.0f} %)"
+                f"{length} tokens were reached of {target} ({100 * length / target - 100:+.0f} %)"
             )
         kinds = {"prose": "part", "skill": "skill", "repeat": "repeat"}
         rungs.append(
@@ -253,7 +254,7 @@ def rungs_of(prepared: Prepared, chosen: Mapping[RungName, texts.DrawnSet]) -> t
                 "tokens": tokens,
                 "skill": key,
                 "body": skill.body.strip() if skill and name not in kinds else "",
-                "examples": drawn.examples if drawn else first if name == "random" else (),
+                "examples": drawn.examples if drawn else (),
                 "run": name if name == "repeat" else runs.setdefault(key, name),
                 "note": note,
             })

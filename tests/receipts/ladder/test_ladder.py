@@ -279,8 +279,8 @@ def test_lengths_are_matched_as_the_model_counts_them(world: Path, tmp_path: Pat
     length = rungs["skill"].context or 0
     for name, rung in rungs.items():
         if rung.target is not None:
-            times = 2 if name == "double" else 1
-            assert rung.context == pytest.approx(times * length, rel=0.08), name
+            times = 2 if name == "double" else 1  # the frame around a skill counts once
+            assert rung.context == pytest.approx(times * length, rel=0.05 + 0.05 * times), name
     assert rungs["best"].tokens > 1.2 * rungs["skill"].tokens  # tables are digits
     assert not any("own tokenizer" in warning for warning in climbed.ladder.warnings)
     assert verify_ladder(skill).valid
