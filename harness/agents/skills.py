@@ -94,8 +94,9 @@ def split_examples(skill: str, task: str = "") -> tuple[str, list[Message]]:
     Args:
         skill: text of a skill; its examples stand in the section, as `worked_example` writes them.
             Under the heading of `NEAREST_SECTION` only so many of them are played.
-        task: the example most like it comes last: a small model follows the last one most, and the
-            nearest examples help most (Liu et al. 2022, arXiv:2101.06804). "" keeps their order.
+        task: the examples are sorted by how like it they are, the nearest last: a small model
+            follows the last one most, and the nearest examples help most (Liu et al. 2022,
+            arXiv:2101.06804). Its request, the first paragraph, counts. "" keeps their order.
 
     Returns:
         The text without that section, and the examples as user and assistant turns. Where the
@@ -119,15 +120,11 @@ def split_examples(skill: str, task: str = "") -> tuple[str, list[Message]]:
             rest.append(line)
         fenced ^= fence
     examples = _worked(lines)
-    order = _by_likeness([text for text, _ in examples], task) if task else []
-    if most and order:
-        examples = [examples[number] for number in order[-most:]]
-    elif order:
-        examples.append(examples.pop(order[-1]))
-    elif most:
-        examples = examples[:most]
+    if task:
+        order = _by_likeness([text for text, _ in examples], task.split("\n\n", 1)[0])
+        examples = [examples[number] for number in order]
     turns: list[Message] = []
-    for text, answer in examples:
+    for text, answer in examples[-most:]:  # all of them where there is no number
         turns.append({"role": "user", "content": text})
         turns.append({"role": "assistant", "content": answer})
     return ("\n".join(rest).strip(), turns) if turns else (skill, [])
@@ -167,8 +164,8 @@ def _worked(lines: Sequence[tuple[str, bool]]) -> list[tuple[str, str]]:
 
 
 def _by_likeness(texts: Sequence[str], task: str) -> list[int]:
-    """Numbers of the texts by the share of their words that a task has, the largest last; of
-    equals the later one.
+    """Numbers of the texts by the cosine of their words with a task's, the largest last; of equals
+    the later one.
 
     A word counts the more, the fewer of the texts have it (log of the inverse frequency).
     """
@@ -176,8 +173,9 @@ def _by_likeness(texts: Sequence[str], task: str) -> list[int]:
     having = Counter(word for each in words for word in each)
     sought = set(_WORD.findall(task.lower()))
 
-    def weight(some: set[str]) -> float:
-        return sum(math.log((len(texts) + 1) / having[word]) for word in some)
+    def square(some: set[str]) -> float:
+        return sum(math.log((len(texts) + 1) / having[word]) ** 2 for word in some)
 
-    shares = [weight(each & sought) / (weight(each) or 1) for each in words]
-    return sorted(range(len(texts)), key=shares.__getitem__)
+    # The norm of the task is the same for all.
+    cosines = [square(each & sought) / math.sqrt(square(each) or 1) for each in words]
+    return sorted(range(len(texts)), key=cosines.__getitem__)

@@ -71,7 +71,7 @@ def test_closing_tag_of_the_prompt_is_no_part_of_an_example() -> None:
     assert rest == "x\n\n<skill>\n</skill>"
 
 
-def test_the_example_most_like_the_task_comes_last() -> None:
+def test_the_examples_most_like_the_request_come_last() -> None:
     tasks = (
         "Sort the table by the column Name and write it.",
         "Write the table without the rows whose column Name is empty.",
@@ -80,23 +80,23 @@ def test_the_example_most_like_the_task_comes_last() -> None:
     skill = "\n\n".join(
         [EXAMPLES_SECTION, *(worked_example(task, f"{n}") for n, task in enumerate(tasks))]
     )
-    for task, last in (
-        ("Sort the table by the column Amount.\n\nFirst lines: Name, Year, rows", "0"),
-        ("Leave out the rows whose column Amount is empty.", "1"),
-        ("Add the column Total.", "2"),
-        ("Nothing alike", "2"),
+    for task, expected in (
+        ("Sort the table by the column Amount.\n\nAdd Year rows without is empty", "120"),
+        ("Leave out the rows whose column Amount is empty.", "201"),
+        ("Add the column Total.", "102"),
+        ("Nothing alike", "012"),
     ):
         _, turns = split_examples(skill, task)
         order = [turn["content"] for turn in turns[1::2]]
-        assert order == [*(text for text in "012" if text != last), last]
+        assert "".join(order) == expected
         assert [turn["content"] for turn in turns[::2]] == [tasks[int(text)] for text in order]
     assert [turn["content"] for turn in split_examples(skill)[1][1::2]] == ["0", "1", "2"]
     two = skill.replace(EXAMPLES_SECTION, NEAREST_SECTION % 2)
     _, turns = split_examples(two, "Write the table without rows whose column Total is empty.")
     assert [turn["content"] for turn in turns[1::2]] == ["0", "1"]
     _, turns = split_examples(two, "Add the column Total, and write the rows of the table.")
-    assert [turn["content"] for turn in turns[1::2]] == ["0", "2"]
-    assert [turn["content"] for turn in split_examples(two)[1][1::2]] == ["0", "1"]
+    assert [turn["content"] for turn in turns[1::2]] == ["1", "2"]
+    assert [turn["content"] for turn in split_examples(two)[1][1::2]] == ["1", "2"]
 
 
 def test_section_of_another_form_is_left_alone() -> None:
