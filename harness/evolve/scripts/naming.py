@@ -28,6 +28,8 @@ EXCHANGE: tuple[Message, ...] = (
     },
     {"role": "assistant", "content": "from helpers import mean_by_sensor"},
 )
+# A small model may repeat the name of the exchange for a task that has none of its words.
+REPEATED = frozenset(("mean", "sensor"))
 # What the module of the functions is called, and what else it defines.
 MODULE_NAMES = frozenset(("helpers", "functools", "for_files"))
 NAMED = re.compile(r"\bfrom\s+helpers\s+import\s+([a-z][a-z_0-9]{2,40})\b")
@@ -56,9 +58,10 @@ async def names(
             message: Message = {"role": "user", "content": prompts[task]}
             reply = await user.complete([system, *EXCHANGE, message], sampling=sampling)
             usage += reply.usage
-            match = NAMED.search(reply.text)
-            theirs[match[1] if match else ""] += 1
-        texts = [usable(text) for text, _ in theirs.most_common() if text]
+            match, prompt = NAMED.search(reply.text), prompts[task].lower()
+            if match and not any(word in match[1] and word not in prompt for word in REPEATED):
+                theirs[match[1]] += 1
+        texts = [usable(text) for text, _ in theirs.most_common()]
         texts += [f"{text}_{word}" for text in texts[:1] for word in own_words(kind, every)]
         taken = {*chosen, *ours} - {name}
         chosen.append(next((text for text in texts if text not in taken), name))

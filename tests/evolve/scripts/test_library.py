@@ -161,7 +161,8 @@ def test_the_model_chooses_the_form_of_the_examples(tmp_path: Path, suite: Suite
     assert len(calls) == 3 * 5
     skill = load_skill(Path(result.skill))
     assert ["# " in call for call in calls] == [True] * 5 + [False] * 5 + [True] * 5
-    assert "mean_by_sensor('train0.csv', 'Amount', 'East')" in skill.text
+    assert "('train0.csv', 'Amount', 'East')" in skill.text
+    assert "mean_by_sensor" not in skill.text  # that is the name of the exchange in front
     asked = {body["messages"][-1]["content"] for body in server.bodies[6:]}
     requests = [line[6:] for line in skill.text.splitlines() if line.startswith("Task: ")]
     assert len(asked) == 5 and not any(task.startswith(tuple(requests)) for task in asked)
