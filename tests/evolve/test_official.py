@@ -11,7 +11,6 @@ from harness.core import BadInput, Edit, Patch
 from harness.evolve.formats.patches import (
     OfficialPatches,
     read_official_patches,
-    read_semantic_patch,
 )
 from harness.evolve.formats.records import (
     dump_official,
@@ -117,53 +116,3 @@ def test_official_intermediates_come_back_byte_for_byte(shared: Path, tmp_path: 
     for file in (file for file in (tmp_path / "again").rglob("*") if file.is_file()):
         name = file.relative_to(tmp_path / "again")
         assert file.read_bytes() == (source / name).read_bytes(), name
-
-
-BRACKETS = """Some words before.
-===== PATCH START =====
-Reasoning:
-Ranges stay half empty.
-Changelog:
-- Add a check
-- Add a reference
-Items:
-[ITEM_1_START]
-Target File: SKILL.md
-Edit Intent: add a rule
-Location Hint: ## Checks
-Change Instruction: Say that every row is filled.
-Second line.
-[ITEM_1_END]
-[ITEM_2_START]
-Target File: references/x.md, SKILL.md
-Edit Intent: create a reference
-Location Hint: ## Checks
-Change Instruction: Tell about ranges.
-[ITEM_2_END]
-===== PATCH END =====
-"""
-
-
-def test_a_semantic_patch_is_read_with_either_mark() -> None:
-    found = read_semantic_patch(BRACKETS)
-    assert found.reasoning == "Ranges stay half empty."
-    assert found.changelog_entries == ("Add a check", "Add a reference")
-    assert [(edit.file, edit.op) for edit in found.edits] == [
-        ("SKILL.md", "append_to_section"),
-        ("references/x.md", "create"),
-        ("SKILL.md", "append_to_section"),
-    ]
-    assert found.edits[0].content == "Say that every row is filled.\nSecond line."
-    headings = BRACKETS
-    for number in (1, 2):
-        headings = headings.replace(f"[ITEM_{number}_START]", f"### ITEM {number}")
-        headings = headings.replace(f"[ITEM_{number}_END]\n", "")
-    assert read_semantic_patch(headings) == found
-
-
-@pytest.mark.parametrize(
-    "broken", ["", "===== PATCH END =====", BRACKETS.replace("Target File", "F")]
-)
-def test_a_broken_semantic_patch_is_named(broken: str) -> None:
-    with pytest.raises(BadInput, match="expected"):
-        read_semantic_patch(broken)
