@@ -96,6 +96,7 @@ class Function:
         parameters: in the order of the prompt.
         body: the program, with parameters in place of constants.
         files: names of the input files that all tasks of the kind have.
+        examples: at most so many tasks are shown as worked examples.
         proven: ids of tasks that pass by it alone.
         broken: ids of tasks that passed without it, and do not by it.
     """
@@ -106,6 +107,7 @@ class Function:
     parameters: tuple[Parameter, ...]
     body: tuple[ast.stmt, ...]
     files: tuple[str, ...] = ()
+    examples: int = SHOWN
     proven: tuple[str, ...] = field(default=(), compare=False)
     broken: tuple[str, ...] = field(default=(), compare=False)
 
@@ -150,7 +152,7 @@ class Function:
         solved = self.proven if self.proven else self.kind.tasks
         tasks: list[str] = [task for task in solved if self.call(task) is not None]
         shown: list[str] = []
-        while tasks and len(shown) < SHOWN:
+        while tasks and len(shown) < self.examples:
             shown.append(max(tasks, key=lambda task: self._unlike(task, shown)))
             tasks = [task for task in tasks if self._unlike(task, shown)]
         return shown

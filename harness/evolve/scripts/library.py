@@ -128,8 +128,10 @@ async def learn(
     shipped.sort(key=lambda function: -len(function.proven))
     chosen: list[Function] = []
     for function in shipped:
-        if fits([*chosen, function], tokens):
-            chosen.append(function)
+        for least in (function, replace(function, examples=1)):
+            if fits([*chosen, least], tokens):
+                chosen.append(least)
+                break
     return chosen
 
 
