@@ -1,4 +1,4 @@
-"""docs/figures.md and the picture of the README, from the results in `evals/results` and a receipt.
+"""docs/figures.md, docs/receipts/index.md and the picture of the README, from results and receipts.
 
 Run: python -m benchmarks.figures
 """
@@ -6,14 +6,14 @@ Run: python -m benchmarks.figures
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from harness.core import assets
 
-TEMPLATE = Path(__file__).with_name("figures.md.jinja")
+TEMPLATES = Path(__file__).parent
 SKILL = "short-answers"
 WIDTH, ROW, TOP = 860, 44, 78
 """Pixels: of the picture, of a line, and above the first line."""
@@ -42,17 +42,34 @@ STYLE = """
 
 def figures() -> str:
     """docs/figures.md; a figure that the results lack is an error."""
+    results = (assets.root() / "evals" / "results").glob("*.json")
+    return page("figures.md.jinja", {path.stem: read(path) for path in results})
+
+
+def receipts() -> str:
+    """docs/receipts/index.md: what the receipts beside shipped skills say."""
+    skills = assets.root() / "skills"
+    audits, ladders = (
+        [read(path) for path in sorted(skills.glob(f"*.{kind}.json"))]
+        for kind in ("receipt", "ladder")
+    )
+    return page("receipts.md.jinja", {"audits": audits, "ladders": ladders})
+
+
+def read(path: Path) -> Any:
+    """A JSON file."""
+    return json.loads(path.read_text("utf-8"))
+
+
+def page(template: str, values: Mapping[str, Any]) -> str:
+    """A page of Markdown; a value that is missing is an error."""
     from jinja2 import Environment, StrictUndefined
 
-    results = {
-        path.stem: json.loads(path.read_text("utf-8"))
-        for path in (assets.root() / "evals" / "results").glob("*.json")
-    }
     environment = Environment(undefined=StrictUndefined, keep_trailing_newline=True)  # noqa: S701  # writes Markdown
     environment.filters |= {
-        "percent": percent, "points": points, "span": span, "interval": interval,
+        "percent": percent, "points": points, "span": span, "interval": interval, "signed": signed,
     }  # fmt: skip
-    return environment.from_string(TEMPLATE.read_text("utf-8")).render(results)
+    return environment.from_string((TEMPLATES / template).read_text("utf-8")).render(values)
 
 
 def percent(share: float) -> str:
@@ -72,14 +89,19 @@ def span(pair: Sequence[float]) -> str:
 
 def interval(pair: Sequence[float]) -> str:
     """Points with their signs."""
-    return " to ".join(f"{end:+.1f}".replace("-", "\N{MINUS SIGN}") for end in pair)
+    return " to ".join(map(signed, pair))
+
+
+def signed(value: float) -> str:
+    """A figure with its sign."""
+    return f"{value:+.1f}".replace("-", "\N{MINUS SIGN}")
 
 
 def picture() -> str:
     """The lines of a shipped skill, the runs behind each, and what its receipt says of it."""
     skills = assets.root() / "skills"
-    receipt = json.loads((skills / f"{SKILL}.receipt.json").read_text("utf-8"))
-    edits = json.loads((skills / f"{SKILL}.provenance.json").read_text("utf-8"))["edits"]
+    receipt = read(skills / f"{SKILL}.receipt.json")
+    edits = read(skills / f"{SKILL}.provenance.json")["edits"]
     units: list[dict[str, Any]] = receipt["units"]
     height = TOP + ROW * len(units) + 40
     parts = [
@@ -136,11 +158,15 @@ def evidence(line: str, edits: list[dict[str, Any]]) -> str:
     return "template"
 
 
-FILES = {"docs/figures.md": figures, "docs/images/receipt.svg": picture}
+FILES = {
+    "docs/figures.md": figures,
+    "docs/receipts/index.md": receipts,
+    "docs/images/receipt.svg": picture,
+}
 
 
 def main() -> None:
-    """Write both."""
+    """Write them."""
     for name, make in FILES.items():
         (assets.root() / name).write_text(make(), "utf-8")
 
