@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import product
 from random import Random
 from typing import NamedTuple
 
@@ -155,18 +154,6 @@ def finished(text: str) -> str:
     text = " ".join(text.split())
     text = re.sub(r"(?:^|(?<=[a-z]{2}\. ))[a-z]", lambda match: match[0].upper(), text)
     return f"{text}."
-
-
-def every_action(
-    patterns: Sequence[str], objects: Sequence[str], irregular: Mapping[str, str]
-) -> Iterator[Action]:
-    """All wordings of an action, without determiners."""
-    for pattern in patterns:
-        head, tail = pattern.split("~")
-        parts = _CHOICE.split(tail)
-        choices = [part.split("|") if index % 2 else [part] for index, part in enumerate(parts)]
-        for verb, object_, chosen in product(head.strip().split("/"), objects, product(*choices)):
-            yield conjugated(verb, object_, "".join(chosen), irregular)
 
 
 class Statement(NamedTuple):

@@ -46,6 +46,7 @@ def judged(*texts: str) -> list[set[str]]:
 
 TRUE = [
     "Remember that openpyxl stores formulas as strings but does not compute them.",
+    "Formulas that are set by openpyxl are stored as plain text until Excel opens the file.",
     "Openpyxl's `cell()` method uses `column=` not `col=`.",
     "Row dimensions are accessed via `ws.row_dimensions[row]`.",
     "Delete rows in descending order, because rows below shift up.",

@@ -132,5 +132,39 @@ def test_a_rule_that_says_no_more_than_lessons_of_a_better_one_is_no_rule() -> N
         "Round the amounts to cents.",
     ]
     assert said_by(texts, [[0, 1, 2], [3], [4]]) == [0, 0, 2]
-    assert said_by(texts, [[3], [0, 1, 2], [4]]) == [0, 1, 2]
+    assert said_by(texts, [[3], [0, 1, 2], [4]]) == [1, 1, 2]
     assert said_by(texts, [[0, 1, 2], [3], [4]], quotes="what the run did") == [0, 1, 2]
+
+
+def test_rules_that_state_the_same_fact_of_code_are_one() -> None:
+    texts = [
+        "Formulas with MATCH that are set by openpyxl are stored as text; no cell gets a number.",
+        "Mind that openpyxl keeps all formulas as strings.",
+        "Write formulas with openpyxl, which keeps formulas as strings, before you save.",
+        "openpyxl counts rows from 1.",
+    ]
+    causes = [[0], [1], [2], [3]]
+    assert said_by(texts, causes, quotes="what the run did") == [0, 0, 2, 3]
+
+
+def test_rules_for_the_same_report_in_other_words_are_one() -> None:
+    texts = [
+        "Log a summary at the end: which columns were changed, and which rows.",
+        "Print a summary of changes: formulas, styles and rows that were changed.",
+        "Log how many rows were changed, and where the output begins.",
+        "Print the number of rows before and after, and where the output ends.",
+        "Round amounts to cents before you add them up.",
+        "Write dates as dates, so that they sort.",
+        "Copy fonts and borders with each cell.",
+    ]
+    assert said_by(texts, [[0, 1], [2, 3], [4], [5], [6]]) == [0, 0, 2, 3, 4]
+
+
+def test_the_better_supported_of_two_rules_stays_wherever_it_stands() -> None:
+    texts = [
+        "Check that a cell is no empty text before it becomes a number.",
+        "Check the type of a cell before it becomes a number.",
+        "A cell may be empty: check the type before it becomes a number.",
+        "Copy fonts and borders with each cell.",
+    ]
+    assert said_by(texts, [[0], [3], [1, 2]]) == [2, 1, 2]

@@ -110,6 +110,16 @@ def test_the_reader_gets_condition_and_action_before_a_statement() -> None:
     assert wording is not None and wording.text == texts[2]
 
 
+def test_what_claims_something_of_all_data_comes_last() -> None:
+    texts = [
+        "After writing, verify that only the new rows contain data.",
+        "Verify that only the new rows changed.",
+    ]
+    lessons = [Lesson(title="Rows", text=text) for text in texts]
+    wording = best_wording(lessons, [0, 1], frozenset())
+    assert wording is not None and wording.text == texts[1]
+
+
 def test_a_heading_is_no_rule() -> None:
     assert not says_something("Full Data Coverage.")
     assert says_something("Cover all of the data.")

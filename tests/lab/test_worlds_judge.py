@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
-from itertools import cycle
+from itertools import cycle, product
 from random import Random
 
 import pytest
@@ -22,7 +23,7 @@ from lab.worlds import (
     tasks,
     visible,
 )
-from lab.worlds.grammar import Action, Voice, every_action, finished
+from lab.worlds.grammar import Action, Voice, conjugated, finished
 from lab.worlds.world import FOLDER
 
 ENTRIES = len(json.loads((FOLDER / "words.json").read_text())["signs"])
@@ -37,7 +38,17 @@ def everything() -> World:
 
 
 def actions(world: World, patterns: tuple[str, ...], sign: Sign) -> list[Action]:
-    return list(every_action(patterns, sign.objects, world.words.irregular))
+    """All wordings of an action, without determiners."""
+    every: list[Action] = []
+    for pattern in patterns:
+        head, tail = pattern.split("~")
+        parts = re.split(r"\[([^][]*)\]", tail)
+        choices = [part.split("|") if index % 2 else [part] for index, part in enumerate(parts)]
+        for verb, object_, chosen in product(
+            head.strip().split("/"), sign.objects, product(*choices)
+        ):
+            every.append(conjugated(verb, object_, "".join(chosen), world.words.irregular))
+    return every
 
 
 def wordings(world: World, sign: Sign) -> Iterator[tuple[str, bool]]:

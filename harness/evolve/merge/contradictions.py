@@ -300,6 +300,15 @@ def sides(text: str) -> frozenset[Side]:
     return frozenset(taken)
 
 
+def facts(text: str) -> frozenset[tuple[str, bool]]:
+    """What a text states of code, and whether it says that it is so; none if it gives advice."""
+    sentences = _SENTENCE.split(text)
+    if any(_INSTRUCTION.search(sentence) for sentence in sentences):
+        return frozenset()
+    claims = (claim for sentence in sentences for claim in behaviour_claims(sentence))
+    return frozenset((claim.subject, claim.asserted) for claim in claims)
+
+
 def _sides_of(sentence: str) -> Iterator[Side]:
     main, condition = sentence, list[str]()
     for pattern in (_LEADING, _TRAILING):

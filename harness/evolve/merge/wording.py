@@ -77,8 +77,12 @@ _VAGUE = re.compile(
     r"|does not guarantee|depends on|consider whether)\b",
     re.IGNORECASE,
 )
-# Claims of more than the few runs behind a wording can bear.
-_SWEEPING = re.compile(r"\b(?:exclusively|entirely|for (?:all|any|every)|in (?:all|any) cases?)\b")
+# Claims of more than the few runs behind a wording can bear; "only this holds data" is one of all
+# that is not shown.
+_SWEEPING = re.compile(
+    r"\b(?:exclusively|entirely|for (?:all|any|every)|in (?:all|any) cases?"
+    r"|only (?:[\w-]+ ){1,6}(?:contains?|holds?|has|have))\b"
+)
 _PART = re.compile(r"(?<=[.!?;:])\s+|\s*\u2014\s*")
 _FIRST = re.compile(
     r"^(?:when|if|for|in|where|while|during|after|before|once)\b[^,]*,\s*", re.IGNORECASE
