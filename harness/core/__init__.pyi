@@ -60,8 +60,12 @@ from .values import Score as Score
 from .values import Task as Task
 from .values import Usage as Usage
 from .values import Value as Value
+from .values import count as count
 from .values import failed as failed
 from .values import first_fault as first_fault
 from .values import from_keywords as from_keywords
 from .values import invalid as invalid
+from .values import listing as listing
+from .values import mapping as mapping
 from .values import passed as passed
+from .values import string as string

@@ -19,7 +19,7 @@ from pydantic import (
     model_validator,
 )
 
-from harness.core.values import Value
+from harness.core.values import Value, mapping
 
 SchemaVersion = Literal[
     "ATIF-v1.0",
@@ -299,8 +299,7 @@ class Trajectory(Value):
     @property
     def harness(self) -> dict[str, JsonValue]:
         """Our own facts: task_id, outcome, score, skill digest, sandbox, ... (empty if foreign)."""
-        value = (self.extra or {}).get("harness")
-        return value if isinstance(value, dict) else {}
+        return mapping((self.extra or {}).get("harness"))
 
     @property
     def task_id(self) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import PurePosixPath
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator
 
@@ -39,6 +39,26 @@ class Value(BaseModel):
     """A frozen record that refuses unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    """`value` if it is a JSON object, else an empty one."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def listing(value: Any) -> list[Any]:
+    """`value` if it is a JSON array, else an empty one."""
+    return cast("list[Any]", value) if isinstance(value, list) else []
+
+
+def string(value: Any) -> str:
+    """`value` if it is text, else the empty text."""
+    return value if isinstance(value, str) else ""
+
+
+def count(value: Any) -> int:
+    """`value` if it is a count, else 0."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
 
 
 def first_fault(error: ValidationError, document: str = "document") -> str:

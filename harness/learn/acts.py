@@ -10,9 +10,9 @@ from typing import Any, Literal, cast
 
 from pydantic import JsonValue
 
-from harness.core import ObservationResult, Step, ToolCall, Trajectory
+from harness.core import ObservationResult, Step, ToolCall, Trajectory, mapping, string
 from harness.trajectories import content_text
-from harness.trajectories.lenient import load, mapping, string
+from harness.trajectories.lenient import load
 
 _INTERRUPTED = re.compile(r"\[Request interrupted by user(?: for tool use)?\]")
 _ABORTED = re.compile(r"<turn_aborted>")

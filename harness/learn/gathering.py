@@ -16,8 +16,11 @@ from harness.core import (
     Value,
     digest,
     digest_file,
+    listing,
+    mapping,
     private_folder,
     remove_tree,
+    string,
     write_atomic,
 )
 from harness.core.redaction import REDACTED, Redactor
@@ -29,7 +32,6 @@ from harness.learn.session_logs import Spans, fault, session_files, since_time
 from harness.learn.types import LearnSettings, Outcome, RandomWord, Rebuilt, Session, Skipped
 from harness.skills import count_tokens
 from harness.trajectories import content_text, dump, open_trajectories
-from harness.trajectories.lenient import listing, mapping, string
 
 SESSIONS, SENT = "sessions", "sent"
 PROMPT = 200

@@ -10,13 +10,21 @@ import subprocess
 from contextlib import suppress
 from pathlib import Path
 
-from harness.core import BadInput, Task, Trajectory, digest, remove_tree, temporary_work_folder
+from harness.core import (
+    BadInput,
+    Task,
+    Trajectory,
+    digest,
+    mapping,
+    remove_tree,
+    string,
+    temporary_work_folder,
+)
 from harness.core.redaction import Redactor
 from harness.learn.acts import acts, prompts
 from harness.learn.signs import test_command
 from harness.sandbox import Limits, Result, Sandbox
 from harness.trajectories import dump
-from harness.trajectories.lenient import mapping, string
 
 GIT_SECONDS = 120
 _ASIDE = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gc.auto=0")

@@ -60,6 +60,10 @@ from .types import Refused as Refused
 from .types import Reply as Reply
 from .types import Role as Role
 from .types import Sampling as Sampling
+from .wire import STREAMED as STREAMED
+from .wire import ChunkReader as ChunkReader
+from .wire import Piece as Piece
+from .wire import assembled as assembled
 from .wire import completion_limit as completion_limit
 from .wire import prompt_bound as prompt_bound
 from .wire import read_reply as read_reply

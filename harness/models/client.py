@@ -28,6 +28,7 @@ from harness.models.endpoints import Endpoint, ModelSpec, parse_spec, resolve
 from harness.models.transport import Connections, Fault
 from harness.models.types import Body, Message, Reply, Role, Sampling
 from harness.models.wire import (
+    LISTENER,
     completion_limit,
     prompt_bound,
     read_reply,
@@ -142,9 +143,9 @@ class ChatModel:
             async with slots:
                 return await self._send(call_id, bounded, sampling.timeout_s)
 
-        if self._patience is None:
-            return await send()
         try:
+            if self._patience is None or LISTENER.get() is not None:
+                return await send()  # chunks of two answers would not go together
             return await hedged(send, self._patience, lambda: not slots.locked())
         finally:
             self._answered.discard(call_id)
@@ -204,11 +205,13 @@ class ChatModel:
         Raises:
             Fault: if there is no answer.
         """
-        kind, slots = self._endpoint.kind, self._connections.slots
+        kind, slots, listener = self._endpoint.kind, self._connections.slots, LISTENER.get()
+        if listener is not None:
+            listener.call_id = call_id
         number = await self._calls.sent(call_id, self.role, kind, body, reservation.worst)
         started = time.monotonic()
         try:
-            headers, response = await self._connections.post(index, body, timeout_s)
+            headers, response = await self._connections.post(index, body, timeout_s, listener)
         except Fault as fault:
             if fault.unsent:
                 reservation.release()
@@ -218,11 +221,12 @@ class ChatModel:
             if fault.busy:
                 slots.refused(started)
             self._gate.pause(fault.quota_pause_s)
+            fault.retried = fault.retried and not (listener is not None and listener.begun)
             raise
         except asyncio.CancelledError:
-            if call_id in self._answered:
-                late = "cancelled: another request was answered first"
-                await self._calls.failed(number, late, lost=True)
+            if call_id in self._answered or listener is not None:
+                late = "another request was answered first" if listener is None else "nobody waits"
+                await self._calls.failed(number, f"cancelled: {late}", lost=True)
             raise
         self._gate.answered()
         slots.answered(started)

@@ -125,6 +125,7 @@ class Endpoint:
         key: API key, from the environment.
         key_variable: the variable it comes from, for messages.
         backend: answers in this process; None where the URLs are asked over HTTP.
+        streams: whether the back end gives chunks where it is asked for a stream.
         simulated: whether a simulated or scripted model answers.
         constrains: whether replies can be held to a JSON schema, so that none is malformed. Of a
             recording: whether they were.
@@ -136,6 +137,7 @@ class Endpoint:
     key: str = "EMPTY"
     key_variable: str = ""
     backend: Backend | None = None
+    streams: bool = False
     simulated: bool = False
     constrains: bool = False
     given_urls: tuple[str, ...] = field(init=False, repr=False)

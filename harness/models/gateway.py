@@ -28,13 +28,24 @@ from typing import TYPE_CHECKING, Any
 
 from harness.core import BadInput, HarnessError, LimitReached, Unreachable, Usage
 from harness.models.limits import SampleLimitReached
-from harness.models.responding import CHAT, HOST, Answer, body_of, format_of, respond, serving
+from harness.models.responding import (
+    CHAT,
+    HOST,
+    Answer,
+    body_of,
+    chunks_of,
+    format_of,
+    respond,
+    serving,
+)
 from harness.models.types import Backend, Body, Model, Refused, Reply, Sampling
+from harness.models.wire import LISTENER, ChunkQueue
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import Response
+    from starlette.types import Receive
 
     Handler = Callable[[Request], Awaitable[Response]]
 
@@ -134,16 +145,65 @@ class Account:
     limit: LimitReached | None = None
     ended: HarnessError | None = None
 
-    async def answer(self, body: Body) -> Body:
-        """The completion of a chat request, by the account's model.
+    async def answer(self, body: Body, receive: Receive) -> Body | AsyncGenerator[Body]:
+        """The completion of a chat request, by the account's model; its chunks if it asks for them.
+
+        Args:
+            body: the request.
+            receive: gives what else its client sends: that it is gone. A stream that is not read
+                is not asked for any longer; what is whole is recorded for the next time.
 
         Raises:
             Refused: if a limit is reached, or the model does not answer.
         """
+        if not body.get("stream"):
+            return await asyncio.create_task(self._settled(body), context=self.context.copy())
+        chunks = self._chunks(body)
+        first, leaving = asyncio.ensure_future(anext(chunks)), asyncio.ensure_future(receive())
         try:
-            # A copy: calls that overlap would leave each other's variables in a shared one.
-            completion = asyncio.create_task(self._complete(body), context=self.context.copy())
-            reply = await completion
+            await asyncio.wait((first, leaving), return_when=asyncio.FIRST_COMPLETED)
+            if not first.done():
+                raise Refused(499, "the client has gone")
+        finally:
+            leaving.cancel()
+            first.cancel()  # does nothing once it is done
+
+        async def resumed(chunk: Body) -> AsyncGenerator[Body]:
+            async with contextlib.aclosing(chunks):
+                yield chunk
+                async for further in chunks:
+                    yield further
+
+        return resumed(first.result())  # a refusal is no broken stream
+
+    async def _chunks(self, body: Body) -> AsyncGenerator[Body]:
+        """The chunks of a completion: as they come where the model's server streams, else at once.
+
+        The last of them, which says why the answer ended, comes when the answer is recorded: many
+        clients hang up behind it. Whoever hangs up before cancels the call.
+
+        Raises:
+            Refused: as :meth:`answer`; after the first chunk, too.
+        """
+        queue, context = ChunkQueue(), self.context.copy()
+        context.run(LISTENER.set, queue)
+        completion = asyncio.create_task(self._settled(body), context=context)
+        completion.add_done_callback(lambda _: queue.put_nowait(None))
+        try:
+            while (chunk := await queue.get()) is not None:
+                yield chunk
+            ending = chunks_of(body, await completion, begun=queue.begun)
+        finally:
+            completion.cancel()
+        async for chunk in ending:
+            yield chunk
+
+    async def _settled(self, body: Body) -> Body:
+        """A completion, counted. Runs in a copy of the account's context: calls that overlap would
+        leave each other's variables in a shared one.
+        """
+        try:
+            reply = await self._complete(body)
         except LimitReached as error:
             self.limit = error
             raise Refused(429, str(error), headers=FINAL) from error
@@ -227,7 +287,9 @@ class Gateway:
         if account is None:
             unknown = "unknown key: use OPENAI_API_KEY as the harness set it"
             return await Answer.of_json(form.error(unknown, 401), 401).response()
-        return await (await respond(form, await body_of(request), account.answer)).response()
+        content, receive = await body_of(request), request.receive
+        answer = await respond(form, content, lambda body: account.answer(body, receive))
+        return await answer.response()
 
 
 @contextlib.asynccontextmanager

@@ -126,6 +126,10 @@ class LimitedModel:
             reservation.settle(Spend(usage.cost_usd or 0.0, usage.tokens, usage.calls))
             self._priced &= usage.cost_usd is not None
             return reply
+        except asyncio.CancelledError:  # whoever asked has left: nobody knows what it used
+            if reservation is not None and worst is not None:
+                reservation.forfeit()
+            raise
         except TimeoutError:
             if clock.expired():
                 raise SampleLimitReached(self._over("time", "seconds")) from None

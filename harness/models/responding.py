@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
 
 from pydantic import BaseModel, ValidationError
 
-from harness.core import MAX_BYTES, BadInput, first_fault
+from harness.core import MAX_BYTES, BadInput, first_fault, listing, mapping
 from harness.core.plugins import load, plugins
 from harness.models.types import Backend, Body, Limit, Refused
 
@@ -195,9 +195,7 @@ def read_body(content: bytes) -> Body:
 
 
 def _held(value: Any) -> list[Any]:
-    if isinstance(value, dict):
-        return list(cast("Body", value).values())
-    return cast("list[Any]", value) if isinstance(value, list) else []
+    return [*mapping(value).values(), *listing(value)]
 
 
 def checked(request: Body) -> Body:
@@ -230,13 +228,13 @@ async def respond(form: Format, content: bytes, backend: Backend) -> Answer:
         refusal = form.error(str(error), error.status, error.param)
         return Answer.of_json(refusal, error.status, error.headers)
     if body.get("stream"):
-        chunks = _chunks(request, answer) if isinstance(answer, dict) else answer
+        chunks = chunks_of(request, answer) if isinstance(answer, dict) else answer
         return Answer(200, {"content-type": EVENTS}, _events(form, body, chunks))
     assert isinstance(answer, dict)  # no stream was asked for
     return Answer.of_json(form.whole(body, answer))
 
 
-async def _events(form: Format, body: Body, chunks: AsyncIterator[Body]) -> AsyncGenerator[bytes]:
+async def _events(form: Format, body: Body, chunks: AsyncGenerator[Body]) -> AsyncGenerator[bytes]:
     """Server-sent events, named by the `type` of their objects where they have one."""
     try:
         async with contextlib.aclosing(form.events(body, chunks)) as events:
@@ -248,21 +246,24 @@ async def _events(form: Format, body: Body, chunks: AsyncIterator[Body]) -> Asyn
         yield event_bytes(named | refusal)
         return
     finally:
-        if isinstance(chunks, AsyncGenerator):
-            await chunks.aclose()
+        await chunks.aclose()
     if form is CHAT:
         yield b"data: [DONE]\n\n"
 
 
 def event_bytes(value: Body) -> bytes:
-    """An event as servers write it."""
+    """An event as servers write it; half a character, which UTF-8 lacks, is escaped."""
     kind = value.get("type")
     name = f"event: {kind}\n" if isinstance(kind, str) else ""
-    return f"{name}data: {json.dumps(value, ensure_ascii=False)}\n\n".encode()
+    return f"{name}data: {json.dumps(value, ensure_ascii=False)}\n\n".encode(
+        errors="backslashreplace"
+    )
 
 
-async def _chunks(request: Body, completion: Body) -> AsyncGenerator[Body]:
-    """A whole completion as the chunks of a stream."""
+async def chunks_of(
+    request: Body, completion: Body, *, begun: bool = False
+) -> AsyncGenerator[Body]:
+    """A whole completion as the chunks of a stream; of one that was `begun`, its end."""
     [choice] = completion["choices"]
     shared = {name: completion.get(name) for name in ("id", "created", "model")}
     head = {**shared, "object": "chat.completion.chunk"}
@@ -271,7 +272,8 @@ async def _chunks(request: Body, completion: Body) -> AsyncGenerator[Body]:
         {"index": index, **call} for index, call in enumerate(message.pop("tool_calls", None) or [])
     ]
     delta = {**message, "role": "assistant"} | ({"tool_calls": calls} if calls else {})
-    yield {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+    if not begun:
+        yield {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
     finish = choice["finish_reason"] or "stop"
     yield {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": finish}]}
     options: Any = request.get("stream_options") or {}

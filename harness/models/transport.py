@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import email.utils
+import json
 import random
 import re
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -22,7 +23,7 @@ from harness.core import BadInput, HarnessError, Unreachable
 from harness.models.concurrency import Slots
 from harness.models.endpoints import Endpoint
 from harness.models.types import Body, Refused
-from harness.models.wire import read_response
+from harness.models.wire import STREAMED, ChunkQueue, assembled, read_response
 
 if TYPE_CHECKING:
     import openai
@@ -42,6 +43,8 @@ _UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 BUSY = frozenset({408, 429, 503, 529})
 """Too slow, too many requests, unavailable, overloaded."""
+# May mean that a server does not stream, or does not know `stream_options`.
+_NO_STREAM = frozenset({400, 404, 422})
 _UNSENT = frozenset(
     {"ConnectError", "ConnectTimeout", "UnsupportedProtocol", "PoolTimeout",
      "ClientConnectorError", "ConnectionTimeoutError", "InvalidURL"}
@@ -112,7 +115,7 @@ class Connections:
             loop.slots.resize(concurrency)
 
     async def post(
-        self, index: int, body: Body, timeout_s: float
+        self, index: int, body: Body, timeout_s: float, listener: ChunkQueue | None = None
     ) -> tuple[Mapping[str, str], Body]:
         """Headers and body of a completion.
 
@@ -120,6 +123,7 @@ class Connections:
             index: of the server.
             body: the request.
             timeout_s: for the whole answer; a back end in this process is not hung up on.
+            listener: is given the chunks as they come, where the server streams.
 
         Raises:
             Fault: for anything else.
@@ -128,11 +132,15 @@ class Connections:
         where = f"{endpoint.kind} endpoint {endpoint.urls[index]}"
         if endpoint.backend is not None:
             try:
-                answer = await endpoint.backend(body)
+                streams = endpoint.streams and listener is not None
+                answer = await endpoint.backend(body | STREAMED if streams else body)
+                if isinstance(answer, dict):
+                    return {}, answer
+                assert listener is not None  # a stream was asked for
+                async with aclosing(answer):
+                    return {}, await _collected(answer, listener, where)
             except Refused as error:
                 raise _refusal(endpoint, where, error.status, str(error), {}) from error
-            assert isinstance(answer, dict)  # no stream was asked for
-            return {}, answer
         import openai
 
         if endpoint.official and "max_tokens" in body:  # newer models refuse the old name
@@ -140,9 +148,11 @@ class Connections:
             del body["max_tokens"]
         try:
             with endpoint.sending(index):
-                headers, content = await self._sent(index, body, timeout_s)
+                headers, content = await self._sent(index, body, timeout_s, listener)
             return headers, read_response(content, endpoint.urls[index])
         except openai.APIStatusError as error:
+            if listener is not None and error.status_code in _NO_STREAM:
+                return await self.post(index, body, timeout_s)
             from harness.core.redaction import redact
 
             payload: Any = error.body
@@ -155,33 +165,47 @@ class Connections:
         except Unreachable as error:  # it is too long, or no completion
             raise Fault(error, lost=True) from error
 
-    async def _sent(self, index: int, body: Body, timeout_s: float) -> tuple[Any, bytes]:
+    async def _sent(
+        self, index: int, body: Body, timeout_s: float, listener: ChunkQueue | None
+    ) -> tuple[Any, bytes]:
         import openai
 
+        where = self._endpoint.urls[index]
         client = await self._client(index)  # the first time it is slow: imports, certificates
         # The client's own limit counts from one byte to the next: a server that sends a byte now
         # and then would hold a request for ever.
         # Not `chat.completions.create`: it walks through all messages to rename what needs no
         # renaming, which takes a third of the time of a call.
         nowhere: Any = None
+        path, options = "/chat/completions", openai.RequestOptions(timeout=timeout_s)
         try:
             async with asyncio.timeout(timeout_s):
-                answer = await client.post(
-                    "/chat/completions",
-                    cast_to=openai.HttpxBinaryResponseContent,
-                    body=body,
-                    options={"timeout": timeout_s},
+                if listener is None:
+                    kind = openai.HttpxBinaryResponseContent
+                    answer = await client.post(path, cast_to=kind, body=body, options=options)
+                    return answer.response.headers, answer.content
+                chunks = await client.post(
+                    path,
+                    cast_to=object,
+                    body=body | STREAMED,
+                    options=options,
+                    stream=True,
+                    stream_cls=openai.AsyncStream[object],
                 )
+                async with chunks:
+                    headers = chunks.response.headers
+                    if not headers.get("content-type", "").lower().startswith("text/event-stream"):
+                        return headers, await chunks.response.aread()
+                    return headers, json.dumps(await _collected(chunks, listener, where)).encode()
         except openai.APIError:
             raise
         except TimeoutError as error:
             raise openai.APITimeoutError(nowhere) from error
         except Exception as error:
             # What the client under `openai` does not translate: garbage in place of HTTP.
-            if not (isinstance(error, ValueError) or _of_aiohttp(error)):
+            if not (isinstance(error, ValueError | RecursionError) or _of_client(error)):
                 raise
             raise openai.APIConnectionError(request=nowhere) from error
-        return answer.response.headers, answer.content
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
@@ -202,6 +226,23 @@ class Connections:
             clients[index] = _Client(client, closed_with_loop(client.close))
             await anext(clients[index].keeper)
         return clients[index].client
+
+
+async def _collected(chunks: AsyncIterator[Any], listener: ChunkQueue, where: str) -> Body:
+    """The completion that chunks make, each handed on as it comes.
+
+    Raises:
+        Fault: if they end before they should.
+    """
+    received: list[Any] = []
+    async for chunk in chunks:
+        received.append(chunk)
+        listener.add(chunk)
+    completion = assembled(received)
+    if completion["choices"][0]["finish_reason"] is None:
+        error = Unreachable(f"{where}: the stream ended before its finish_reason; try again later")
+        raise Fault(error, retried=True, lost=True)
+    return completion
 
 
 async def closed_with_loop(close: Callable[[], Awaitable[None]]) -> AsyncGenerator[None]:
@@ -257,7 +298,7 @@ def _no_answer(error: openai.APIError, where: str) -> Fault:
     from harness.core.redaction import redact
 
     cause = error.__cause__ or error
-    if cause.__cause__ is not None and _of_aiohttp(cause.__cause__):
+    if cause.__cause__ is not None and _of_client(cause.__cause__):
         # The transport between httpx and aiohttp calls every lost connection a ConnectTimeout, also
         # one that was lost after the request had been sent and may have been paid for.
         cause = cause.__cause__
@@ -274,9 +315,9 @@ def _no_answer(error: openai.APIError, where: str) -> Fault:
     )
 
 
-def _of_aiohttp(error: BaseException) -> bool:
-    """Whether it is aiohttp that found no HTTP where an answer should have been."""
-    return any(kind.__module__.startswith("aiohttp.") for kind in type(error).__mro__)
+def _of_client(error: BaseException) -> bool:
+    """Whether it is aiohttp or httpx that found no HTTP where an answer should have been."""
+    return any(kind.__module__.startswith(("aiohttp.", "httpx")) for kind in type(error).__mro__)
 
 
 def backoff_s(attempt: int, rng: random.Random) -> float:

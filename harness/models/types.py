@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import Field, JsonValue
@@ -15,11 +15,12 @@ Message = dict[str, Any]
 Body = dict[str, Any]
 """A request or a response of `/chat/completions`, or a chunk of a streamed one, as JSON."""
 
-Backend = Callable[[Body], Awaitable["Body | AsyncIterator[Body]"]]
+Backend = Callable[[Body], Awaitable["Body | AsyncGenerator[Body]"]]
 """Answers chat requests in this process: the embedded engine, a script, a recording.
 
 It takes the body of a request and gives the whole completion; where the body asks for a stream, it
-may give an iterator of chunks instead. It raises :class:`Refused` for what it does not answer.
+may give a generator of chunks instead, to be closed. It raises :class:`Refused` for what it does
+not answer.
 """
 
 

@@ -1,14 +1,30 @@
-"""The body of a chat request, its digest, the bound on what it may use, and how a reply is read."""
+"""The body of a chat request, its digest, the bound on what it may use, and how a reply is read:
+whole, or from the chunks of a stream.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Literal, cast
 
 from pydantic import JsonValue
 
-from harness.core import BadInput, Unreachable, Usage, canonical_json, digest
+from harness.core import (
+    BadInput,
+    Unreachable,
+    Usage,
+    canonical_json,
+    count,
+    digest,
+    listing,
+    mapping,
+    string,
+)
 from harness.models.budget import Price
 from harness.models.types import Body, Message, ModelCall, Reply, Sampling
 
@@ -18,6 +34,8 @@ _MESSAGE_TOKENS = 16
 _IMAGE_TOKENS = 20_000
 _MOST_TOKENS = 10**9
 """Of one call; what claims more is no count."""
+STREAMED = {"stream": True, "stream_options": {"include_usage": True}}
+"""What asks for the chunks of an answer, the last of which counts the tokens."""
 _RESERVED = ("model", "messages", "tools", "response_format", "stream", "stream_options", "n")
 
 
@@ -125,17 +143,14 @@ def read_response(content: bytes, where: str) -> Body:
 
 def usage_of(response: Body, price: Price | None, seconds: float) -> Usage | None:
     """Tokens and money of a response; None if the server reported no usage that can be true."""
-    counts: Any = response.get("usage")
-    if not isinstance(counts, dict):
-        return None
 
     def count(fields: Any, name: str) -> int:
         """A count; -1 for what is none."""
-        value: Any = fields.get(name) if hasattr(fields, "get") else None
+        value: Any = mapping(fields).get(name)
         value = 0 if value is None else value
         return value if type(value) is int and 0 <= value <= _MOST_TOKENS else -1
 
-    fields = cast("Body", counts)
+    fields = mapping(response.get("usage"))
     prompt, completion = count(fields, "prompt_tokens"), count(fields, "completion_tokens")
     if min(prompt, completion) < 0 or not prompt + completion:  # no call is free of tokens
         return None
@@ -177,3 +192,177 @@ def read_reply(call_id: str, response: Body, usage: Usage, *, cached: bool) -> R
         usage=usage,
         cached=cached,
     )
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What one step of an answer adds.
+
+    Attributes:
+        kind: text of the thoughts, of the answer, the beginning of a call, or of its arguments.
+        text: what is added; of a call its name.
+        call: number of the call, from 0; its beginning comes first, and once.
+        id: of a call that begins.
+    """
+
+    kind: Literal["reasoning", "text", "call", "arguments"]
+    text: str
+    call: int = 0
+    id: str = ""
+
+
+@dataclass
+class PartialCall:
+    """A call as far as it came; `kind` is `function` or `custom`."""
+
+    kind: str
+    number: int
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+
+
+class ChunkReader:
+    """Reads the chunks of a chat answer, or a whole one, and notes what is not its content.
+
+    Attributes:
+        id: as the server named it.
+        model: that answered.
+        finish: `stop`, `length`, `tool_calls` or `content_filter`; None before the end.
+        stop: the stop sequence that was met, where the server tells it.
+        usage: tokens as the server counted them; empty before.
+        calls: tool calls in the order in which they began.
+    """
+
+    def __init__(self) -> None:
+        self.id = self.model = ""
+        self.finish: str | None = None
+        self.stop: str | None = None
+        self.usage: Body = {}
+        self.calls: list[PartialCall] = []
+        self._numbered: dict[int, PartialCall] = {}
+
+    def name(self, event: Body) -> None:
+        """Take the names that a chunk, or a whole answer, has for itself and its model."""
+        self.id = string(event.get("id")) or self.id
+        self.model = string(event.get("model")) or self.model
+
+    def read(self, event: Body) -> Iterator[Piece]:
+        """The pieces of a chunk, or of a whole answer, of its first choice."""
+        self.name(event)
+        self.usage = mapping(event.get("usage")) or self.usage
+        for choice in map(mapping, listing(event.get("choices"))[:1]):
+            if choice.get("index"):
+                continue
+            delta = mapping(choice.get("delta")) or mapping(choice.get("message"))
+            thoughts = string(delta.get("reasoning_content")) or string(delta.get("reasoning"))
+            if thoughts:
+                yield Piece("reasoning", thoughts)
+            text = string(delta.get("content")) or string(delta.get("refusal"))
+            if text:
+                yield Piece("text", text)
+            for number, call in enumerate(listing(delta.get("tool_calls"))):
+                yield from self._part(number, mapping(call))
+            self.finish = string(choice.get("finish_reason")) or self.finish
+            self.stop = string(choice.get("stop_reason")) or self.stop
+
+    def _part(self, number: int, part: Body) -> Iterator[Piece]:
+        """The pieces of a part of a call.
+
+        Servers number parallel calls, or give all of them the number 0, or none: another id on a
+        known number is another call, and so is another name where there are no numbers.
+        """
+        kind, field = ("custom", "input") if "custom" in part else ("function", "arguments")
+        function = mapping(part.get(kind))
+        name, text = string(function.get("name")), string(function.get(field))
+        own = string(part.get("id"))
+        numbered = part.get("index") is not None
+        index = count(part["index"]) if numbered else number
+        call = self._numbered.get(index)
+        renamed = call is not None and not numbered and bool(name) and call.name not in ("", name)
+        if call is None or renamed or (own and call.id not in ("", own)):
+            call = self._numbered[index] = PartialCall(kind, len(self.calls))
+            self.calls.append(call)
+        call.id = call.id or own
+        call.arguments += text
+        if name and not call.name:
+            call.name = name
+            yield Piece("call", name, call.number, call.id)
+            text = call.arguments  # also what came before the name
+        if call.name and text:
+            yield Piece("arguments", text, call.number)
+
+
+def assembled(chunks: Iterable[Any]) -> Body:
+    """The completion that the chunks of a stream make; of several choices, the first.
+
+    What is not in the form of the OpenAI API is passed over; a stream that broke off leaves the
+    `finish_reason` None.
+    """
+    reader, completion, message = ChunkReader(), Body(), Body(role="assistant", content="")
+    choice, logprobs = Body(index=0, finish_reason=None), dict[str, list[Any]]()
+    for chunk in map(mapping, chunks):
+        deque(reader.read(chunk), maxlen=0)
+        _update(completion, chunk)
+        for part in map(mapping, listing(chunk.get("choices"))):
+            if part.get("index"):
+                continue
+            _update(choice, part)
+            for name, rows in mapping(part.get("logprobs")).items():
+                logprobs.setdefault(name, []).extend(listing(rows))
+            delta = mapping(part.get("delta")) or mapping(part.get("message"))
+            for name, value in delta.items():
+                if isinstance(value, str) and name != "role":
+                    message[name] = string(message.get(name)) + value
+                elif value is not None:
+                    message[name] = value
+    message.pop("tool_calls", None)
+    if reader.calls:
+        message["content"] = message["content"] or None
+        message["tool_calls"] = [
+            {
+                "id": call.id,
+                "type": call.kind,
+                call.kind: {
+                    "name": call.name,
+                    "arguments" if call.kind == "function" else "input": call.arguments,
+                },
+            }
+            for call in reader.calls
+        ]
+    choice = {name: choice[name] for name in choice if name != "delta"} | {"message": message}
+    choices = [choice | ({"logprobs": logprobs} if logprobs else {})]
+    return {**completion, "object": "chat.completion", "choices": choices}
+
+
+def _update(fields: Body, newer: Body) -> None:
+    """Take what a later chunk says; nothing is unsaid by a null."""
+    fields.update({name: newer[name] for name in newer if newer[name] or name not in fields})
+
+
+class ChunkQueue(asyncio.Queue["Body | None"]):
+    """The chunks of one answer, for whoever listens while it comes; None behind the last.
+
+    They hold what is added to the answer. Its end is not among them: it is known from the reply,
+    once that is recorded.
+
+    Attributes:
+        begun: whether there was a chunk, so that another try could not take its place.
+        call_id: digest of the request, which names the chunks.
+    """
+
+    begun = False
+    call_id = ""
+
+    def add(self, chunk: Any) -> None:
+        """Take what a chunk of the server adds to the first choice."""
+        for part in map(mapping, listing(mapping(chunk).get("choices"))[:1]):
+            if mapping(part.get("delta")) and not part.get("index"):
+                self.begun = True
+                head = {"id": self.call_id, "object": "chat.completion.chunk", "created": 0}
+                choices = [{**part, "finish_reason": None}]
+                self.put_nowait({**head, "model": chunk.get("model"), "choices": choices})
+
+
+# Set around a call whose answer is to come piece by piece, where its server streams.
+LISTENER: ContextVar[ChunkQueue | None] = ContextVar("who listens to a model call", default=None)

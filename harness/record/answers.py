@@ -8,14 +8,10 @@ from typing import Any
 
 from starlette.responses import JSONResponse, Response
 
-from harness.core import canonical_json, decoding
-from harness.models import Answer
+from harness.core import decoding, mapping
+from harness.models import Answer, differences, excerpts
 from harness.record.exchanges import Exchange, RecordedRequest
 from harness.record.wires import is_stream
-from harness.trajectories.lenient import listing, mapping
-
-_LISTINGS = ("messages", "input")
-_SHOWN = 60
 
 
 class Cut(Exception):
@@ -66,41 +62,11 @@ def _differences(sent: RecordedRequest, recorded: RecordedRequest) -> tuple[tupl
     if not body or not recorded_body:
         if sent.body == recorded.body:
             return (0, 0), "the query"
-        return (1, 0), _pair("body", sent.body, recorded.body)
-    lines: list[str] = []
-    shared = 0
-    for name in sorted(body.keys() | recorded_body.keys()):
-        value, earlier = body.get(name), recorded_body.get(name)
-        if value == earlier:
-            continue
-        if name in _LISTINGS and isinstance(value, list):
-            messages, before = listing(value), listing(earlier)  # pyright: ignore[reportUnknownArgumentType]  # raw JSON
-            shared = _shared(messages, before)
-            if shared in (len(messages), len(before)):
-                counts = f"asked {len(messages)}, recorded {len(before)}"
-                lines.append(f"{name}: {counts}; the first {shared} agree")
-            else:
-                lines.append(_pair(f"{name}[{shared}]", messages[shared], before[shared]))
-        else:
-            lines.append(_pair(name, value, earlier))
+        return (1, 0), f"body: {excerpts(sent.body, recorded.body)}"
+    shared, lines = differences(body, recorded_body)
     if sent.query != recorded.query:
-        lines.append(_pair("query", sent.query, recorded.query))
+        lines.append(f"query: {excerpts(sent.query, recorded.query)}")
     return (len(lines), -shared), "\n".join(lines)
-
-
-def _shared(first: Sequence[Any], second: Sequence[Any]) -> int:
-    """How many members two sequences share from their start."""
-    for index, (member, counterpart) in enumerate(zip(first, second, strict=False)):
-        if member != counterpart:
-            return index
-    return min(len(first), len(second))
-
-
-def _pair(name: str, sent: Any, recorded: Any) -> str:
-    texts = canonical_json(sent), canonical_json(recorded)
-    start = max(0, _shared(*texts) - 20)
-    excerpts = [repr(text[start : start + _SHOWN]) for text in texts]
-    return f"{name}: asked …{excerpts[0]}, recorded …{excerpts[1]}"
 
 
 async def replayed(exchange: Exchange) -> Response:

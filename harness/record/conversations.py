@@ -9,12 +9,12 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from harness.core import AgentInfo, Trajectory, Usage, decoding
+from harness.core import AgentInfo, Trajectory, Usage, decoding, listing, mapping, string
 from harness.core.trajectory import FinalMetrics, Metrics
 from harness.record.exchanges import Exchange, json_of
 from harness.record.wires import Body, Wire, is_stream, objects, turn_key, wire_of
 from harness.trajectories.building import Builder
-from harness.trajectories.lenient import Notes, listing, mapping, string
+from harness.trajectories.lenient import Notes
 from harness.trajectories.messages import Turn
 
 

@@ -18,10 +18,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, NoReturn, cast
 
-from harness.core import BadInput, decoding, digest, parse_json
+from harness.core import BadInput, decoding, digest, mapping, parse_json
 from harness.core.redaction import Redactor
 from harness.core.segments import SegmentWriter, only_writer, read_segment
-from harness.trajectories.lenient import mapping
 
 Outcome = Literal["complete", "cut", "left", "unreachable"]
 """How an exchange ended: whole; cut by the upstream; left by the client; never answered."""

@@ -13,7 +13,7 @@ import anyio
 import httpx
 from starlette.responses import Response
 
-from harness.core import BadInput, LimitReached, Unreachable, Usage
+from harness.core import BadInput, LimitReached, Unreachable, Usage, mapping
 from harness.core.redaction import Redactor
 from harness.models import Answer, Reservation, Spend, event_bytes
 from harness.record.answers import failure
@@ -21,7 +21,6 @@ from harness.record.context import Context, ShortenedExchange
 from harness.record.exchanges import LogWriter, Outcome, RecordedRequest, json_of, pack
 from harness.record.upstream import Purse, Upstream
 from harness.record.wires import Body, Splitter, Wire, data_of, is_stream, objects
-from harness.trajectories.lenient import mapping
 
 _HOP = (
     "connection", "content-encoding", "content-length", "date", "keep-alive", "server",

@@ -7,6 +7,7 @@ import os
 
 from starlette.applications import Starlette
 
+from harness.core import mapping
 from harness.core.redaction import Redactor
 from harness.models import Backend, Budget
 from harness.rag.compress import Store
@@ -16,7 +17,6 @@ from harness.record.forward import Line
 from harness.record.proxy import Proxy
 from harness.record.upstream import Purse, Upstream
 from harness.record.wires import CHAT, Body
-from harness.trajectories.lenient import mapping
 from harness.trajectories.messages import Turn, message_turns
 
 _BASE = "http://in-process/v1"

@@ -13,7 +13,16 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
-from harness.core import BadInput, Usage, async_http_client, limit_async_reply, on_loopback
+from harness.core import (
+    BadInput,
+    Usage,
+    async_http_client,
+    count,
+    limit_async_reply,
+    mapping,
+    on_loopback,
+    string,
+)
 from harness.models import (
     OPENAI_URL,
     PRICES_VARIABLE,
@@ -30,7 +39,6 @@ from harness.models import (
 )
 from harness.models.client import DEFAULT_MAX_TOKENS
 from harness.record.wires import Body, ChatTransport, Wire
-from harness.trajectories.lenient import count, mapping, string
 
 ANTHROPIC_URL = "https://api.anthropic.com"
 _DROPPED = ("host", "content-length", "accept-encoding", "connection", "transfer-encoding")

@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeVar, cast
 
 from pydantic import ValidationError
 
-from harness.core import BadInput, Edit, Value, read_json, write_atomic
+from harness.core import BadInput, Edit, Value, listing, mapping, read_json, write_atomic
 from harness.skills.apply import ApplyResult
 from harness.skills.evidence import RULES, RuleEvidence, of_content, read_rules
 from harness.skills.skill import SKILL_FILE, Skill, load_skill
@@ -320,9 +320,9 @@ def sources_of(rows: Iterable[Mapping[str, Any]]) -> tuple[Source, ...]:
     for row in rows:
         if not row.get("trajectory_id"):
             continue
-        texts, proof = _list(row.get("evidence")), row.get("proof")
-        steps = _list(row.get("evidence_steps"))[: len(texts)]
-        places = _list(row.get("evidence_places"))[: len(texts)]
+        texts, proof = listing(row.get("evidence")), row.get("proof")
+        steps = listing(row.get("evidence_steps"))[: len(texts)]
+        places = listing(row.get("evidence_places"))[: len(texts)]
         proven = None
         if isinstance(proof, dict):
             # As the harness judges a proof: the clean input and two perturbed ones, all passed.
@@ -351,7 +351,7 @@ def sources_of(rows: Iterable[Mapping[str, Any]]) -> tuple[Source, ...]:
 
 def _quote(text: str, step: Any, place: Any) -> Quote:
     """A quote of a record, which older evolutions wrote with the number of its step alone."""
-    fields = cast("dict[str, Any]", place) if isinstance(place, dict) else {}
+    fields = mapping(place)
     how, passage = fields.get("how"), fields.get("passage")
     return Quote(
         text=text,
@@ -361,9 +361,5 @@ def _quote(text: str, step: Any, place: Any) -> Quote:
     )
 
 
-def _list(value: Any) -> list[Any]:
-    return cast("list[Any]", value) if isinstance(value, list) else []
-
-
 def _objects(value: Any) -> list[dict[str, Any]]:
-    return [cast("dict[str, Any]", row) for row in _list(value) if isinstance(row, dict)]
+    return [cast("dict[str, Any]", row) for row in listing(value) if isinstance(row, dict)]

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
-from harness.core import BadInput, Value, digest, inside, write_work_file
+from harness.core import BadInput, Value, digest, inside, string, write_work_file
 from harness.skills.markdown import Frontmatter
 
 SKILL_FILE = "SKILL.md"
@@ -92,8 +92,7 @@ class Skill:
         return self._plain("description")
 
     def _plain(self, key: str) -> str:
-        value = self.frontmatter.get(key, "")
-        return value if isinstance(value, str) else ""
+        return string(self.frontmatter.get(key))
 
     @property
     def text(self) -> str:

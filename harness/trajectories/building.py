@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 from pydantic import JsonValue
 
-from harness.core import Observation, ObservationResult, Step, ToolCall
+from harness.core import Observation, ObservationResult, Step, ToolCall, count, mapping, string
 from harness.core.trajectory import FinalMetrics, Metrics, SubagentRef
-from harness.trajectories.lenient import Notes, count, mapping, string
+from harness.trajectories.lenient import Notes
 from harness.trajectories.messages import Turn, arguments_of
 from harness.trajectories.text import isoformat_or_none
 

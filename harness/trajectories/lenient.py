@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from pydantic import JsonValue
 
-from harness.core import BadInput, parse_json
+from harness.core import BadInput, listing, mapping, parse_json
 
 MAX_LINE = 16 * 2**20
 """Bytes of a line; a longer one is passed over in pieces and counted."""
@@ -86,23 +86,3 @@ def _depth_over(value: Any, levels: int) -> bool:
         return False
     inner = mapping(value).values() if isinstance(value, dict) else listing(value)  # pyright: ignore[reportUnknownArgumentType]  # raw JSON
     return levels == 0 or any(_depth_over(item, levels - 1) for item in inner)
-
-
-def mapping(value: Any) -> dict[str, Any]:
-    """`value` if it is a JSON object, else an empty one."""
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
-def listing(value: Any) -> list[Any]:
-    """`value` if it is a JSON array, else an empty one."""
-    return cast("list[Any]", value) if isinstance(value, list) else []
-
-
-def string(value: Any) -> str:
-    """`value` if it is text, else the empty text."""
-    return value if isinstance(value, str) else ""
-
-
-def count(value: Any) -> int:
-    """`value` if it is a count, else 0."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0

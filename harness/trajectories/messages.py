@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-from harness.trajectories.lenient import listing, load, mapping, string
+from harness.core import listing, mapping, string
+from harness.trajectories.lenient import load
 
 Role = Literal["system", "user", "assistant", "tool"]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from harness.core import BadInput, Trajectory, Value, digest, write_atomic
+from harness.core import BadInput, Trajectory, Value, digest, mapping, write_atomic
 from harness.core.redaction import Redactor
 from harness.core.rundir import RunReader
 from harness.trajectories.formats.chat_rows import to_openai, to_sharegpt
@@ -25,7 +25,6 @@ from harness.trajectories.formats.trace2skill import (
     to_log,
 )
 from harness.trajectories.formats.trace2skill_files import sidecar
-from harness.trajectories.lenient import mapping
 from harness.trajectories.store import TrajectoryStore, dump
 
 EXPORTS = ("atif", "trace2skill", "openai", "sharegpt", "inspect")

@@ -7,7 +7,7 @@ import io
 import json
 import sqlite3
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -552,7 +552,11 @@ def ask_gateway(path: str, folder: Path) -> None:
         with CallStore() as calls:
             model = open_model(f"scripted/{folder / 'script.json'}", calls=calls)
             account = Account(model, None, contextvars.copy_context())
-            answer = await respond(form, body, account.answer)
+
+            async def receive() -> MutableMapping[str, Any]:
+                return await asyncio.Future()  # the client stays
+
+            answer = await respond(form, body, lambda request: account.answer(request, receive))
             if answer.status == 500:
                 raise ServerFault
             async for _ in answer.pieces:

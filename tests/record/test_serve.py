@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import httpx
@@ -56,7 +56,7 @@ def test_results_reach_a_model_without_tools_as_short_text(tmp_path: Path) -> No
 def test_a_stream_of_a_back_end_comes_piece_by_piece() -> None:
     step = asyncio.Event()
 
-    async def answer(body: Body) -> AsyncIterator[Body]:
+    async def answer(body: Body) -> AsyncGenerator[Body]:
         async def chunks() -> AsyncGenerator[Body]:
             yield {"number": 1}
             await step.wait()

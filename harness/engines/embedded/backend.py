@@ -9,7 +9,6 @@ import asyncio
 import json
 from collections.abc import (
     AsyncGenerator,
-    AsyncIterator,
     Awaitable,
     Callable,
     Generator,
@@ -28,18 +27,19 @@ from harness.engines import weights
 from harness.engines.embedded.shared import Address, SharedEngine, launch_settings
 from harness.engines.embedded.wire import (
     as_call,
-    assembled,
     held_to_calls,
     llama_request,
     refusal,
     required_functions,
 )
 from harness.models import (
+    STREAMED,
     Backend,
     Body,
     Endpoint,
     ModelSpec,
     Refused,
+    assembled,
     base_urls,
     closed_with_loop,
     served,
@@ -65,8 +65,10 @@ def endpoint(spec: ModelSpec, base_url: str | None) -> Endpoint:
     """
     if base_url:
         return Endpoint("local", spec.name, base_urls(base_url), constrains=True)
-    constrains = not is_folder(spec.name)
-    return Endpoint("local", spec.name, backend=backend(spec.name), constrains=constrains)
+    shared = not is_folder(spec.name)
+    return Endpoint(
+        "local", spec.name, backend=backend(spec.name), streams=shared, constrains=shared
+    )
 
 
 def backend(name: str) -> Backend:
@@ -154,7 +156,7 @@ class LocalModel:
         self._clients: WeakKeyDictionary[Any, tuple[httpx.AsyncClient, AsyncGenerator[None]]]
         self._clients = WeakKeyDictionary()
 
-    async def answer(self, body: Body) -> Body | AsyncIterator[Body]:
+    async def answer(self, body: Body) -> Body | AsyncGenerator[Body]:
         """The completion of a chat request, or its chunks.
 
         The engine is always asked for a stream: it notices only there that its client is gone.
@@ -174,7 +176,7 @@ class LocalModel:
             return as_call(await self._complete(held_to_calls(request, functions)))
         if body.get("stream"):
 
-            async def begin() -> AsyncIterator[Body]:
+            async def begin() -> AsyncGenerator[Body]:
                 chunks = self._chunks(request)
                 return _resumed(await anext(chunks), chunks)  # a refusal is no broken stream
 
@@ -184,9 +186,11 @@ class LocalModel:
 
     async def _complete(self, request: Body) -> Body:
         async def ask() -> Body:
-            usage = {"stream": True, "stream_options": {"include_usage": True}}
-            async with aclosing(self._chunks(request | usage)) as chunks:
-                return assembled([chunk async for chunk in chunks])
+            async with aclosing(self._chunks(request | STREAMED)) as chunks:
+                completion = assembled([chunk async for chunk in chunks])
+            if completion["choices"][0]["finish_reason"] is None:
+                raise Refused(500, "embedded engine: the answer broke off")
+            return completion
 
         return await self._retried(ask)
 

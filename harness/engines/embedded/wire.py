@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from harness.models import Body, Refused
@@ -84,36 +83,6 @@ def llama_request(body: Body, name: str) -> Body:
     if "repetition_penalty" in values:
         values["repeat_penalty"] = values.pop("repetition_penalty")
     return OPEN | values
-
-
-def assembled(chunks: Sequence[Body]) -> Body:
-    """The completion that chunks of a stream make.
-
-    Raises:
-        Refused: if the stream ended early.
-    """
-    message: dict[str, Any] = {"role": "assistant", "content": ""}
-    choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": None}
-    calls: dict[int, dict[str, Any]] = {}
-    for part in (part for chunk in chunks for part in chunk["choices"]):
-        choice["finish_reason"] = part["finish_reason"] or choice["finish_reason"]
-        if part.get("logprobs"):
-            logprobs = choice.setdefault("logprobs", {"content": []})
-            logprobs["content"] += part["logprobs"]["content"]
-        for name in ("content", "reasoning_content"):
-            if part["delta"].get(name):
-                message[name] = message.get(name, "") + part["delta"][name]
-        for piece in part["delta"].get("tool_calls", ()):
-            function = {"name": "", "arguments": ""}
-            call = calls.setdefault(piece["index"], {"type": "function", "function": function})
-            call["id"] = piece.get("id") or call.get("id")
-            for name, text in piece["function"].items():
-                call["function"][name] += text
-    if choice["finish_reason"] is None:
-        raise Refused(500, "embedded engine: the answer broke off")
-    if calls:
-        message |= {"content": message["content"] or None, "tool_calls": list(calls.values())}
-    return {**chunks[-1], "object": "chat.completion", "choices": [choice]}
 
 
 def required_functions(request: Body) -> list[dict[str, Any]]:

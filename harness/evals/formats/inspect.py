@@ -6,11 +6,10 @@ import math
 from pathlib import Path
 from typing import Any
 
-from harness.core import BadInput, Outcome, Usage, read_json
+from harness.core import BadInput, Outcome, Usage, listing, mapping, read_json, string
 from harness.evals.formats.building import Attempts, Figures
 from harness.evals.report import Results
 from harness.trajectories import header_of, read_inspect
-from harness.trajectories.lenient import listing, mapping, string
 
 NO_SCORE = "no score in the log"
 

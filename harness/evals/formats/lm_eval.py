@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from harness.core import BadInput, parse_json, read_json, read_rows
+from harness.core import BadInput, listing, mapping, parse_json, read_json, read_rows, string
 from harness.evals.formats.building import Attempts, Figures, conversation
 from harness.evals.report import Results
-from harness.trajectories.lenient import listing, mapping, string
 
 _SAMPLES = re.compile(r"samples_(?P<task>.+)_(?P<when>\d{4}-\d\d-\d\dT[\d.:-]+)")
 NO_SAMPLES = "has totals alone: run lm_eval with --log_samples, which writes samples_*.jsonl"

@@ -6,10 +6,9 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from harness.core import Outcome, Usage, digest, read_json
+from harness.core import Outcome, Usage, count, digest, listing, mapping, read_json, string
 from harness.evals.formats.building import Attempts, conversation
 from harness.evals.report import Results
-from harness.trajectories.lenient import count, listing, mapping, string
 
 COUNTS = {"testPassCount": "passed", "testFailCount": "failed", "testErrorCount": "errors"}
 ERROR = 2

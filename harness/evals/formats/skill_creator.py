@@ -6,10 +6,9 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from harness.core import Outcome, Usage, read_json
+from harness.core import Outcome, Usage, count, listing, mapping, read_json, string
 from harness.evals.formats.building import Attempts
 from harness.evals.report import Results
-from harness.trajectories.lenient import count, listing, mapping, string
 
 BEFORE = ("without_skill", "old_skill")
 """Configurations that the others are compared with."""

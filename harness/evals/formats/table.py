@@ -7,7 +7,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from harness.core import BadInput, read_json, read_rows
+from harness.core import BadInput, mapping, read_json, read_rows
 from harness.core.rundir import RunWriter
 from harness.evals.formats.inspect import inspect_results
 from harness.evals.formats.lm_eval import NO_SAMPLES, is_sample, lm_eval_results, samples_in
@@ -16,7 +16,6 @@ from harness.evals.formats.skill_creator import NO_RESULTS, benchmark_results, i
 from harness.evals.formats.tables import junit_results, table_results
 from harness.evals.report import EvalReport, Results, read_report, read_run
 from harness.trajectories.formats.inspect import is_inspect
-from harness.trajectories.lenient import mapping
 
 KNOWN = """\
   a run folder of ours

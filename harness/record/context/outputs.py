@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from harness.core import listing, mapping, string
 from harness.record.wires import Body
-from harness.trajectories.lenient import listing, mapping, string
 from harness.trajectories.messages import text_of
 
 Replace = Callable[[str, str], Awaitable[str]]

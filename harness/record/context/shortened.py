@@ -6,13 +6,12 @@ import asyncio
 from collections import OrderedDict
 from typing import Any
 
-from harness.core import BadInput
+from harness.core import BadInput, listing, mapping, string
 from harness.core.redaction import Redactor
 from harness.record.context.compressing import Compressions
 from harness.record.context.outputs import question_after, replaced
 from harness.record.context.splices import KEPT, Splices
 from harness.record.wires import Body, Rounds, Wire
-from harness.trajectories.lenient import listing, mapping, string
 from harness.trajectories.messages import Call, arguments_of
 
 MOST_LEGS = 8

@@ -11,9 +11,8 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from harness.core import digest
+from harness.core import digest, listing, mapping, string
 from harness.record.wires import Body, Wire, turn_key
-from harness.trajectories.lenient import listing, mapping, string
 from harness.trajectories.messages import Turn
 
 KEPT = 10_000

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from harness.trajectories.lenient import count, listing, mapping
+from harness.core import count, listing, mapping
 from harness.trajectories.messages import Turn
 
 Body = dict[str, Any]

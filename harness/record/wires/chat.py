@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+from harness.core import count, listing, mapping
+from harness.models import assembled
 from harness.record.wires.base import Body, Reading, Rounds, Tokens
-from harness.record.wires.translation import Head, chat_tokens
-from harness.trajectories.lenient import count, listing, mapping, string
+from harness.record.wires.translation import chat_tokens
 from harness.trajectories.messages import Turn, message_turns
 
 _END = b"[DONE]"
@@ -97,7 +96,7 @@ class Chat(Reading):
 
     def tokens(self, response: Body) -> Tokens | None:
         """The `usage` of a response; None if the server gives none."""
-        return chat_tokens(response)
+        return chat_tokens(mapping(response.get("usage")))
 
     def events_of(self, response: Body) -> list[Body]:
         """A whole completion, which stands for its own chunks."""
@@ -105,46 +104,9 @@ class Chat(Reading):
 
     def assemble(self, events: Sequence[Body]) -> Body:
         """Chunks as one completion; of several choices, the first."""
-        head = Head()
-        completion: Body = {}
-        choice: Body = {"index": 0, "finish_reason": None}
-        message: dict[str, Any] = {"role": "assistant", "content": None}
-        for event in events:
-            deque(head.read(event), maxlen=0)
-            _update(completion, event)
-            for part in map(mapping, listing(event.get("choices"))):
-                if part.get("index"):
-                    continue
-                _update(choice, part)
-                delta = mapping(part.get("delta")) or mapping(part.get("message"))
-                for name, value in delta.items():
-                    if isinstance(value, str) and name != "role":
-                        message[name] = string(message.get(name)) + value
-                    elif value is not None:
-                        message[name] = value
-        message.pop("tool_calls", None)
-        if head.calls:
-            message["tool_calls"] = [
-                {
-                    "id": call.id,
-                    "type": call.kind,
-                    call.kind: {
-                        "name": call.name,
-                        "arguments" if call.kind == "function" else "input": call.arguments,
-                    },
-                }
-                for call in head.calls
-            ]
-        choice = {name: choice[name] for name in choice if name not in ("delta", "message")}
-        choices = [{**choice, "message": message}]
-        return {**completion, "object": "chat.completion", "choices": choices}
+        return assembled(events)
 
     def tool(self, name: str, description: str, parameters: Body) -> Body:
         """A tool as a request offers it."""
         function = {"name": name, "description": description, "parameters": parameters}
         return {"type": "function", "function": function}
-
-
-def _update(fields: Body, newer: Body) -> None:
-    """Take what a later chunk says; nothing is unsaid by a null."""
-    fields.update({name: newer[name] for name in newer if newer[name] or name not in fields})

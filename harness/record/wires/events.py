@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from harness.trajectories.lenient import mapping
+from harness.core import mapping
 
 _LINE = re.compile(rb"\r\n|\n|\r")
 _END = re.compile(rb"\r\n\r\n|\n\n|\r\r")

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from harness.core import count, listing, mapping, string
+from harness.models import Piece
 from harness.record.wires.base import Body, Reading, Rounds, Tokens
 from harness.record.wires.translation import (
-    Piece,
     Translated,
     Writer,
     chat_message,
+    chat_tokens,
     copied,
     image,
     refuse,
     untranslatable,
 )
-from harness.trajectories.lenient import count, listing, mapping, string
 from harness.trajectories.messages import Turn, arguments_of, message_turns, text_of
 
 _COPIED = {
@@ -54,7 +55,8 @@ class MessageWriter(Writer):
 
     def end(self) -> list[Body]:
         """The last events: why it stopped, and the tokens."""
-        finish, tokens = _STOPS.get(self.head.finish or "", "end_turn"), self.head.tokens
+        finish = _STOPS.get(self.head.finish or "", "end_turn")
+        tokens = chat_tokens(self.head.usage)
         reason = "stop_sequence" if self.head.stop else finish
         usage = {"input_tokens": 0, "output_tokens": 0}
         if tokens is not None:

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from harness.core import count, listing, mapping, string
+from harness.models import Piece
 from harness.models.responding import CHAT
 from harness.record.wires.base import Body, Reading, Rounds, Tokens
 from harness.record.wires.translation import (
-    Piece,
     Translated,
     Writer,
     chat_message,
+    chat_tokens,
     copied,
     image,
     refuse,
     untranslatable,
 )
-from harness.trajectories.lenient import count, listing, mapping, string
 from harness.trajectories.messages import Turn, item_turn
 
 _COPIED = {
@@ -136,7 +137,7 @@ class ResponseWriter(Writer):
         return [{**event, "sequence_number": n} for n, event in enumerate(events, start=first)]
 
     def _response(self, status: str) -> Body:
-        cut, tokens = _CUT.get(self.head.finish or ""), self.head.tokens
+        cut, tokens = _CUT.get(self.head.finish or ""), chat_tokens(self.head.usage)
         usage = None
         if tokens is not None:
             usage = {

@@ -4,122 +4,19 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from typing import Any
 
 import httpx
 
-from harness.models import Refused
+from harness.core import count, listing, mapping, string
+from harness.models import STREAMED, ChunkReader, Piece, Refused
 from harness.record.wires.base import Body, Tokens
-from harness.trajectories.lenient import count, listing, mapping, string
 from harness.trajectories.messages import Turn, text_of
 
-Kind = Literal["reasoning", "text", "call", "arguments"]
 
-
-@dataclass(frozen=True)
-class Piece:
-    """What one step of an answer adds.
-
-    Attributes:
-        kind: text of the thoughts, of the answer, the beginning of a call, or of its arguments.
-        text: what is added; of a call its name.
-        call: number of the call, from 0; its beginning comes first, and once.
-        id: of a call that begins.
-    """
-
-    kind: Kind
-    text: str
-    call: int = 0
-    id: str = ""
-
-
-@dataclass
-class PartialCall:
-    """A call as far as it came; `kind` is `function` or `custom`."""
-
-    kind: str
-    number: int
-    id: str = ""
-    name: str = ""
-    arguments: str = ""
-
-
-class Head:
-    """Reads the chunks of a chat answer, or a whole one, and notes what is not its content.
-
-    Attributes:
-        id: as the server named it.
-        model: that answered.
-        finish: `stop`, `length`, `tool_calls` or `content_filter`; None before the end.
-        stop: the stop sequence that was met, where the server tells it.
-        tokens: None until the server has counted.
-        calls: tool calls in the order in which they began.
-    """
-
-    def __init__(self) -> None:
-        self.id = self.model = ""
-        self.finish: str | None = None
-        self.stop: str | None = None
-        self.tokens: Tokens | None = None
-        self.calls: list[PartialCall] = []
-        self._numbered: dict[int, PartialCall] = {}
-
-    def name(self, event: Body) -> None:
-        """Take the names that a chunk, or a whole answer, has for itself and its model."""
-        self.id = string(event.get("id")) or self.id
-        self.model = string(event.get("model")) or self.model
-
-    def read(self, event: Body) -> Iterator[Piece]:
-        """The pieces of a chunk, or of a whole answer, of its first choice."""
-        self.name(event)
-        self.tokens = chat_tokens(event) or self.tokens
-        for choice in map(mapping, listing(event.get("choices"))[:1]):
-            if choice.get("index"):
-                continue
-            delta = mapping(choice.get("delta")) or mapping(choice.get("message"))
-            thoughts = string(delta.get("reasoning_content")) or string(delta.get("reasoning"))
-            if thoughts:
-                yield Piece("reasoning", thoughts)
-            text = string(delta.get("content")) or string(delta.get("refusal"))
-            if text:
-                yield Piece("text", text)
-            for number, call in enumerate(listing(delta.get("tool_calls"))):
-                yield from self._part(number, mapping(call))
-            self.finish = string(choice.get("finish_reason")) or self.finish
-            self.stop = string(choice.get("stop_reason")) or self.stop
-
-    def _part(self, number: int, part: Body) -> Iterator[Piece]:
-        """The pieces of a part of a call.
-
-        Servers number parallel calls, or give all of them the number 0, or none: another id on a
-        known number is another call, and so is another name where there are no numbers.
-        """
-        kind, field = ("custom", "input") if "custom" in part else ("function", "arguments")
-        function = mapping(part.get(kind))
-        name, text = string(function.get("name")), string(function.get(field))
-        own = string(part.get("id"))
-        numbered = part.get("index") is not None
-        index = count(part["index"]) if numbered else number
-        call = self._numbered.get(index)
-        renamed = call is not None and not numbered and bool(name) and call.name not in ("", name)
-        if call is None or renamed or (own and call.id not in ("", own)):
-            call = self._numbered[index] = PartialCall(kind, len(self.calls))
-            self.calls.append(call)
-        call.id = call.id or own
-        call.arguments += text
-        if name and not call.name:
-            call.name = name
-            yield Piece("call", name, call.number, call.id)
-            text = call.arguments  # also what came before the name
-        if call.name and text:
-            yield Piece("arguments", text, call.number)
-
-
-def chat_tokens(response: Body) -> Tokens | None:
-    """The `usage` of a chat completion; None if the server gives none."""
-    usage = mapping(response.get("usage"))
+def chat_tokens(usage: Body) -> Tokens | None:
+    """The `usage` of a chat completion; None if it is empty."""
     if not usage:
         return None
     cached = count(mapping(usage.get("prompt_tokens_details")).get("cached_tokens"))
@@ -140,7 +37,7 @@ class Writer(ABC):
 
     def __init__(self, request: Body) -> None:
         self.request = request
-        self.head = Head()
+        self.head = ChunkReader()
         self.blocks: list[Body] = []
         self.calls: dict[int, int] = {}
         self._open: dict[int, str] = {}
@@ -295,5 +192,5 @@ def copied(body: Body, names: dict[str, str]) -> Body:
     """The fields that only change their name; a stream ends with the number of tokens."""
     chat = {new: body[old] for old, new in names.items() if body.get(old) is not None}
     if body.get("stream"):
-        chat |= {"stream": True, "stream_options": {"include_usage": True}}
+        chat |= STREAMED
     return chat

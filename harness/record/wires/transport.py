@@ -7,13 +7,12 @@ from collections.abc import AsyncGenerator, AsyncIterator
 
 import httpx
 
-from harness.core import limit_reply
+from harness.core import limit_reply, mapping
 from harness.models import Answer, Backend, Body, Format, Refused, respond
 from harness.models.responding import CHAT
 from harness.record.wires.events import Splitter, data_of, is_stream
 from harness.record.wires.formats import MESSAGES, RESPONSES
 from harness.record.wires.translation import error_of
-from harness.trajectories.lenient import mapping
 
 PATH = "/chat/completions"
 _FORMATS: dict[str, Format] = {"/messages": MESSAGES, "/responses": RESPONSES, PATH: CHAT}
@@ -50,7 +49,7 @@ class ChatTransport(httpx.AsyncBaseTransport):
             missing = Answer.of_json(CHAT.error(f"nothing answers at {path}", 404), 404)
             return httpx.Response(404, headers=missing.headers, stream=_Pieces(missing))
 
-        async def ask(body: Body) -> Body | AsyncIterator[Body]:
+        async def ask(body: Body) -> Body | AsyncGenerator[Body]:
             assert inner is not None
             return await _over_http(inner, request, path.removesuffix(tail) + PATH, body)
 
@@ -77,7 +76,7 @@ class _Pieces(httpx.AsyncByteStream):
 
 async def _over_http(
     inner: httpx.AsyncBaseTransport, request: httpx.Request, path: str, body: Body
-) -> Body | AsyncIterator[Body]:
+) -> Body | AsyncGenerator[Body]:
     """A chat request with the headers of `request`, answered by a server.
 
     Raises:

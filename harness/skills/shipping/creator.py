@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any, Literal, cast
 
-from harness.core import Value
+from harness.core import Value, mapping
 from harness.skills.history import list_versions
 from harness.skills.shipping.catalogues import read_object
 
@@ -149,7 +149,7 @@ def history_of(skill_dir: Path) -> dict[str, Any]:
     """
     root = skill_dir.resolve()
     report = read_object(root.parent.parent / "report.json")
-    gate = _object(_object(report.get("result")).get("gate"))
+    gate = mapping(mapping(report.get("result")).get("gate"))
     rates = [gate.get("before"), gate.get("after")]
     names = {version.digest: f"v{number}" for number, version in enumerate(list_versions(root))}
     first, second = names.get(str(report.get("seed"))), names.get(str(report.get("skill")))
@@ -164,7 +164,3 @@ def history_of(skill_dir: Path) -> dict[str, Any]:
     keys = ("version", "parent", "expectation_pass_rate", "grading_result", "is_current_best")
     iterations = [dict(zip(keys, row, strict=True)) for row in rows]
     return {**history, "current_best": second if won else first, "iterations": iterations}
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from harness.core import BadInput, inside, read_yaml
-from harness.trajectories.lenient import listing, mapping, string
+from harness.core import BadInput, inside, listing, mapping, read_yaml, string
 
 Row = dict[str, Any]
 

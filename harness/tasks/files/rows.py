@@ -33,11 +33,13 @@ from harness.core import (
     Task,
     digest,
     first_fault,
+    listing,
+    mapping,
     read_json,
     read_rows,
     require,
+    string,
 )
-from harness.trajectories.lenient import listing, mapping, string
 
 HUB = "hf:"
 NAMES: Mapping[str, tuple[str, ...]] = {

@@ -18,10 +18,12 @@ from harness.core import (
     Step,
     ToolCall,
     Trajectory,
+    listing,
+    mapping,
+    string,
 )
 from harness.trajectories.building import ROLES, Extra, Source, extra_of, facts_of
 from harness.trajectories.formats.recorded import parse_code
-from harness.trajectories.lenient import listing, mapping, string
 from harness.trajectories.text import content_text
 
 LABELS = ("task_id", "outcome", "score")

@@ -13,10 +13,10 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from harness.core import AgentInfo, BadInput, Trajectory
+from harness.core import AgentInfo, BadInput, Trajectory, count, listing, mapping, string
 from harness.core.trajectory import SubagentRef
 from harness.trajectories.building import Builder, Draft, final_metrics, metrics_of
-from harness.trajectories.lenient import Notes, count, listing, mapping, read_lines, string
+from harness.trajectories.lenient import Notes, read_lines
 from harness.trajectories.messages import message_turns, text_of
 
 Row = dict[str, Any]

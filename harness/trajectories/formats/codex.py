@@ -8,10 +8,10 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from harness.core import AgentInfo, BadInput, Trajectory
+from harness.core import AgentInfo, BadInput, Trajectory, count, mapping, string
 from harness.core.trajectory import Metrics
 from harness.trajectories.building import Builder, final_metrics, metrics_of
-from harness.trajectories.lenient import Notes, count, mapping, read_lines, string
+from harness.trajectories.lenient import Notes, read_lines
 from harness.trajectories.messages import ITEM_CALLS, ITEM_RESULTS, item_turn
 
 _ROWS = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")

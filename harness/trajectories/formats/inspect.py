@@ -12,10 +12,10 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from harness.core import AgentInfo, BadInput, Trajectory
+from harness.core import AgentInfo, BadInput, Trajectory, count, listing, mapping, string
 from harness.core.trajectory import Metrics
 from harness.trajectories.building import Builder, final_metrics, metrics_of
-from harness.trajectories.lenient import Notes, count, listing, load, mapping, string
+from harness.trajectories.lenient import Notes, load
 from harness.trajectories.messages import message_turns
 
 MAX_ENTRY = 256 * 2**20

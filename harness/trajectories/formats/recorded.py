@@ -21,9 +21,9 @@ from harness.core import (
     Step,
     ToolCall,
     Trajectory,
+    mapping,
     read_rows,
 )
-from harness.trajectories.lenient import mapping
 
 _OUTCOMES = {"T+": "pass", "T-": "fail"}
 _MODEL = re.compile(r"/outputs/\w*?exec_([A-Za-z0-9.\-]+)_")

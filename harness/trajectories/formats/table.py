@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from pydantic import ValidationError
 
-from harness.core import BadInput, Trajectory, first_fault, read_json, read_rows
+from harness.core import BadInput, Trajectory, first_fault, listing, mapping, read_json, read_rows
 from harness.core.plugins import load, plugins
 from harness.core.segments import read_latest
 from harness.trajectories.formats.chat_rows import from_openai, from_reply, from_sharegpt
@@ -32,7 +32,7 @@ from harness.trajectories.formats.trace_exports import (
     read_langsmith,
     read_otel,
 )
-from harness.trajectories.lenient import Notes, listing, mapping, read_lines
+from harness.trajectories.lenient import Notes, read_lines
 
 _LOOKED_AT = 20
 """Rows of a JSONL file that are looked at to tell its format."""

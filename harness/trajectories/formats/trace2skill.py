@@ -24,6 +24,7 @@ from harness.core import (
     Step,
     ToolCall,
     Trajectory,
+    mapping,
     read_json,
 )
 from harness.trajectories.building import ROLES, SOURCES, Extra, extra_of, facts_of
@@ -38,7 +39,6 @@ from harness.trajectories.formats.trace2skill_files import (
     parse_with_sidecar,
     read_scores,
 )
-from harness.trajectories.lenient import mapping
 from harness.trajectories.text import content_text, isoformat_or_none
 
 LogFormat = Literal["md", "jsonl"]

@@ -22,11 +22,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from harness.core import Trajectory, read_json, read_rows
+from harness.core import Trajectory, listing, mapping, read_json, read_rows, string
 from harness.core.trajectory import Metrics
 from harness.trajectories.building import metrics_of
 from harness.trajectories.formats.traces import ModelCall, ToolRun, Trace, trajectories
-from harness.trajectories.lenient import listing, load, mapping, string
+from harness.trajectories.lenient import load
 from harness.trajectories.messages import NAMED_ROLES, Role, Turn, message_turns
 
 Row = dict[str, Any]

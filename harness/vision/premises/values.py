@@ -7,7 +7,7 @@ from typing import Any, Literal, cast, get_args
 
 from pydantic import Field
 
-from harness.core import Value
+from harness.core import Value, listing, mapping
 from harness.rag.check.blind import json_objects
 
 Severity = Literal["high", "low"]
@@ -136,7 +136,7 @@ def read_audit(
         return None
     findings: list[Finding] = []
     for item in _items(record, "contradictions"):
-        entry = cast(dict[str, Any], item) if isinstance(item, dict) else {}
+        entry = mapping(item)
         number, severity = entry.get("constraint"), _text(entry.get("severity")).lower()
         if not isinstance(number, int) or not 1 <= number <= len(constraints):
             return None
@@ -161,8 +161,7 @@ def read_judgement(reply: str) -> float | None:
 
 
 def _items(record: dict[str, Any], name: str) -> list[Any]:
-    value = record.get(name)
-    return cast(list[Any], value) if isinstance(value, list) else []
+    return listing(record.get(name))
 
 
 def _texts(record: dict[str, Any], name: str) -> tuple[str, ...]:
