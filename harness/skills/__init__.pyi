@@ -60,6 +60,9 @@ from .shipping.creator import evals_of as evals_of
 from .shipping.creator import history_of as history_of
 from .shipping.export import CARD as CARD
 from .shipping.export import CODEX_FILE as CODEX_FILE
+from .shipping.export import LADDER as LADDER
+from .shipping.export import LADDER_PAGE as LADDER_PAGE
+from .shipping.export import LADDER_RECORDS as LADDER_RECORDS
 from .shipping.export import RECEIPT as RECEIPT
 from .shipping.export import RECORDS as RECORDS
 from .shipping.export import Exported as Exported

@@ -25,7 +25,6 @@ from harness.receipts.records import (
 )
 
 SCHEMA = "agent-skill-harness/ladder-records/1"
-LADDER, LADDER_RECORDS, LADDER_PAGE = "ladder.json", "ladder.jsonl", "ladder.html"
 RungKind = Literal["control", "part", "skill", "repeat"]
 RungName = Literal[
     "none",

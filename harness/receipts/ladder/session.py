@@ -31,9 +31,6 @@ from harness.receipts.ladder.plan import (
     prepare,
 )
 from harness.receipts.ladder.records import (
-    LADDER,
-    LADDER_PAGE,
-    LADDER_RECORDS,
     Choice,
     LadderHeader,
     LadderRecords,
@@ -44,7 +41,7 @@ from harness.receipts.ladder.records import (
 )
 from harness.receipts.ladder.report import Ladder, ladder_of, ladder_page
 from harness.receipts.records import read_run, task_digests
-from harness.skills import Skill, beside
+from harness.skills import LADDER, LADDER_PAGE, LADDER_RECORDS, Skill, beside
 
 
 class Begun(BaseModel):

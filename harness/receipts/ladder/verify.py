@@ -8,9 +8,6 @@ from pathlib import Path
 from harness.core import BadInput
 from harness.evals import load_suite
 from harness.receipts.ladder.records import (
-    LADDER,
-    LADDER_PAGE,
-    LADDER_RECORDS,
     LadderHeader,
     LadderRecords,
     RungName,
@@ -31,6 +28,9 @@ from harness.receipts.verify import (
     verify,
 )
 from harness.skills import (
+    LADDER,
+    LADDER_PAGE,
+    LADDER_RECORDS,
     RECEIPT,
     Skill,
     beside,

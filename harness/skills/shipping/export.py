@@ -47,6 +47,7 @@ FOLDERS: dict[Target, str] = {
 EVALS_FILE = "evals/evals.json"
 CODEX_FILE, CODEX_WIDTH = "agents/openai.yaml", 64
 RECEIPT, RECORDS, CARD = "receipt.json", "receipt.jsonl", "receipt.html"
+LADDER, LADDER_RECORDS, LADDER_PAGE = "ladder.json", "ladder.jsonl", "ladder.html"
 Status = Literal["written", "unchanged", "would write"]
 _NO_GATE = {
     "none": "no gate has shown that it helps (gate: none)",
@@ -333,33 +334,37 @@ def beside(skill: Path, part: str) -> Path:
 
 
 def receipt_files(folder: Path, skill: Skill) -> dict[str, bytes]:
-    """File name -> content of the receipt of a skill directory; {} if there is none.
+    """File name -> content of the receipt and the ladder of a skill directory, as far as there are.
 
-    This room knows the names of these files and the digest that they name; what a receipt says
+    This room knows the names of these files and the digest that they name; what they say
     is up to `harness.receipts`.
 
     Args:
-        folder: the skill directory; its receipt lies beside it.
+        folder: the skill directory; its receipt and ladder lie beside it.
         skill: the skill as it is exported.
 
     Raises:
-        BadInput: if the receipt is damaged, or describes other files than these: it would tell
+        BadInput: if one is damaged, or describes other files than these: it would tell
             readers of the copy something that was never measured.
     """
-    receipt = beside(folder, RECEIPT)
-    if not receipt.is_file():
-        return {}
-    try:
-        value: Any = json.loads(receipt.read_bytes())
-        measured = str(value["digests"]["skill"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise BadInput(f"{str(receipt)!r} is no receipt: {error!r}") from error
-    if measured != skill.digest:
-        raise BadInput(
-            f"{receipt.name} speaks of skill {measured[:12]}, this one is "
-            f"{skill.digest[:12]}: run `harness skill audit` again, or move the receipt away"
-        )
-    parts = (receipt, beside(folder, RECORDS), beside(folder, CARD))
-    # A link would bring a file of the host into what is exported.
-    ours = (path for path in parts if path.is_file() and not path.is_symlink())
-    return {path.name: path.read_bytes() for path in ours}
+    files: dict[str, bytes] = {}
+    for command, parts in (
+        ("audit", (RECEIPT, RECORDS, CARD)), ("ladder", (LADDER, LADDER_RECORDS, LADDER_PAGE)),
+    ):  # fmt: skip
+        paths = [beside(folder, part) for part in parts]
+        if not paths[0].is_file():
+            continue
+        try:
+            value: Any = json.loads(paths[0].read_bytes())
+            measured = str(value["digests"]["skill"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise BadInput(f"{str(paths[0])!r} is no receipt: {error!r}") from error
+        if measured != skill.digest:
+            raise BadInput(
+                f"{paths[0].name} speaks of skill {measured[:12]}, this one is "
+                f"{skill.digest[:12]}: run `harness skill {command}` again, or move it away"
+            )
+        # A link would bring a file of the host into what is exported.
+        ours = (path for path in paths if path.is_file() and not path.is_symlink())
+        files |= {path.name: path.read_bytes() for path in ours}
+    return files

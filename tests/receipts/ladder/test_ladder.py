@@ -17,15 +17,19 @@ from harness.models import CallStore
 from harness.receipts.cli.skill_audit import verify_skill
 from harness.receipts.cli.skill_ladder import ladder_lines, ladder_skill
 from harness.receipts.ladder import Ladder, LadderSettings, run_ladder, verify_ladder
-from harness.receipts.ladder.records import (
+from harness.receipts.ladder.records import LadderRecords, read_ladder
+from harness.receipts.ladder.report import ladder_of
+from harness.skills import (
     LADDER,
     LADDER_PAGE,
     LADDER_RECORDS,
-    LadderRecords,
-    read_ladder,
+    beside,
+    export,
+    load_skill,
+    new_skill,
+    receipt_files,
+    write_skill,
 )
-from harness.receipts.ladder.report import ladder_of
-from harness.skills import beside, new_skill, write_skill
 from lab.simulator import load_profile
 from tests.browser import examine_file
 from tests.evolve.baselines.conftest import order_tasks
@@ -268,6 +272,16 @@ def test_only_the_rungs_that_were_chosen_are_run(world: Path, tmp_path: Path) ->
     alone = settings(world, skill=skill, out=tmp_path / "alone", rungs="repeat")
     again = run_ladder(alone).ladder.again
     assert again is not None and not again.differs
+
+
+def test_the_ladder_goes_with_the_skill(world: Path, tmp_path: Path) -> None:
+    skill = load_skill(world / "order-desk")
+    files = receipt_files(world / "order-desk", skill)
+    assert sorted(files) == [f"order-desk.{name}" for name in sorted(FILES)]
+    export(skill, "agents", tmp_path, receipt=files)
+    assert verify_ladder(tmp_path / ".agents/skills/order-desk").valid
+    with pytest.raises(BadInput, match="run `harness skill ladder` again"):
+        receipt_files(world / "order-desk", new_skill("order-desk", "Another."))
 
 
 def test_lengths_are_matched_as_the_model_counts_them(world: Path, tmp_path: Path) -> None:
