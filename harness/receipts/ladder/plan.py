@@ -171,11 +171,12 @@ def prepare(settings: LadderSettings, out: Path | None) -> Prepared:
         pool = pool_of(settings, suite, parts, out)
         warnings.append(str(pool))
         chooser = chooser_of(settings, parts, pool)
-    targets = dict.fromkeys([*samples, "best"] if pool else samples, tokens)
+    targets: dict[RungName, int] = dict.fromkeys(samples, tokens)
+    targets |= {"best": tokens} if pool else {}
     examples = pool.examples if pool else ()
     if settings.measure and out is not None:
-        bodies = [*samples.values(), *(texts.example_body([row]) for row in examples)]
-        first, *counts = loops.run(measured(settings, agent, [skill.body.strip(), *bodies], out))
+        every = [*samples.values(), *(texts.example_body([row]) for row in examples)]
+        first, *counts = loops.run(measured(settings, agent, [skill.body.strip(), *every], out))
         for (name, sample), count in zip(samples.items(), counts, strict=False):
             # As many tokens of the model as the skill has, in those of the project for such texts.
             targets[name] = round(first * count_tokens(sample) / count)
