@@ -1,0 +1,10 @@
+from .asking import ask as ask
+from .direct import DirectJudge as DirectJudge
+from .direct import both_orders as both_orders
+from .knockout import Best as Best
+from .knockout import best_of as best_of
+from .types import Evidence as Evidence
+from .types import Judge as Judge
+from .types import Preference as Preference
+from .types import Question as Question
+from .types import Verdict as Verdict
