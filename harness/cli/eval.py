@@ -241,8 +241,24 @@ def report_text(report: EvalReport, run: Path) -> str:
             for name, repeated in report.repeated.items()
         ),
         f"{report.tokens:,} tokens, cost {dollars(report.cost_usd)}, {report.seconds:.1f} s",
+        *_judge_lines(report),
         f"run: {run}",
     ])  # fmt: skip
+
+
+def _judge_lines(report: EvalReport) -> list[str]:
+    """The model that judged, for people."""
+    if (judge := report.judge) is None:
+        return []
+    lines = [
+        f"judge {judge.model}: {judge.judged} judged, {judge.lost} replies lost, "
+        f"{judge.tokens:,} tokens, cost {dollars(judge.cost_usd)}",
+        f"judge {judge.note}",
+    ]
+    if judge.score is not None and judge.ci95 is not None:
+        low, high = judge.ci95
+        lines.append(f"pass rate without its errors: {judge.score:.1%} [{low:.1%}, {high:.1%}]")
+    return lines
 
 
 @click.command(

@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from harness.agents import Agent, SkillMode
 from harness.core import (
@@ -50,6 +50,7 @@ class EvalPlan:
         seed: random seed, sent with every call.
         limit: take the first tasks only.
         sample_limits: of every attempt, in place of the suite's.
+        judge: what is recorded of the model that judges; empty without one.
     """
 
     suite: LoadedSuite
@@ -60,6 +61,7 @@ class EvalPlan:
     seed: int = 41
     limit: int | None = None
     sample_limits: SampleLimits = field(default_factory=SampleLimits)
+    judge: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
 
     @property
     def limits(self) -> SampleLimits:
@@ -99,6 +101,7 @@ class EvalPlan:
             "limit": self.limit,
             "sample_limits": self.limits.model_dump(exclude_none=True),
             "version": harness.__version__,
+            **({"judge": self.judge} if self.judge else {}),
         }
 
 

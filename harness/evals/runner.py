@@ -13,25 +13,50 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from harness.agents import Agent, open_agent
 from harness.core import BadInput, Unreachable, Usage, loops, tracing
+from harness.core.plugins import plugins
 from harness.core.rundir import RunReader, RunWriter, new_run_id
 from harness.evals.attempts import Attempts, gateway_of
 from harness.evals.control import controlled
 from harness.evals.plan import EvalPlan, attempt_id
 from harness.evals.pool import Pool
 from harness.evals.regrade import FamilyOf
-from harness.evals.report import EvalReport, ItemRecord, Tally, finished_items, records, summarise
+from harness.evals.report import (
+    JUDGED,
+    EvalReport,
+    ItemRecord,
+    Tally,
+    finished_items,
+    records,
+    summarise,
+)
 from harness.evals.reuse import Step, adopt_spent, begin
-from harness.evals.settings import EvalSettings, agent_model_spec, agent_spec, budget_of
+from harness.evals.settings import (
+    DEFAULT_MODEL,
+    EvalSettings,
+    agent_model_spec,
+    agent_spec,
+    budget_of,
+)
 from harness.evals.suite import LoadedSuite, load_suite
 from harness.evals.workers import Attempter, EventHook, RemoteRun
-from harness.models import Budget, CallStore, ChatModel, SampleLimits, Sampling, open_model
+from harness.models import (
+    Budget,
+    CallStore,
+    ChatModel,
+    SampleLimits,
+    Sampling,
+    open_model,
+    parse_roles,
+)
 from harness.sandbox import Sandbox
+from harness.tasks import JudgeSettings, ModelJudge
 from harness.tasks import family as builtin_family
 
 ProgressHook = Callable[[str, Tally], None]
@@ -167,11 +192,21 @@ class Evaluator:
         if earlier is not None and skill != settings.skill:  # a baseline has its own, or none
             earlier = earlier.with_name(earlier.name + "-baseline")
             earlier = earlier if (earlier / "run.json").is_file() else None
-        family: FamilyOf = partial(
-            builtin_family, sandbox=self._sandbox, trusted=settings.trust_checks
-        )
         with CallStore(out / "calls.sqlite") as calls:
-            async with aclosing(open_agent_model(settings, calls, budget=budget)) as model:
+            async with AsyncExitStack() as models:
+                model = await models.enter_async_context(
+                    aclosing(open_agent_model(settings, calls, budget=budget))
+                )
+                judge = open_judge(settings, self._suite, calls, budget)
+                if judge is not None:
+                    models.push_async_callback(judge.model.aclose)
+                    plan = replace(plan, judge=judge.facts())
+                family: FamilyOf = partial(
+                    builtin_family,
+                    sandbox=self._sandbox,
+                    trusted=settings.trust_checks,
+                    judge=judge,
+                )
                 steps = begin(
                     plan, model, out, reference=settings.suite, calls=calls, budget=budget,
                     family=family, earlier=earlier, accept=settings.accept,
@@ -283,7 +318,8 @@ async def collect(
 def _slim(item: ItemRecord) -> ItemRecord:
     """What the report needs of an item: 100,000 of them are held, and the rest is on the disk."""
     usage = item.usage if item.outcome == "invalid" else _NO_USAGE  # that may be tried again
-    blanks: dict[str, Any] = {"reason": "", "answer": None, "usage": usage, "detail": {}}
+    detail = {JUDGED: item.detail[JUDGED]} if JUDGED in item.detail else {}
+    blanks: dict[str, Any] = {"reason": "", "answer": None, "usage": usage, "detail": detail}
     return item.model_copy(update=blanks)
 
 
@@ -300,6 +336,33 @@ def open_agent_model(
         concurrency=settings.concurrency,
         role="agent",
     )
+
+
+def open_judge(
+    settings: EvalSettings, suite: LoadedSuite, calls: CallStore, budget: Budget
+) -> ModelJudge | None:
+    """The model that judges a suite, if a check asks one; its model is to be closed.
+
+    It is the one of `--model judge=SPEC`, else the suite's, else that of all roles.
+
+    Raises:
+        BadInput: where workers make the attempts, or for a calibration of another judge.
+    """
+    if not any(task.check in plugins("judges") for task in suite.tasks):
+        return None
+    if settings.open_executor() is not None:
+        raise BadInput("checks that ask a model run on this machine: leave --executor out")
+    judging = suite.suite.judge or JudgeSettings()
+    roles = [*([f"judge={judging.model}"] if judging.model else []), *settings.models]
+    model = open_model(
+        parse_roles(roles or [DEFAULT_MODEL])["judge"],
+        base_url=settings.base_url,
+        calls=calls,
+        budget=budget,
+        concurrency=settings.concurrency,
+        role="judge",
+    )
+    return ModelJudge(model, judging)
 
 
 def suite_of(settings: EvalSettings) -> LoadedSuite:

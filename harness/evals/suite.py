@@ -24,7 +24,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import Literal
 
-from pydantic import JsonValue, ValidationError
+from pydantic import Field, JsonValue, ValidationError
 
 from harness.agents import SkillMode, ToolProtocol
 from harness.core import (
@@ -41,6 +41,7 @@ from harness.core import (
     read_yaml,
 )
 from harness.models import SampleLimits, Sampling
+from harness.tasks import JudgeSettings
 from harness.tasks.files.rows import HUB, SUFFIXES, divided_reference, read_tasks
 from harness.tools import is_remote
 
@@ -78,6 +79,7 @@ class Suite(Value):
             none.
         protocol: native tool calls, the text protocol, or `json`: actions, and answers of a
             declared type, that the server holds to a schema. `auto` is json where the server can.
+        judge: of checks that ask a model.
     """
 
     name: str
@@ -91,6 +93,8 @@ class Suite(Value):
     limits: SampleLimits = SampleLimits()
     tools: tuple[str, ...] | None = None
     protocol: ToolProtocol | Literal["auto"] = "auto"
+    # Left out where it is not set: digests of suites were taken before it existed.
+    judge: JudgeSettings | None = Field(default=None, exclude_if=lambda value: value is None)
 
 
 class LoadedSuite(Value):
@@ -186,6 +190,9 @@ def load_suite(reference: str, split: Split | None = None, *, trusted: bool = Fa
     else:
         suite = _read(path)
         root = Path.cwd() if reference.startswith(HUB) else path.parent
+        if suite.judge is not None:
+            judge = suite.judge.loaded(root, trusted=trusted)
+            suite = suite.model_copy(update={"judge": judge})
         source, chosen = _tasks_file(suite, root, split)
         source, own_columns = divided_reference(source)
         columns = own_columns | columns

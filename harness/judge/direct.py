@@ -71,7 +71,7 @@ class DirectJudge:
         replies, cast = await self._vote("judge_compare", question, texts, fields)
         if not replies:
             return cast
-        counts = Counter(_SEEN[reply["better"]] for reply in replies)
+        counts: Counter[Preference] = Counter(_SEEN[reply["better"]] for reply in replies)
         most = max(counts.values())
         leaders: list[Preference] = [
             preference for preference, count in counts.items() if count == most

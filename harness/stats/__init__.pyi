@@ -13,6 +13,7 @@ from .factorial import half_subsets as half_subsets
 from .intervals import change_interval as change_interval
 from .intervals import cluster_interval as cluster_interval
 from .intervals import clustered_error as clustered_error
+from .intervals import effective_size as effective_size
 from .intervals import mean_interval as mean_interval
 from .intervals import rate_interval as rate_interval
 from .intervals import ratio_interval as ratio_interval
@@ -23,6 +24,10 @@ from .intervals import t_of as t_of
 from .intervals import upper_limit as upper_limit
 from .intervals import wilson as wilson
 from .intervals import z_of as z_of
+from .judged import Corrected as Corrected
+from .judged import corrected_rate as corrected_rate
+from .judged import informedness as informedness
+from .judged import reliability_curve as reliability_curve
 from .paired import PairedComparison as PairedComparison
 from .paired import compare_rates as compare_rates
 from .paired import detectable_lift as detectable_lift

@@ -56,9 +56,17 @@ def rate_interval(groups: Sequence[Sequence[float]]) -> tuple[float, float] | No
     n = sum(sizes)
     if n == len(groups):
         return wilson(int(passes), n)
-    error, rate = clustered_error(groups), passes / n
+    return score_interval(passes / n, effective_size(groups), t_of(len(groups)))
+
+
+def effective_size(groups: Sequence[Sequence[float]]) -> float:
+    """Independent zeros and ones whose mean is as uncertain as that of these clusters (Kish)."""
+    sizes = list(map(len, groups))
+    n = sum(sizes)
+    if n == len(groups):
+        return n
     least = n * n / sum(size * size for size in sizes)  # all values of a cluster are alike
-    return score_interval(rate, min(_effective_size(rate, error, least), n), t_of(len(groups)))
+    return min(_effective_size(sum(map(sum, groups)) / n, clustered_error(groups), least), n)
 
 
 def share_interval(values: Sequence[float]) -> tuple[float, float] | None:

@@ -26,6 +26,10 @@ from .families import family as family
 from .families import output_file as output_file
 from .files.spreadsheetbench import KNOWN_BAD as KNOWN_BAD
 from .files.spreadsheetbench import load_spreadsheetbench as load_spreadsheetbench
+from .judging import Calibration as Calibration
+from .judging import JudgeSettings as JudgeSettings
+from .judging import ModelJudge as ModelJudge
+from .judging import read_calibration as read_calibration
 from .math import MathFamily as MathFamily
 from .math import judge_math as judge_math
 from .output import OutputFamily as OutputFamily

@@ -9,7 +9,7 @@ import os
 import shutil
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from harness.core import BadInput, Score, Task
 from harness.core.plugins import load, plugins
@@ -17,6 +17,9 @@ from harness.sandbox import Sandbox, select
 from harness.tasks.answers import COMPARISONS, DEFAULT_CHECK, accepted_answers, compare_answer
 from harness.tasks.code_checks import command_of, run_command, run_function
 from harness.tasks.scorers import SCORERS
+
+if TYPE_CHECKING:
+    from harness.tasks.judging import ModelJudge
 
 
 class Family(Protocol):
@@ -50,7 +53,13 @@ def output_file(task: Task) -> str:
     return "output.xlsx" if table or task.check == "spreadsheet" else ""
 
 
-def family(task: Task, sandbox: Sandbox | None = None, *, trusted: bool = False) -> Family:
+def family(
+    task: Task,
+    sandbox: Sandbox | None = None,
+    *,
+    trusted: bool = False,
+    judge: ModelJudge | None = None,
+) -> Family:
     """The family that judges `task`.
 
     Args:
@@ -59,6 +68,10 @@ def family(task: Task, sandbox: Sandbox | None = None, *, trusted: bool = False)
             first one of this machine that stops every attack, once there is something to run.
         trusted: whether checks that are code run as the user's own programs. A program that opens
             what an agent left (LibreOffice) is in the sandbox in any case.
+        judge: the model of checks that ask one.
+
+    Raises:
+        BadInput: if the check asks a model and there is none.
     """
     if task.check == "spreadsheet":
         from harness.tasks.spreadsheet import SpreadsheetFamily
@@ -76,6 +89,13 @@ def family(task: Task, sandbox: Sandbox | None = None, *, trusted: bool = False)
         from harness.tasks.output import OutputFamily
 
         return OutputFamily()
+    if task.check in plugins("judges"):
+        if judge is None:
+            raise BadInput(
+                f"task {task.id!r}: check {task.check!r} asks a model, and there is none to ask: "
+                "only `harness eval` on this machine and `harness judge` have one"
+            )
+        return load("judges", task.check)(judge)
     if task.check in plugins("families"):
         return load("families", task.check)(sandbox)
     return GenericFamily(sandbox, trusted=trusted)
@@ -153,7 +173,7 @@ class GenericFamily:
 
 def _names() -> list[str]:
     ours = (*COMPARISONS, *SCORERS, "math", "output", "spreadsheet", "tableqa")
-    return [*ours, *plugins("scorers"), *plugins("families")]
+    return [*ours, *plugins("scorers"), *plugins("families"), *plugins("judges")]
 
 
 def _check(task: Task) -> str:
