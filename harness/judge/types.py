@@ -90,8 +90,7 @@ class Verdict(Value):
 
 
 class Judge(Protocol):
-    """Compares two answers: :class:`harness.judge.direct.DirectJudge`,
-    :class:`harness.judge.openrs.judge.OpenRSJudge`, :class:`harness.judge.skill_rm.SkillJudge`.
+    """Compares two answers: `DirectJudge`, `OpenRSJudge` and `SkillJudge` do.
 
     Attributes:
         name: with the model's spec, for reports.

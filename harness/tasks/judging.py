@@ -70,7 +70,7 @@ class JudgeSettings(Value):
 
     def key(self, model: str) -> str:
         """Digest of all that makes the verdicts of this judge with a model."""
-        return digest([model, self.rubric, self.votes, self.threshold])[:16]
+        return digest([model, self.rubric.strip(), self.votes, self.threshold])[:16]
 
     def loaded(self, root: Path, *, trusted: bool) -> JudgeSettings:
         """The settings with the files that they name read.

@@ -23,6 +23,7 @@ SPINE = (
     "tasks", "agents", "tools", "evals", "evolve", "api", "cli",
 )  # fmt: skip
 GRAPHS = {
+    "judge": ("reward_skill",),
     "rag": ("longdoc", "march", "search"),
     "vision": ("vqa", "vqa_text", "vqa_verify"),
 }

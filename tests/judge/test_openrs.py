@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,7 @@ def test_orders_that_disagree_are_a_tie() -> None:
     assert decide(0.4, -1.0, margin=0.5) == "tie"
 
 
-def scripted(score: Any) -> FunctionModel:
+def scripted(score: Callable[[str, str], tuple[str, int]]) -> FunctionModel:
     """A model whose rubric scores are `score(first, second)`: (better, strength)."""
 
     def decide_reply(prompt: str, members: dict[str, Any]) -> Any:

@@ -70,7 +70,7 @@ def calibrate(suite: Path, model: str = "openai/judge", **counts: int) -> None:
     judging = load_suite(str(suite)).suite.judge
     assert judging is not None
     fields = {"passes": 40, "right_passes": 38, "fails": 40, "right_fails": 34, **counts}
-    found = Calibration(judge=judging.key(model), model=model, **fields)
+    found = Calibration.model_validate({"judge": judging.key(model), "model": model, **fields})
     (suite / "calibration.json").write_text(found.model_dump_json())
     (suite / "suite.yaml").write_text(SUITE + "  calibration: calibration.json\n")
 

@@ -73,14 +73,16 @@ class OpenRSJudge:
         if forward[0] is None or backward[0] is None:
             fault = str(forward[1] or backward[1])
             return Verdict(invalid=fault, votes=2, lost=lost, usage=usage)
-        rows, turned = forward[0], [(kind, -score, text) for kind, score, text in backward[0]]
-        scores = [aggregate([row[:2] for row in order]) for order in (rows, backward[0])]
+        there, back = (aggregate([row[:2] for row in order]) for order in (forward[0], backward[0]))
+        preference = decide(there, back, self._margin)
+        even = max(there, back) <= self._margin
+        seen = [_evidence(*row) for row in forward[0]]
+        seen += [_evidence(kind, -score, text) for kind, score, text in backward[0]]
         return Verdict(
-            preference=decide(*scores, self._margin),
-            agreement=(scores[0] > self._margin) == (scores[1] <= -self._margin)
-            and (scores[1] > self._margin) == (scores[0] <= -self._margin),
+            preference=preference,
+            agreement=preference != "tie" or (even and min(there, back) >= -self._margin),
             votes=2,
-            evidence=verified.evidence + tuple(_evidence(row) for row in [*rows, *turned]),
+            evidence=(*verified.evidence, *seen),
             usage=usage,
         )
 
@@ -135,6 +137,6 @@ class OpenRSJudge:
         )
 
 
-def _evidence(row: tuple[Kind, int, str]) -> Evidence:
-    side: Preference = "A" if row[1] > 0 else "B" if row[1] < 0 else "tie"
-    return Evidence(criterion=f"{row[0]}: {row[2]}", decision=side, source="rubric")
+def _evidence(kind: Kind, score: int, criterion: str) -> Evidence:
+    side: Preference = "A" if score > 0 else "B" if score < 0 else "tie"
+    return Evidence(criterion=f"{kind}: {criterion}", decision=side, source="rubric")

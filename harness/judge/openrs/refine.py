@@ -17,8 +17,8 @@ from harness.models import Model, Sampling
 from harness.stats import compare_rates
 
 LONGEST_META = 4000
-SHOWN = 5
-"""Pairs that were judged wrongly, in a request."""
+SHOWN, SHOWN_TEXT = 5, 1000
+"""Pairs that were judged wrongly in a request; characters of each text."""
 
 
 class LabelledPair(Value):
@@ -80,11 +80,11 @@ async def refine(
         wrong = [teaching[int(place)] for place, right in judged.items() if not right][:SHOWN]
         if not wrong:
             break
-        texts = {"principles": meta}
+        texts: dict[str, str] = {"principles": meta}
         for place, pair in enumerate(wrong, start=1):
             better, worse = (pair.a, pair.b) if pair.label == "A" else (pair.b, pair.a)
-            texts |= {f"task_{place}": pair.question.prompt[:1000]}
-            texts |= {f"better_{place}": better[:1000], f"worse_{place}": worse[:1000]}
+            shown = {"task": pair.question.prompt, "better": better, "worse": worse}
+            texts |= {f"{name}_{place}": text[:SHOWN_TEXT] for name, text in shown.items()}
         asked = await ask(
             proposer, "openrs_refine", texts, {"principles": text_field(LONGEST_META)},
             sampling=Sampling(temperature=0.7, seed=number, max_tokens=LONGEST_META),
@@ -96,8 +96,9 @@ async def refine(
         proposal = asked.reply["principles"]
         rates = await _right(make_judge(proposal), held_out)
         paired = compare_rates(current, rates)
-        shown = paired.p is not None and paired.p < level / rounds  # one test a round, same pairs
-        if shown and (paired.difference or 0.0) > 0:
+        # Every round is a test on the same pairs.
+        significant = paired.p is not None and paired.p < level / rounds
+        if significant and (paired.difference or 0.0) > 0:
             meta, current, accepted = proposal, rates, accepted + 1
     return Refined(
         meta=meta, accepted=accepted, before=_mean(first), after=_mean(current), usage=usage

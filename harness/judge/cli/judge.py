@@ -1,0 +1,100 @@
+"""`harness judge`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from harness.cli import (
+    MODEL_FIELDS,
+    SettingsCommand,
+    dollars,
+    dry_run_option,
+    emit,
+    fact_lines,
+    intent,
+    json_option,
+    path_type,
+    resumable,
+    shared_option,
+    tally_progress,
+)
+from harness.core.errors import BadInput
+
+if TYPE_CHECKING:
+    from harness.judge.session import JudgeReport
+
+
+@intent("Measure")
+@click.command(
+    short_help="Judge answers with a model whose errors are measured.",
+    cls=SettingsCommand,
+    settings="harness.judge.session:JudgeCommand",
+    only=(
+        *MODEL_FIELDS, "sandbox", "method", "rubric", "votes", "threshold", "suite", "calibrate",
+        "limit",
+    ),
+)  # fmt: skip
+@click.argument("rows", type=path_type)
+@shared_option("--out", help="Run folder. Default: runs/<id>.")
+@shared_option("--resume", help="Resume this run folder.")
+@dry_run_option
+@json_option
+def judge(
+    rows: Path, as_json: bool, dry_run: bool, out: Path | None, resume: Path | None, **options: Any
+) -> None:
+    """Judge the answers, pairs or candidates in ROWS (JSONL), or the answers of an eval run.
+
+    Rows have a prompt and an answer; or a and b, compared in both orders; or candidates, of which
+    a knockout finds the best. A label in them gives the judge's accuracy. With --calibrate its
+    errors are written to calibration.json, which a suite names under `judge: calibration:`.
+
+    Example: harness judge answers.jsonl --rubric rules.md --model judge=openai/gpt-4.1-mini
+    """
+    from harness.core import loops
+    from harness.core.rundir import new_run_id
+    from harness.judge.session import JudgeCommand, judge_rows, plan
+
+    run = resume or out or Path("runs") / new_run_id("judge")
+    settings = JudgeCommand.model_validate({**options, "rows": rows, "out": run})
+    if dry_run:
+        planned = plan(settings)
+        emit(planned, as_json, "\n".join(fact_lines(planned.items())))
+        return
+    if resume is None and (run / "run.json").exists():
+        raise BadInput(f"{str(run)!r} holds a run: use --resume {run}, or another --out")
+    with resumable(run):
+        report = loops.run(judge_rows(settings, tally_progress()))
+    emit(report, as_json, report_text(report, run))
+
+
+def report_text(report: JudgeReport, run: Path) -> str:
+    """The report for people."""
+    rows = f"{report.rows} rows, {report.invalid} invalid, {report.lost} replies lost"
+    facts: list[tuple[str, object]] = [(report.mode, rows), ("judge", report.judge)]
+    if report.simulated:
+        facts.append(("SIMULATED", "says nothing about a real model"))
+    if report.mean is not None:
+        facts.append(("mean score", f"{report.mean:.3f}, {report.passed} passed"))
+    if report.preferences:
+        facts.append(("preferred", ", ".join(f"{k} {n}" for k, n in report.preferences.items())))
+    if report.agreement is not None:
+        facts.append(("both orders agree", f"{report.agreement:.1%} of {report.both}"))
+    if report.verified:
+        facts.append(("decided by a program", report.verified))
+    if report.accuracy is not None:
+        ends = f" [{report.ci95[0]:.1%}, {report.ci95[1]:.1%}]" if report.ci95 else ""
+        facts.append(("as labelled", f"{report.accuracy:.1%}{ends} of {report.labels}"))
+    if (found := report.calibration) is not None:
+        facts += [
+            ("right answers passed", f"{found.right_passes} of {found.passes}"),
+            ("wrong answers failed", f"{found.right_fails} of {found.fails}"),
+        ]
+    facts += [
+        ("error", report.note),
+        ("used", f"{report.tokens:,} tokens, {dollars(report.cost_usd)}"),
+        ("run", run),
+    ]
+    return "\n".join(fact_lines(facts))

@@ -1,0 +1,362 @@
+"""From settings to judged rows, a report, and a calibration."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from harness.core import BadInput, Option, Unreachable, Usage, Value, digest_file, write_atomic
+from harness.core.rundir import RunWriter
+from harness.evals import DEFAULT_MODEL, ItemRecord, ModelSettings, ProgressHook, Tally, budget_of
+from harness.judge.direct import DirectJudge
+from harness.judge.knockout import Best, best_of
+from harness.judge.rows import LabelRow, Row, passes, read_judged
+from harness.judge.types import Judge, Verdict
+from harness.models import CallStore, ChatModel, Model, open_model, parse_roles
+from harness.stats import rate_interval, reliability_curve
+from harness.tasks import Calibration, JudgeSettings
+
+Method = Literal["direct", "openrs", "skill"]
+CALIBRATION = "calibration.json"
+SKILL_CALLS = 9
+"""Of the reward skill for one verdict, at most: diagnose, select, six steps, forced finish."""
+
+
+class JudgeCommand(ModelSettings):
+    """Everything `harness judge` takes.
+
+    Attributes:
+        rows: JSONL file, or the folder of an eval run.
+        method: how answers are compared; single answers are judged directly, or by the skill.
+        rubric: criteria, or a file of them.
+        suite: whose `judge:` holds, in place of `rubric`, `votes` and `threshold`.
+        calibrate: labels; with them the error of the judge is written to `calibration.json`.
+    """
+
+    rows: Path
+    method: Annotated[Method, Option("How answers are compared.")] = "direct"
+    rubric: Annotated[str, Option("Criteria, a line each; or a .md or .txt file of them.")] = ""
+    votes: Annotated[int, Field(ge=1), Option("Replies for each verdict.")] = 1
+    threshold: Annotated[
+        float, Field(gt=0, le=1), Option("Least share of criteria met of an answer that passes.")
+    ] = 1.0
+    suite: Annotated[str | None, Option("Take the settings of this suite's 'judge:'.")] = None
+    calibrate: Annotated[
+        Path | None, Option("Labels (JSONL of id, label): measure the judge.", metavar="LABELS")
+    ] = None
+    limit: Annotated[int | None, Field(ge=1), Option("Take the first rows only.")] = None
+    out: Path
+    concurrency: Annotated[int, Option()] = 8
+
+    def judging(self) -> JudgeSettings:
+        """Criteria, votes and threshold, with their files read.
+
+        Raises:
+            BadInput: if a suite is named that has no `judge:`, or a file cannot be read.
+        """
+        if self.suite is None:
+            settings = JudgeSettings(rubric=self.rubric, votes=self.votes, threshold=self.threshold)
+            return settings.loaded(Path.cwd(), trusted=True)
+        from harness.evals import load_suite
+
+        settings = load_suite(self.suite).suite.judge
+        if settings is None:
+            raise BadInput(f"suite {self.suite!r} has no 'judge:'")
+        return settings
+
+    def spec(self, judging: JudgeSettings) -> str:
+        """Spec of the judge's model."""
+        roles = [*([f"judge={judging.model}"] if judging.model else []), *self.models]
+        return str(parse_roles(roles or [DEFAULT_MODEL])["judge"])
+
+
+class Judged(Value):
+    """A row with its verdict; of candidates, with the knockout."""
+
+    id: str
+    verdict: Verdict | None = None
+    best: Best | None = None
+    label: bool | int | str | None = None
+
+    @property
+    def usage(self) -> Usage:
+        """Of its calls."""
+        judged = self.verdict or self.best
+        return judged.usage if judged is not None else Usage()
+
+    @property
+    def valid(self) -> bool:
+        """Whether there is a verdict."""
+        if self.verdict is not None:
+            return not self.verdict.invalid
+        return self.best is not None and self.best.index is not None
+
+
+class JudgeReport(Value):
+    """What `harness judge --json` prints.
+
+    Attributes:
+        judge: method and model.
+        mode: pointwise, pairwise or best-of-n.
+        rows: judged, `invalid` of them without a verdict.
+        lost: votes that could not be read.
+        mean: of the scores of single answers.
+        passed: answers that reached the threshold.
+        preferences: how often A, B and tie.
+        agreement: share of comparisons in both orders that agreed, of `both`.
+        verified: comparisons that a program decided.
+        accuracy: share of valid labelled rows judged as labelled, a tie counting half where the
+            label is none; with its 95 % interval and the number of labels.
+        calibration: of the judge, where labels were given with `--calibrate`.
+        note: what is known of the judge's errors.
+    """
+
+    run: str
+    judge: str
+    mode: str
+    simulated: bool
+    rows: int
+    invalid: int
+    lost: int
+    mean: float | None = None
+    passed: int | None = None
+    preferences: dict[str, int] = {}
+    agreement: float | None = None
+    both: int = 0
+    verified: int = 0
+    accuracy: float | None = None
+    ci95: tuple[float, float] | None = None
+    labels: int = 0
+    calibration: Calibration | None = None
+    note: str
+    tokens: int
+    cost_usd: float | None
+
+
+def plan(settings: JudgeCommand) -> dict[str, Any]:
+    """What would be judged, and with how many calls at most, without one."""
+    judging, rows = settings.judging(), read_judged(settings.rows, settings.limit)
+    single = {"direct": judging.votes, "openrs": 0, "skill": SKILL_CALLS}[settings.method]
+    pair = {"direct": 2 * judging.votes, "openrs": 5, "skill": 2 * SKILL_CALLS}[settings.method]
+    comparisons = sum(max(1, len(row.candidates) - 1) for row in rows)
+    calls = comparisons * (single if rows[0].mode == "pointwise" else pair)
+    return {
+        "rows": len(rows),
+        "mode": rows[0].mode,
+        "judge": f"{settings.method}:{settings.spec(judging)}",
+        "calls": calls,
+        "note": "calls without further tries of replies that cannot be read",
+    }
+
+
+def open_judge(settings: JudgeCommand, judging: JudgeSettings, model: Model) -> Judge:
+    """The judge of a method.
+
+    Raises:
+        BadInput: if it needs a sandbox and there is none, or a wing that is not in the tree.
+    """
+    if settings.method == "direct":
+        return DirectJudge(model, votes=judging.votes, seed=settings.seed)
+    from harness.sandbox import select
+
+    sandbox = select(settings.sandbox)
+    if settings.method == "openrs":
+        from harness.judge.openrs.judge import OpenRSJudge
+
+        return OpenRSJudge(model, sandbox, seed=settings.seed)
+    from harness.judge.skill_rm.judge import SkillJudge
+
+    return SkillJudge(model, sandbox, seed=settings.seed)
+
+
+async def judge_rows(
+    settings: JudgeCommand, on_progress: ProgressHook | None = None
+) -> JudgeReport:
+    """Judge the rows into a run folder; what is finished there is not judged again.
+
+    Raises:
+        BadInput: for rows, labels or settings that cannot be used, before any call.
+        LimitReached: when a budget is spent; what is judged is kept.
+        Unreachable: if no row got a verdict.
+    """
+    judging, rows = settings.judging(), read_judged(settings.rows, settings.limit)
+    labels = _labels(settings, rows)
+    spec, file = settings.spec(judging), settings.rows
+    lock = {
+        "kind": "judge", "rows": digest_file(file / "run.json" if file.is_dir() else file),
+        "method": settings.method, "key": judging.key(spec), "model": spec, "seed": settings.seed,
+        "limit": settings.limit,
+    }  # fmt: skip
+    finished: dict[str, Judged] = {}
+    with CallStore(settings.out / "calls.sqlite") as calls:
+        model = open_model(
+            spec, base_url=settings.base_url, calls=calls, budget=budget_of(settings),
+            concurrency=settings.concurrency, role="judge",
+        )  # fmt: skip
+        async with aclosing(model):
+            judge = open_judge(settings, judging, model)
+            with RunWriter(settings.out, lock) as run:
+                for record in map(Judged.model_validate, run.items()):
+                    if record.valid:
+                        finished[record.id] = record
+                tally, slots = Tally(len(rows)), asyncio.Semaphore(settings.concurrency)
+
+                async def work(row: Row) -> None:
+                    async with slots:
+                        judged = finished.get(row.id)
+                        if judged is None:
+                            judged = await _judged(row, judge, judging, settings)
+                            run.append_item(judged.model_dump(mode="json"))
+                            finished[row.id] = judged
+                    outcome = "pass" if judged.valid else "invalid"
+                    tally.count(
+                        ItemRecord(
+                            id=row.id, task_id=row.id, outcome=outcome, value=0, usage=judged.usage
+                        )
+                    )
+                    if on_progress is not None:
+                        on_progress(settings.out.name, tally)
+
+                tasks = [asyncio.create_task(work(row)) for row in rows]
+                try:
+                    await asyncio.gather(*tasks)
+                finally:  # a spent budget ends the others
+                    for task in tasks:
+                        task.cancel()
+                    await asyncio.gather(*tasks, return_exceptions=True)
+        judged_rows = [finished[row.id] for row in rows]
+        report = _report(settings, judging, judge.name, model, judged_rows, rows[0].mode, labels)
+    if report.invalid == report.rows:
+        first = next(iter(finished.values()))
+        raise Unreachable(f"no row got a verdict: {first.verdict.invalid if first.verdict else ''}")
+    return report
+
+
+async def _judged(row: Row, judge: Judge, judging: JudgeSettings, settings: JudgeCommand) -> Judged:
+    question = row.question(judging.rubric)
+    if row.candidates:
+        best = await best_of(judge, question, row.candidates, seed=settings.seed)
+        return Judged(id=row.id, best=best, label=row.label)
+    if row.answer is None:
+        verdict = await judge.compare(question, row.a or "", row.b or "")
+    else:
+        rate = getattr(judge, "rate", None)
+        if rate is None:
+            raise BadInput(f"method {settings.method!r} compares answers: give rows with a and b")
+        verdict = await rate(question, row.answer)
+    return Judged(id=row.id, verdict=verdict, label=row.label)
+
+
+def _labels(settings: JudgeCommand, rows: list[Row]) -> dict[str, bool]:
+    """The labels of `--calibrate`, by row.
+
+    Raises:
+        BadInput: if they are none, or label nothing.
+    """
+    if settings.calibrate is None:
+        return {}
+    if rows[0].mode != "pointwise" or settings.method != "direct":
+        raise BadInput("--calibrate needs single answers and --method direct, as in suites")
+    from harness.core import read_models
+
+    ids = {row.id for row in rows}
+    labels = {
+        row.id: passes(row.label, f"{settings.calibrate}: {row.id}")
+        for row in read_models(settings.calibrate, LabelRow)
+        if row.id in ids
+    }
+    if not labels:
+        raise BadInput(f"{str(settings.calibrate)!r} labels none of the rows")
+    return labels
+
+
+def calibration_of(
+    judged: list[Judged], labels: dict[str, bool], judging: JudgeSettings, model: str
+) -> Calibration:
+    """How often a judge is right, by label, and what its scores are worth."""
+    pairs = [
+        (judgement.verdict.score, labels[judgement.id])
+        for judgement in judged
+        if judgement.id in labels and judgement.verdict and judgement.verdict.score is not None
+    ]
+    right = [(label, (score >= judging.threshold) == label) for score, label in pairs]
+    positives = [correct for label, correct in right if label]
+    negatives = [correct for label, correct in right if not label]
+    scores, marks = [score for score, _ in pairs], [label for _, label in pairs]
+    return Calibration(
+        judge=judging.key(model),
+        model=model,
+        passes=len(positives),
+        right_passes=sum(positives),
+        fails=len(negatives),
+        right_fails=sum(negatives),
+        invalid=len(labels) - len(pairs),
+        curve=tuple(reliability_curve(scores, marks)) if pairs else (),
+    )
+
+
+def _report(
+    settings: JudgeCommand, judging: JudgeSettings, name: str, model: ChatModel,
+    judged: list[Judged], mode: str, labels: dict[str, bool],
+) -> JudgeReport:  # fmt: skip
+    valid = [row for row in judged if row.valid]
+    verdicts = [row.verdict for row in valid if row.verdict is not None]
+    scores = [verdict.score for verdict in verdicts if verdict.score is not None]
+    knockouts = [row.best for row in valid if row.best is not None]
+    agreements = [float(v.agreement) for v in verdicts if v.agreement is not None]
+    both = len(agreements) + sum(best.both for best in knockouts)
+    agreed = sum(agreements) + sum(best.agreed for best in knockouts)
+    points = [point for row in valid if (point := _right(row, judging)) is not None]
+    usage = sum((row.usage for row in judged), Usage())
+    calibration = None
+    note = "uncalibrated: how often this judge errs is not known (--calibrate LABELS)"
+    if labels:
+        calibration = calibration_of(judged, labels, judging, settings.spec(judging))
+        write_atomic(settings.out / CALIBRATION, calibration.model_dump_json(indent=2) + "\n")
+        informed = calibration.informed
+        note = f"calibrated on {calibration.labels} labels"
+        if informed is None or informed[1] <= 0:
+            note += ": they do not show that the judge tells right answers from wrong ones"
+    elif points:
+        note = f"its error is that of the {len(points)} labelled rows"
+    choices: list[str] = [str(v.preference) for v in verdicts if v.preference is not None]
+    return JudgeReport(
+        run=settings.out.name,
+        judge=name,
+        mode=mode,
+        simulated=model.simulated,
+        rows=len(judged),
+        invalid=len(judged) - len(valid),
+        lost=sum(row.verdict.lost for row in judged if row.verdict is not None),
+        mean=sum(scores) / len(scores) if scores else None,
+        passed=sum(score >= judging.threshold for score in scores) if scores else None,
+        preferences={side: choices.count(side) for side in ("A", "B", "tie")} if choices else {},
+        agreement=agreed / both if both else None,
+        both=both,
+        verified=sum(verdict.by == "verifier" for verdict in verdicts),
+        accuracy=sum(points) / len(points) if points else None,
+        ci95=rate_interval([[point] for point in points]) if points and 0.5 not in points else None,
+        labels=len(points),
+        calibration=calibration,
+        note=note,
+        tokens=usage.tokens,
+        cost_usd=usage.cost_usd,
+    )
+
+
+def _right(row: Judged, judging: JudgeSettings) -> float | None:
+    """Whether a row was judged as labelled; half for a tie that the label does not have."""
+    if row.label is None:
+        return None
+    if row.best is not None:
+        return float(row.best.index == row.label)
+    assert row.verdict is not None
+    if row.verdict.score is not None:
+        return float((row.verdict.score >= judging.threshold) == passes(row.label, row.id))
+    if row.verdict.preference == "tie" != row.label:
+        return 0.5
+    return float(row.verdict.preference == row.label)

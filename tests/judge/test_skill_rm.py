@@ -1,0 +1,195 @@
+"""Skill-RM: limits, forced finish, what decides first, and what no message may hold."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.core import BadInput, assets
+from harness.judge import Question
+from harness.judge.skill_rm.bank import BLOCKED, Bank, Sample, open_metadata, sample_of
+from harness.judge.skill_rm.judge import SkillContext, SkillJudge, read_out, records_of
+from harness.judge.types import Evidence, Verdict
+from harness.sandbox import SandboxUnavailable, select
+from harness.skills import load_skill
+from tests.judge.cases import FunctionModel, between, run
+
+EMPTY = {"action": "finish", "resource": "none", "code": "", "criterion": "", "observation": ""}
+ASK = Question(prompt="What is 2 + 2?", reference="4")
+
+
+def player(*steps: dict[str, Any], choose: tuple[str, ...] = ()) -> FunctionModel:
+    """A judge that takes these steps; the last one again and again."""
+    taken: dict[str, int] = {}
+
+    def decide(prompt: str, members: dict[str, Any]) -> Any:
+        if "diagnosis" in members:
+            return {"diagnosis": "a sum"}
+        if "resources" in members:
+            known = members["resources"]["items"]["enum"]
+            return {"resources": [name for name in choose if name in known]}
+        neutral = members["decision"]["enum"][-1]
+        if "action" in members:
+            who = between(prompt, "first") if "<first-" in prompt else ""
+            number = taken[who] = taken.get(who, -1) + 1
+            step = steps[min(number, len(steps) - 1)]
+            return {**EMPTY, "decision": neutral, **step}
+        if "better" in members:
+            return {"reason": "", "better": "first"}
+        if "criterion_1" in members:
+            return {"reason": "", **{n: "yes" for n in members if n.startswith("criterion")}}
+        return "no record"
+
+    return FunctionModel(decide)
+
+
+def steps_of(model: FunctionModel) -> int:
+    return sum("Step 3. Verify" in prompt for prompt in model.prompts)
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Any:
+    try:
+        return select()
+    except SandboxUnavailable as error:
+        pytest.skip(f"no sandbox here: {error}")
+
+
+def test_the_steps_are_limited_and_the_verdict_of_an_emergency_says_so() -> None:
+    idle = player({"action": "record", "resource": "none", "decision": "nonsense"})
+    verdict = run(SkillJudge(idle).one_order(ASK, "4", "5"))
+    assert steps_of(idle) == 6 * 2  # each step is asked for twice: its reply does not fit
+    assert (verdict.preference, verdict.by) == ("A", "emergency")
+
+
+def test_resources_and_runs_are_limited(sandbox: Any) -> None:
+    every = tuple(Bank(Sample("t", ("a", "b")), "operational").resources)
+    assert "word-count" in every[:5]
+    model = player({"action": "run", "resource": "word-count"}, choose=every[:5])
+    run(SkillJudge(model, sandbox).one_order(ASK, "4", "5"))
+    outputs = [between(prompt, "log") for prompt in model.prompts if "Step 3" in prompt]
+    assert max(text.count("run word-count: answer 1:") for text in outputs) == 3
+    greedy = player({"action": "finish"}, choose=every)
+    run(SkillJudge(greedy).one_order(ASK, "4", "5"))
+    chosen = [p for p in greedy.prompts if "Step 2" in p]
+    assert len(chosen) == 2  # six of five do not fit, and are asked for once more
+
+
+def test_a_hard_verifier_decides_over_any_opinion(sandbox: Any) -> None:
+    opinion = {"action": "record", "criterion": "style", "decision": "second"}
+    model = player(
+        opinion, {"action": "run", "resource": "number-match"}, {"action": "finish"},
+        choose=("number-match",),
+    )  # fmt: skip
+    verdict = run(SkillJudge(model, sandbox).one_order(ASK, "it is 4", "it is surely 5"))
+    assert (verdict.preference, verdict.by) == ("A", "model")
+    assert verdict.evidence[0].source == "verifier"
+
+
+def test_python_of_the_judge_runs_in_the_sandbox(sandbox: Any, tmp_path: Path) -> None:
+    bank = Bank(Sample("t", ("4", "5"), "4"), "operational")
+    assert bank.python("print(answers[0] + task)", sandbox) == "4t"
+    target = tmp_path / "written"
+    assert "Error" in bank.python(f"open({str(target)!r}, 'w')", sandbox)
+    assert not target.exists()
+    assert bank.python("print('x' * 20000)", sandbox) == "x" * 10_000
+
+
+def test_the_fair_setting_has_nothing_of_the_sample(sandbox: Any) -> None:
+    question = Question(prompt="p", reference="SECRET-REFERENCE", rubric="SECRET-CHECKLIST")
+    finish = player({"action": "finish"}, choose=("number-match", "correctness"))
+    run(SkillJudge(finish, sandbox, setting="fair").compare(question, "x", "y"))
+    assert "SECRET" not in json.dumps(finish.requests)
+    bank = Bank(Sample("p", ("x",), "SECRET", "SECRET"), "fair")
+    assert not {"number-match", "sample-reference", "sample-checklist"} & set(bank.resources)
+    assert "SECRET" not in bank.python("print(reference)", sandbox)
+    wide = player({"action": "view", "resource": "sample-reference"}, choose=("sample-reference",))
+    run(SkillJudge(wide, sandbox).compare(question, "x", "y"))
+    assert "SECRET-REFERENCE" in json.dumps(wide.requests)
+
+
+KEYS = st.one_of(
+    st.sampled_from(sorted(BLOCKED)).map(str.upper),
+    st.sampled_from(sorted(BLOCKED)).map(lambda key: f"{key}-id"),
+    st.sampled_from(["goldLabel", "is_correct", "model_a", "Judge Model", "numCorrect"]),
+)
+VALUES = st.recursive(
+    st.just("LEAK"),
+    lambda inner: st.one_of(st.lists(inner, max_size=2), st.dictionaries(KEYS, inner, max_size=2)),
+    max_leaves=4,
+)
+METADATA = st.dictionaries(
+    st.sampled_from(["topic", "length", "language"]),
+    st.one_of(st.just("open"), st.dictionaries(KEYS, VALUES, max_size=3)),
+    max_size=3,
+)
+
+
+@settings(max_examples=1000)
+@given(METADATA, st.dictionaries(KEYS, VALUES, max_size=3))
+def test_no_gold_like_key_passes_the_firewall(metadata: Any, gold: Any) -> None:
+    row = {"prompt": "p", **gold, "metadata": {**metadata, **gold}}
+    for setting in ("fair", "operational"):
+        sample = sample_of(row, ["x", "y"], setting)
+        bank = Bank(sample, setting)
+        seen = json.dumps([sample.task, sample.answers, sample.reference, sample.checklist])
+        seen += "".join(bank.view(name) for name in bank.resources if name.startswith("sample"))
+        assert "LEAK" not in seen
+
+
+def test_no_gold_like_key_is_in_a_message() -> None:
+    gold = dict.fromkeys(BLOCKED, "LEAK")
+    row = {"prompt": "p", "metadata": {**gold, "topic": "sums"}, **gold}
+    model = player(
+        {"action": "view", "resource": "sample-checklist"}, {"action": "finish"},
+        choose=("sample-checklist",),
+    )  # fmt: skip
+    sample = sample_of(row, ["x", "y"], "operational")
+    context = SkillContext(model, Bank(sample, "operational"), None, Question(prompt="p"))
+    run(assets.load_graph("reward_skill").ainvoke({}, context=context))
+    assert "sums" in json.dumps(model.requests)
+    assert "LEAK" not in json.dumps(model.requests)
+
+
+def test_open_metadata_stays() -> None:
+    assert open_metadata({"topic": {"winner": 1, "tone": ["x", {"score": 2}]}}) == {
+        "topic": {"tone": ["x", {}]}
+    }
+
+
+def test_the_read_out_is_a_rule() -> None:
+    def record(decision: Any, source: Any = "model") -> Evidence:
+        return Evidence(criterion="c", decision=decision, source=source)
+
+    assert read_out([], 2) is None
+    assert read_out([record("met")], 2) is None
+    out = read_out([record("B"), record("B"), record("A", "rubric")], 2)
+    assert isinstance(out, Verdict)
+    assert out.preference == "A"
+    even = read_out([record("A", "verifier"), record("B", "verifier"), record("B")], 2)
+    assert even is not None
+    assert even.preference == "B"
+    rated = read_out([record("met"), record("unmet"), record("met")], 1)
+    assert rated is not None
+    assert rated.score == pytest.approx(2 / 3)
+    rows = [{"criterion": "c", "met": True}, {"criterion": "c", "met": False}]
+    assert records_of(rows, 2, hard=True)[0].decision == "A"
+    assert records_of(rows, 1, hard=True) == []
+
+
+def test_the_skill_is_sound_and_its_files_stay_inside(tmp_path: Path) -> None:
+    skill = load_skill(assets.find("skills/reward-judge"))
+    bank = Bank(Sample("t", ("a",)), "operational")
+    assert all(row.file in skill.files for row in bank.resources.values())
+    (tmp_path / "resources.yaml").write_text("[{id: a, type: rubric, file: ../secret.md}]")
+    (tmp_path.parent / "secret.md").write_text("x")
+    with pytest.raises(BadInput, match="file of the skill"):
+        Bank(Sample("t", ("a",)), "fair", tmp_path).view("a")
+    (tmp_path / "resources.yaml").write_text("[{id: a}]")
+    with pytest.raises(BadInput, match="type"):
+        Bank(Sample("t", ("a",)), "fair", tmp_path)
