@@ -17,7 +17,7 @@ import pytest
 from harness.cli import cli
 
 pytestmark = pytest.mark.wing(
-    "rag", "debug", "record", "receipts", "vision", "engines", "learn", "fleet", "train"
+    "rag", "debug", "record", "receipts", "vision", "engines", "learn", "fleet", "train", "judge"
 )
 
 HEAD = "# Commands\n\nThe help text of every command, kept equal to the program by a test.\n"

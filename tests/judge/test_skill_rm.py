@@ -33,8 +33,8 @@ def player(*steps: dict[str, Any], choose: tuple[str, ...] = ()) -> FunctionMode
         if "resources" in members:
             known = members["resources"]["items"]["enum"]
             return {"resources": [name for name in choose if name in known]}
-        neutral = members["decision"]["enum"][-1]
         if "action" in members:
+            neutral = members["decision"]["enum"][-1]
             who = between(prompt, "first") if "<first-" in prompt else ""
             number = taken[who] = taken.get(who, -1) + 1
             step = steps[min(number, len(steps) - 1)]

@@ -51,7 +51,7 @@ def judge(
     a knockout finds the best. A label in them gives the judge's accuracy. With --calibrate its
     errors are written to calibration.json, which a suite names under `judge: calibration:`.
 
-    Example: harness judge answers.jsonl --rubric rules.md --model judge=openai/gpt-4.1-mini
+    Example: harness judge answers.jsonl --rubric rules.md --model openai/gpt-4.1-mini --dry-run
     """
     from harness.core import loops
     from harness.core.rundir import new_run_id

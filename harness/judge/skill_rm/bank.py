@@ -34,7 +34,7 @@ BLOCKED = frozenset(
     {
         "answer", "annotation", "annotations", "annotator", "best", "better", "chosen", "correct",
         "decision", "expected", "generator", "gold", "golden", "grade", "judgment", "judgement",
-        "label", "labels", "loser", "model", "origin", "original_id", "outcome", "passed",
+        "label", "labels", "loser", "model", "origin", "original", "outcome", "passed",
         "preference", "preferred", "rank", "ranking", "ranks", "rating", "ratings", "rejected",
         "result", "reward", "rewards", "score", "scores", "solution", "source", "subset", "target",
         "truth", "verdict", "vote", "votes", "winner", "winning", "worse",
