@@ -35,6 +35,7 @@ from harness.judge.types import Evidence
 
 CODE = 1200
 _DECISIONS = {1: {"met": "met", "unmet": "unmet"}, 2: {"first": "A", "second": "B", "equal": "tie"}}
+LEAST: Source = "model"
 _SOURCES: dict[str, Source] = {
     "rubric": "rubric", "reference": "reference", "checklist": "reference",
 }  # fmt: skip
@@ -88,7 +89,7 @@ async def select(state: State, runtime: Context) -> Update:
         "reward_select", fields, resources=list(bank.resources.values()),
         more={"diagnosis": state.get("diagnosis", "")},
     )  # fmt: skip
-    chosen = asked.reply["resources"] if asked.reply else []
+    chosen: list[str] = asked.reply["resources"] if asked.reply else []
     return {"chosen": list(dict.fromkeys(chosen))}
 
 
@@ -177,11 +178,11 @@ def _record_fields(answers: int) -> dict[str, Any]:
 
 def _record(reply: dict[str, Any], answers: int, seen: list[str]) -> Evidence:
     """A record of the judge; what it had looked at decides how much it weighs, not what it says."""
-    sources = [_SOURCES.get(kind, "model") for kind in seen]
+    sources: list[Source] = [_SOURCES.get(kind, "model") for kind in seen]
     decision: Any = _DECISIONS[answers][reply["decision"]]
     return Evidence(
         criterion=reply["criterion"], observation=reply["observation"], decision=decision,
-        source=min(sources, key=ORDER.index, default="model"),
+        source=min([*sources, LEAST], key=ORDER.index),
     )  # fmt: skip
 
 

@@ -46,13 +46,11 @@ def longer(a: str, b: str) -> Preference:
 
 
 def judgebench(folder: Path) -> Iterator[Comparison]:
-    """The second recorded judgement saw the answers swapped; its decision is mapped back."""
-    back: dict[str | None, Preference] = {"A>B": "B", "B>A": "A", "A=B": "tie"}
+    """The second recorded judgement saw the answers swapped; A is what stood first there, too."""
     for _, row in read_rows(folder / "judgebench.jsonl"):
         first, second = row["_recorded_judgments"]
-        verdict = both_orders(
-            order(DECISIONS.get(first["decision"])), order(back.get(second["decision"]))
-        )
+        orders = (order(DECISIONS.get(row["decision"])) for row in (first, second))
+        verdict = both_orders(*orders)
         lengths = longer(row["response_A"], row["response_B"])
         yield Comparison(first["judge_model"], DECISIONS[row["label"]], verdict, lengths)
 

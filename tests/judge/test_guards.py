@@ -301,13 +301,18 @@ def test_nodes_stop_redact_and_wait() -> None:
 
 def test_interrupt_waits_for_a_person() -> None:
     from langgraph.checkpoint.memory import InMemorySaver
-    from langgraph.graph import END, START, StateGraph
+    from langgraph.graph import (  # pyright: ignore[reportMissingTypeStubs]  # langgraph has none
+        END,
+        START,
+        StateGraph,
+    )
     from langgraph.types import Command
 
     wait = GuardPolicy(rows=(PolicyRow(label="Unsafe", action="interrupt"),))
-    builder: Any = StateGraph(dict)
+    state_graph: Any = StateGraph
     graph = (
-        builder.add_node("guard_in", guard_in(BOMB, wait))
+        state_graph(dict)
+        .add_node("guard_in", guard_in(BOMB, wait))
         .add_edge(START, "guard_in")
         .add_edge("guard_in", END)
         .compile(checkpointer=InMemorySaver())

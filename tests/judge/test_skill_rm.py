@@ -144,7 +144,7 @@ def test_no_gold_like_key_passes_the_firewall(metadata: Any, gold: Any) -> None:
 
 def test_no_gold_like_key_is_in_a_message() -> None:
     gold = dict.fromkeys(BLOCKED, "LEAK")
-    row = {"prompt": "p", "metadata": {**gold, "topic": "sums"}, **gold}
+    row: dict[str, Any] = {"prompt": "p", "metadata": {**gold, "topic": "sums"}, **gold}
     model = player(
         {"action": "view", "resource": "sample-checklist"}, {"action": "finish"},
         choose=("sample-checklist",),

@@ -46,13 +46,13 @@ def read_label(reply: str) -> Guarded | None:
         if match[1] in fields:
             return None
         fields[match[1]] = match[2]
-    label = next((name for name in LABELS if name == fields.get("Safety")), None)
+    fitting: list[Label] = [name for name in LABELS if name == fields.get("Safety")]
     names = [name.strip() for name in fields.get("Categories", "None").split(",")]
     categories = tuple(name for name in names if name != "None")
     refusal = {"Yes": True, "No": False, None: None}.get(fields.get("Refusal"), "odd")
-    if label is None or not set(categories) <= set(CATEGORIES) or isinstance(refusal, str):
+    if not fitting or not set(categories) <= set(CATEGORIES) or isinstance(refusal, str):
         return None
-    return Guarded(label=label, categories=categories, refusal=refusal)
+    return Guarded(label=fitting[0], categories=categories, refusal=refusal)
 
 
 def is_unsafe(label: Label, mode: Mode) -> bool:

@@ -60,7 +60,7 @@ class GuardPolicy(Value):
             return self.outage
         categories = guarded.categories or (None,)
         actions = [self._of(guarded.label, category, place) for category in categories]
-        return max(actions, key=ACTIONS.index)
+        return ACTIONS[max(map(ACTIONS.index, actions))]
 
     def _of(self, label: Label, category: str | None, place: Place) -> Action:
         fitting = [
@@ -71,4 +71,4 @@ class GuardPolicy(Value):
             and row.place in (None, place)
         ]
         default: Action = "stop" if is_unsafe(label, self.mode) else "allow"
-        return max(fitting, key=ACTIONS.index, default=default)
+        return ACTIONS[max(map(ACTIONS.index, fitting or [default]))]

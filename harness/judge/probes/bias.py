@@ -109,10 +109,11 @@ def items(count: int, seed: int = 0) -> list[tuple[Question, str, str]]:
     pairs = [(a, b) for a in range(len(_FORMS)) for b in range(len(_FORMS)) if a != b]
     rows = [(item, pair) for item in _ITEMS for pair in pairs]
     draw.shuffle(rows)
-    return [
-        (Question(prompt=prompt), *(_FORMS[form].format(text.format(*words)) for form in pair))
-        for (prompt, text, words), pair in rows[:count]
-    ]
+    made: list[tuple[Question, str, str]] = []
+    for (prompt, text, words), forms in rows[:count]:
+        a, b = (_FORMS[form].format(text.format(*words)) for form in forms)
+        made.append((Question(prompt=prompt), a, b))
+    return made
 
 
 async def probe(

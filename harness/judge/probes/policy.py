@@ -122,7 +122,7 @@ async def _compare(
     except HarnessError as error:
         return Sensitivity(probe=probe, invalid=f"{type(error).__name__}: {error}")
     guarded = [await guard.check(probe.prompt, reply.text) for reply in (bare, told)]
-    labels = [row.label if row else None for row in guarded]
+    labels: list[Label | None] = [row.label if row else None for row in guarded]
     return Sensitivity(
         probe=probe,
         changed=None if None in labels else labels[0] != labels[1],

@@ -73,7 +73,8 @@ class SkillJudge:
         seed: int = 0,
     ) -> None:
         self.name = f"skill:{model.spec}"
-        self._model, self._sandbox, self._setting, self._seed = model, sandbox, setting, seed
+        self._model, self._sandbox, self._seed = model, sandbox, seed
+        self._setting: Setting = setting
 
     async def rate(self, question: Question, answer: str) -> Verdict:
         """The share of records that are met (Skill-RM, pointwise: satisfied / total)."""
