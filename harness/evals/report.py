@@ -17,10 +17,10 @@ from harness.core import (
     Usage,
     Value,
     decoding,
-    mapping,
     write_atomic,
 )
 from harness.core.rundir import RunReader
+from harness.evals.judged import JUDGED, JudgedRate, judged_rate
 from harness.stats import (
     PairedComparison,
     Repeated,
@@ -32,8 +32,6 @@ from harness.stats import (
     required_tasks,
 )
 
-JUDGED = "judge"
-"""Key of an item's detail: what the model that judged it used (`usage`), and `lost` votes."""
 REPORTED = "reported"
 """Key of a lock: what another tool itself says of the run."""
 Measure = Literal["outcome", "score"]
@@ -66,33 +64,6 @@ class ItemRecord(Value):
     usage: Usage = Usage()
     stratum: str = ""
     detail: dict[str, JsonValue] = {}
-
-
-class JudgedRate(Value):
-    """What a model that judged a run was, and the pass rate with its errors taken into account.
-
-    Attributes:
-        model: spec of the judge.
-        judged: valid attempts that it judged.
-        lost: its replies that could not be read.
-        tokens: of its calls, which are not among those of the run.
-        cost_usd: of its calls.
-        labels: labelled answers that its calibration rests on; 0 for an uncalibrated judge.
-        score: pass rate of the judged attempts, corrected for the errors on these labels; None
-            without a calibration, or where the labels do not show that it tells right from wrong.
-        ci95: its 95 % interval, which holds the uncertainty of the calibration, too.
-        note: what to know of the figures.
-    """
-
-    model: str
-    judged: int
-    lost: int
-    tokens: int
-    cost_usd: float | None
-    labels: int
-    score: float | None = None
-    ci95: tuple[float, float] | None = None
-    note: str
 
 
 class EvalReport(Value):
@@ -318,50 +289,14 @@ def summarise(
         suite=lock["suite"],
         skill=lock["skill_name"],
         skill_mode=lock.get("skill_mode") if lock["skill_name"] else None,
-        judge=_judged_rate(lock["judge"], items) if lock.get("judge") else None,
+        judge=_judged(lock["judge"], items) if lock.get("judge") else None,
     )
 
 
-def _judged_rate(facts: dict[str, Any], items: list[ItemRecord]) -> JudgedRate:
-    """The attempts of a run that its judge decided; `facts` are those of its lock."""
-    from harness.stats import corrected_rate, effective_size
-    from harness.tasks import Calibration
-
+def _judged(facts: dict[str, Any], items: list[ItemRecord]) -> JudgedRate:
     judged = [item for item in items if JUDGED in item.detail]
-    usage = sum((Usage.model_validate(mapping(i.detail[JUDGED])["usage"]) for i in judged), Usage())
     groups = list(attempts_by_task(judged).values())
-    n, passes = sum(map(len, groups)), sum(map(sum, groups))
-    rate = JudgedRate(
-        model=facts["model"],
-        judged=n,
-        lost=sum(mapping(item.detail[JUDGED])["lost"] for item in judged),
-        tokens=usage.tokens,
-        cost_usd=usage.cost_usd,
-        labels=0,
-        note="uncalibrated: how often this judge errs is not known, and the interval of the pass "
-        "rate leaves it out (`harness judge --calibrate` measures it)",
-    )
-    if not facts["calibration"] or not n:
-        return rate
-    labelled = Calibration.model_validate(facts["calibration"])
-    corrected = corrected_rate(
-        passes / n, effective_size(groups), labelled.right_passes, labelled.passes,
-        labelled.right_fails, labelled.fails,
-    )  # fmt: skip
-    if corrected is None:
-        note = "on its labels the judge does not tell right answers from wrong ones"
-        return rate.model_copy(update={"labels": labelled.labels, "note": note})
-    note = (
-        f"corrected for the judge's errors on {labelled.labels} labels: it passes "
-        f"{labelled.right_passes} of {labelled.passes} right and "
-        f"{labelled.fails - labelled.right_fails} of {labelled.fails} wrong answers"
-    )
-    return rate.model_copy(
-        update={
-            "labels": labelled.labels, "score": corrected.value, "note": note,
-            "ci95": (corrected.low, corrected.high),
-        }
-    )  # fmt: skip
+    return judged_rate(facts, [item.detail for item in judged], groups)
 
 
 def read_report(path: Path) -> EvalReport:

@@ -18,17 +18,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from pydantic import JsonValue
+
 from harness.agents import Agent, open_agent
 from harness.core import BadInput, Unreachable, Usage, loops, tracing
 from harness.core.plugins import plugins
 from harness.core.rundir import RunReader, RunWriter, new_run_id
 from harness.evals.attempts import Attempts, gateway_of
 from harness.evals.control import controlled
+from harness.evals.judged import JUDGED
 from harness.evals.plan import EvalPlan, attempt_id
 from harness.evals.pool import Pool
 from harness.evals.regrade import FamilyOf
 from harness.evals.report import (
-    JUDGED,
     EvalReport,
     ItemRecord,
     Tally,
@@ -318,7 +320,7 @@ async def collect(
 def _slim(item: ItemRecord) -> ItemRecord:
     """What the report needs of an item: 100,000 of them are held, and the rest is on the disk."""
     usage = item.usage if item.outcome == "invalid" else _NO_USAGE  # that may be tried again
-    detail = {JUDGED: item.detail[JUDGED]} if JUDGED in item.detail else {}
+    detail: dict[str, JsonValue] = {JUDGED: item.detail[JUDGED]} if JUDGED in item.detail else {}
     blanks: dict[str, Any] = {"reason": "", "answer": None, "usage": usage, "detail": detail}
     return item.model_copy(update=blanks)
 
@@ -352,7 +354,7 @@ def open_judge(
         return None
     if settings.open_executor() is not None:
         raise BadInput("checks that ask a model run on this machine: leave --executor out")
-    judging = suite.suite.judge or JudgeSettings()
+    judging = (suite.suite.judge or JudgeSettings()).loaded(suite.root, trusted=suite.trusted)
     roles = [*([f"judge={judging.model}"] if judging.model else []), *settings.models]
     model = open_model(
         parse_roles(roles or [DEFAULT_MODEL])["judge"],

@@ -79,7 +79,7 @@ class Suite(Value):
             none.
         protocol: native tool calls, the text protocol, or `json`: actions, and answers of a
             declared type, that the server holds to a schema. `auto` is json where the server can.
-        judge: of checks that ask a model.
+        judge: of checks that ask a model; left out of digests, which are older, if not set.
     """
 
     name: str
@@ -93,7 +93,6 @@ class Suite(Value):
     limits: SampleLimits = SampleLimits()
     tools: tuple[str, ...] | None = None
     protocol: ToolProtocol | Literal["auto"] = "auto"
-    # Left out where it is not set: digests of suites were taken before it existed.
     judge: JudgeSettings | None = Field(default=None, exclude_if=lambda value: value is None)
 
 
@@ -190,9 +189,6 @@ def load_suite(reference: str, split: Split | None = None, *, trusted: bool = Fa
     else:
         suite = _read(path)
         root = Path.cwd() if reference.startswith(HUB) else path.parent
-        if suite.judge is not None:
-            judge = suite.judge.loaded(root, trusted=trusted)
-            suite = suite.model_copy(update={"judge": judge})
         source, chosen = _tasks_file(suite, root, split)
         source, own_columns = divided_reference(source)
         columns = own_columns | columns

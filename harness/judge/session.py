@@ -63,10 +63,10 @@ class JudgeCommand(ModelSettings):
             return settings.loaded(Path.cwd(), trusted=True)
         from harness.evals import load_suite
 
-        settings = load_suite(self.suite).suite.judge
-        if settings is None:
+        suite = load_suite(self.suite)
+        if suite.suite.judge is None:
             raise BadInput(f"suite {self.suite!r} has no 'judge:'")
-        return settings
+        return suite.suite.judge.loaded(suite.root, trusted=False)
 
     def spec(self, judging: JudgeSettings) -> str:
         """Spec of the judge's model."""
