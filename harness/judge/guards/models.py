@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from harness.core import BadInput, Unreachable
@@ -54,7 +54,7 @@ class WordGuard:
         words: category -> words or phrases, looked for as whole words without regard to case.
     """
 
-    def __init__(self, words: dict[str, Sequence[str]]) -> None:
+    def __init__(self, words: Mapping[str, Sequence[str]]) -> None:
         self._patterns = {
             category: re.compile(rf"\b(?:{'|'.join(map(re.escape, listed))})\b", re.IGNORECASE)
             for category, listed in words.items()
