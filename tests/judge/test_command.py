@@ -140,3 +140,32 @@ def test_labels_are_true_or_false() -> None:
     for label in ("maybe", 1, None):
         with pytest.raises(BadInput, match="label"):
             passes(label, "x")
+
+
+def test_the_other_methods_are_wired(tmp_path: Path) -> None:
+    rows = [{"id": "p", "prompt": "2 + 2?", "a": "it is 4", "b": "it is 5", "reference": "4"}]
+    path = write(tmp_path / "pairs.jsonl", rows)
+    result, calls = judge(path, "--method", "openrs", "--out", tmp_path / "openrs")
+    report = json.loads(result.stdout)
+    assert (report["verified"], report["preferences"]["A"], calls) == (1, 1, 0)
+    assert report["judge"] == "openrs:openai/j"
+    lost, calls = judge(
+        path, "--method", "skill", "--out", tmp_path / "skill", answer=lambda body: completion("?")
+    )
+    assert isinstance(lost.exception, Unreachable)
+    assert calls > 10
+    single = write(tmp_path / "rows.jsonl", ANSWERS)
+    refused, calls = judge(single, "--method", "openrs", "--out", tmp_path / "refused")
+    assert isinstance(refused.exception, BadInput)
+    assert "compares answers" in str(refused.exception)
+
+
+def test_the_answers_of_a_run_are_judged(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text("def answer(prompt, workdir, skill):\n    return 'red'\n")
+    write(tmp_path / "tasks.jsonl", [{"id": "t", "prompt": "Say a colour.", "answer": "red"}])
+    command = ["eval", str(tmp_path / "tasks.jsonl"), "--agent", f"py:{tmp_path}/agent.py:answer"]
+    command += ["--trust", "--model", "simulated/lookup", "--sandbox", "none"]
+    done = CliRunner().invoke(cli, [*command, "--out", str(tmp_path / "run")])
+    assert done.exit_code == 0, done.output
+    result, calls = judge(tmp_path / "run", "--rubric", "a colour", "--out", tmp_path / "judged")
+    assert (json.loads(result.stdout)["passed"], calls) == (1, 1)
