@@ -32,6 +32,7 @@ from harness.judge.skill_rm.judge import (
     records_of,
 )
 from harness.judge.types import Evidence
+from harness.skills import load_skill
 
 CODE = 1200
 _DECISIONS = {1: {"met": "met", "unmet": "unmet"}, 2: {"first": "A", "second": "B", "equal": "tie"}}
@@ -71,7 +72,7 @@ Update = dict[str, Any]
 
 async def diagnose(state: State, runtime: Context) -> Update:
     """Say what kind of task it is before any resource is looked at."""
-    skill = (assets.find(f"skills/{SKILL}") / "SKILL.md").read_text("utf-8").rpartition("---\n")[2]
+    skill = load_skill(assets.find(f"skills/{SKILL}")).body.strip()
     asked = await runtime.context.ask("reward_diagnose", {"diagnosis": text_field()}, skill=skill)
     return {"diagnosis": asked.reply["diagnosis"] if asked.reply else "", "log": [], "records": []}
 

@@ -16,7 +16,7 @@ from harness.judge.skill_rm.bank import BLOCKED, Bank, Sample, open_metadata, sa
 from harness.judge.skill_rm.judge import SkillContext, SkillJudge, read_out, records_of
 from harness.judge.types import Evidence, Verdict
 from harness.sandbox import SandboxUnavailable, select
-from harness.skills import load_skill
+from harness.skills import load_skill, validate
 from tests.judge.cases import FunctionModel, between, run
 
 EMPTY = {"action": "finish", "resource": "none", "code": "", "criterion": "", "observation": ""}
@@ -184,6 +184,7 @@ def test_the_read_out_is_a_rule() -> None:
 
 def test_the_skill_is_sound_and_its_files_stay_inside(tmp_path: Path) -> None:
     skill = load_skill(assets.find("skills/reward-judge"))
+    assert validate(skill) == []
     bank = Bank(Sample("t", ("a",)), "operational")
     assert all(row.file in skill.files for row in bank.resources.values())
     (tmp_path / "resources.yaml").write_text("[{id: a, type: rubric, file: ../secret.md}]")
