@@ -146,7 +146,6 @@ class DefaultGroup(LazyGroup):
 INTENTS: dict[str, dict[str, tuple[str, str]]] = {
     "Start": {
         "init": ("harness.cli.start:init", "A suite of your own, ready to run."),
-        "demo": ("harness.cli.start:demo", "Replay our recorded run; --live does it now."),
         "doctor": ("harness.cli.start:doctor", "What this machine can do, and what to do next."),
         "completion": ("harness.cli.completion:completion", "Commands completed by the Tab key."),
         "corpora": ("harness.cli.corpora:corpora", "list | show | pull | generate | convert"),

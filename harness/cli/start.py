@@ -1,4 +1,4 @@
-"""`harness init`, `harness demo`, and `harness doctor`: what this machine can do."""
+"""`harness init`, and `harness doctor`: what this machine can do."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from urllib.parse import urlencode
 
 import click
 
-from harness.cli.commands import emit, json_option, path_type, shared_option
+from harness.cli.commands import emit, json_option, path_type
 from harness.cli.next_steps import command_line, next_lines
-from harness.cli.progress import EventLines
 from harness.cli.terminal import tinted
 from harness.core import shown
 from harness.core.errors import BadInput
@@ -26,10 +25,8 @@ from harness.core.plugins import load, plugins
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from harness.evolve import DemoReport
 
 EMBEDDED = "smollm2-135m"
-DEMO_MODEL = f"local/{EMBEDDED}"
 FIRST_MODEL = "local/qwen2.5-coder-0.5b"
 """The smallest one that knows what the templates ask, and learns to say it."""
 ENGINE = "'agent-skill-harness[local]'"
@@ -128,53 +125,6 @@ def _missing() -> list[str]:
         return []
     engine = [] if importlib.util.find_spec(EXTRAS["local"]) else [f"pip install {ENGINE}"]
     return [*engine, f"harness models pull {name}"]
-
-
-@click.command()
-@shared_option("--live", help="Run the embedded model now (minutes).")
-@shared_option("--model", help=f"Another model for --live; default {DEMO_MODEL}.")
-@shared_option("--out", default="demo-out", show_default=True)
-@shared_option("--concurrency")
-@click.option("--test", type=int, help="Test tasks of the comparison.")
-@json_option
-def demo(
-    live: bool, model: str | None, out: Path, concurrency: int, test: int | None, as_json: bool
-) -> None:
-    """Show the main job: runs, a skill from them, a gate, controls, an export and a report.
-
-    Alone it replays our recorded run in under a minute, with no model. With --live the embedded
-    model works through it now.
-
-    Example: harness demo --live --out demo-out
-    """
-    from harness.evolve import DemoSizes, recording, run_demo
-
-    spec = (model or DEMO_MODEL) if live else f"replay/{recording()}"
-    sizes = DemoSizes(test=test) if test else DemoSizes()
-    folder = out / ("live" if live else "recorded")
-    report = run_demo(folder, model=spec, sizes=sizes, concurrency=concurrency, tell=EventLines())
-    emit(report, as_json, _demo_text(report, folder))
-
-
-def _demo_text(report: DemoReport, folder: Path) -> str:
-    gate = report.evolution.gate
-    lines = [
-        f"{report.origin} demo with {report.model}",
-        f"gate: {gate.verdict} ({gate.reason})",
-    ]
-    for arm in report.arms:
-        rate = arm.passed / arm.valid if arm.valid else 0.0
-        interval = f"[{arm.ci95[0]:.1%}, {arm.ci95[1]:.1%}]" if arm.ci95 else ""
-        against = ""
-        if arm.against is not None and arm.against.difference is not None and arm.against.ci95:
-            low, high = arm.against.ci95
-            against = f"   skill is {arm.against.difference:+.1%} [{low:+.1%}, {high:+.1%}]"
-        lines.append(f"  {arm.name:22} {rate:6.1%} {interval}{against}")
-    lines.append(f"exported: {len(report.exported)} files" if report.exported else "not exported")
-    memory = f"at most {report.peak_memory_mb:,} MiB"
-    lines.append(f"{report.tokens:,} tokens, {report.seconds:.0f} s, {memory}")
-    lines.append(f"report: {folder / 'report.html'}")
-    return "\n".join(lines)
 
 
 class Finding(NamedTuple):

@@ -6,10 +6,6 @@ from .analysts.records import record_of as record_of
 from .analysts.records import to_patch as to_patch
 from .analysts.transcript import extract as extract
 from .artifacts import kept_trajectory as kept_trajectory
-from .demo import DemoReport as DemoReport
-from .demo import DemoSizes as DemoSizes
-from .demo import recording as recording
-from .demo import run_demo as run_demo
 from .description import Candidate as Candidate
 from .evolution import Evaluate as Evaluate
 from .evolution import Event as Event

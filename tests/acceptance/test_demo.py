@@ -1,19 +1,19 @@
-"""`harness demo` replays the recording: from runs to an exported skill, with no model."""
+"""`harness demo` answers from the recording: from failing programs to an exported skill."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
-from harness.evolve.demo import recording
 from harness.models import read_calls
+from harness.receipts.demo import PAIRS, recording
 from tests.acceptance.conftest import Harness
 from tests.browser import examine_file
 
 
 def test_digests_of_the_recording_hold() -> None:
     calls = list(read_calls(recording()))
-    assert len(calls) > 500
+    assert len(calls) > 150
     assert len({call.call_id for call in calls}) == len(calls)
 
 
@@ -22,21 +22,21 @@ def test_the_recorded_demo(harness: Harness, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
     assert report["origin"] == "recorded"
-    names = [arm["name"] for arm in report["arms"]]
-    assert names == [
-        "no skill",
-        "format rule alone",
-        "random examples",
-        "best of random sets",
-        "evolved skill",
-    ]
-    assert all(arm["valid"] == report["sizes"]["test"] for arm in report["arms"])
-    page = (tmp_path / "demo-out" / "recorded" / "report.html").read_text()
+    rungs = report["ladder"]["rungs"]
+    assert [rung["name"] for rung in rungs] == ["none", "random", "nearest", "skill"]
+    assert all(rung["valid"] == 24 for rung in rungs)
+    # What is claimed is what the ladder's own rule allows: it lacks rungs, so it is no win.
+    assert report["ladder"]["win"] is False
+    assert len(report["pairs"]) == PAIRS
+    assert all(pair["before"] and pair["why"] and pair["after"] for pair in report["pairs"])
+    folder = tmp_path / "demo-out" / "recorded"
+    page = (folder / "report.html").read_text()
     assert "recorded" in page
     assert "http://" not in page
     assert "https://" not in page
-    examine_file(tmp_path / "demo-out" / "recorded" / "report.html", "demo-report")
-    skill = tmp_path / "demo-out" / "recorded" / "evolved" / "skill" / "short-answers"
+    examine_file(folder / "report.html", "demo-report")
+    skill = folder / "evolved" / "skill" / "table-cleaning"
     assert harness("skill", "validate", skill).returncode == 0
+    assert harness("skill", "verify", skill).returncode == 0
     exported = report["evolution"]["accepted"]
     assert bool(report["exported"]) is bool(exported)

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from harness.agents import open_agent
-from harness.core import Task, digest_file
+from harness.core import Task, assets, digest_file
 from harness.evals import EvalPlan, EvalSettings, agent_spec, load_suite, run_eval
 from harness.models import open_model
 from lab.corpora.drafts import csv_text
 from lab.corpora.roster import ROSTER
+from lab.corpora.roster.excerpt import write_excerpt
 from tests.lab.file_corpora import (
     check_bytes,
     check_mistake,
@@ -103,3 +104,14 @@ def test_the_shipped_suite_is_attempted_and_judged(name: str, tmp_path: Path) ->
     model = open_model("simulated/ledger")
     report = asyncio.run(run_eval(plan, tmp_path / "run", model=model, sandbox=None))
     assert (report.passed, report.failed, report.invalid) == (0, 3, 0)
+
+
+def test_the_part_that_ships_is_what_the_generator_gives(tmp_path: Path) -> None:
+    write_excerpt(tmp_path / "tables")
+    made, shipped = (
+        {path.relative_to(folder): path.read_bytes() for path in sorted(folder.rglob("*.*"))}
+        for folder in (tmp_path / "tables", assets.root() / "evals" / "tables")
+    )
+    assert made == shipped
+    tests = load_suite("tables", "test").tasks
+    assert {task.meta["kind"] for task in tests} == ROSTER.kinds.keys() - ROSTER.unseen
