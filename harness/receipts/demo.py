@@ -114,7 +114,6 @@ def run_demo(
     """
     started = time.monotonic()
     examples = assets.find(EXAMPLES)
-    shared = {"models": (model,), "concurrency": concurrency}
     evolution = run_evolution(
         EvolveSettings(
             out=out / "evolved",
@@ -126,7 +125,8 @@ def run_demo(
             gate=SUITE,
             limit=gate,
             epochs=1,
-            **shared,
+            models=(model,),
+            concurrency=concurrency,
         ),
         progress=tell,
     )
@@ -144,7 +144,8 @@ def run_demo(
             limit=test,
             out=None if begun else out / "ladder",
             resume=out / "ladder" if begun else None,
-            **shared,
+            models=(model,),
+            concurrency=concurrency,
         )
         ladder = run_ladder(
             settings, tell=lambda text: tell(Event(stage="ladder", message=text)), show=show
