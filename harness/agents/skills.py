@@ -174,7 +174,8 @@ def _by_likeness(texts: Sequence[str], task: str) -> list[int]:
     sought = set(_WORD.findall(task.lower()))
 
     def square(some: set[str]) -> float:
-        return sum(math.log((len(texts) + 1) / having[word]) ** 2 for word in some)
+        # Exactly rounded: sets have another order in every process, and equals must stay equal.
+        return math.fsum(math.log((len(texts) + 1) / having[word]) ** 2 for word in some)
 
     # The norm of the task is the same for all.
     cosines = [square(each & sought) / math.sqrt(square(each) or 1) for each in words]

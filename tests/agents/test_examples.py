@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -113,3 +118,26 @@ def test_what_was_written_is_read(pairs: list[tuple[str, str]]) -> None:
     _, turns = split_examples(f"## Worked examples\n\n{body}\n")
     read = [turn["content"] for turn in turns]
     assert read == [part.strip() for pair in pairs for part in pair]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_order_of_examples_is_that_of_every_process(seed: int) -> None:
+    """Sets have another order in every process; sums over them must not have."""
+    program = (
+        "from harness.agents import split_examples\n"
+        # Every example has a word of its own, and others that 2, 3, 4 and 6 of them share.
+        "asks = [' '.join(f'w{f}x{n // f}' for f in (1, 2, 3, 4, 6)) for n in range(12)]\n"
+        "pairs = [f'Task: {ask}\\nAnswer: {n}' for n, ask in enumerate(asks)]\n"
+        "skill = 'x\\n\\n## Worked examples\\n\\n' + '\\n\\n'.join(pairs)\n"
+        "print([turn['content'] for turn in split_examples(skill, ' '.join(asks))[1][1::2]])"
+    )
+    orders = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": str(number)},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for number in (0, seed + 1)
+    }
+    assert orders == {f"{[str(number) for number in range(12)]}\n".encode()}

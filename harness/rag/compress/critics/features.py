@@ -219,9 +219,10 @@ def _coverage(terms: dict[str, float], texts: Sequence[list[str]]) -> Vector:
     """Share of the query's words, weighted by rarity, that stand in each text."""
     frequency = Counter(term for text in texts for term in terms.keys() & set(text))
     weight = {term: math.log(1 + len(texts) / (1 + count)) for term, count in frequency.items()}
-    total = sum(weight.values()) or 1.0
+    # Exactly rounded: sets have another order in every process.
+    total = math.fsum(weight.values()) or 1.0
     return np.asarray(
-        [sum(weight[term] for term in weight.keys() & set(text)) / total for text in texts]
+        [math.fsum(weight[term] for term in weight.keys() & set(text)) / total for text in texts]
     )
 
 
