@@ -8,8 +8,8 @@ from .sources import coverage as coverage
 from .sources import open_sources as open_sources
 from .sources import overlap as overlap
 from .sources import words as words
-from .values import Agreement as Agreement
-from .values import Mention as Mention
-from .values import Period as Period
-from .values import Quantity as Quantity
-from .values import agreement as agreement
+from .periods import Agreement as Agreement
+from .quantities import Mention as Mention
+from .periods import Period as Period
+from .quantities import Quantity as Quantity
+from .quantities import agreement as agreement

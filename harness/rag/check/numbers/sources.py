@@ -15,9 +15,9 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from harness.rag.check.numbers.digits import normalise
+from harness.rag.check.numbers.periods import Period
+from harness.rag.check.numbers.quantities import CODES, SYMBOLS, Mention, Quantity
 from harness.rag.check.numbers.reading import read
-from harness.rag.check.numbers.units import CODES, SYMBOLS
-from harness.rag.check.numbers.values import Mention, Period, Quantity
 from harness.rag.check.types import Evidence, Finding, Verdict
 from harness.rag.retrieve import Document, sentence_spans
 

@@ -1,23 +1,14 @@
-"""Values of the numeric engine: numbers and periods, and how a claimed one stands to a source's.
-
-Two values agree if they differ by at most half the last digit of the coarser one: 5.2 and 5.18
-agree, 0.05 and 0.09 do not. There is no absolute tolerance.
-"""
+"""Dates, times and stretches of time: how they are written, and which are the same."""
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from fractions import Fraction
-from itertools import product
-from typing import Literal
 
 from harness.rag.check.numbers.digits import ORDINALS
-
-Bound = Literal["", "about", "over", "under", "least", "most"]
-"""How a value was qualified: about 5, more than 5, less than 5, at least 5, at most 5."""
 
 
 class Agreement(StrEnum):
@@ -26,55 +17,6 @@ class Agreement(StrEnum):
     SAME = "same"
     DIFFERENT = "different"
     INCOMPARABLE = "incomparable"
-
-
-@dataclass(frozen=True)
-class Quantity:
-    """A number with all that was written around it.
-
-    Attributes:
-        value: exact, scale and sign applied, in base units where there is a unit of measure;
-            percent as the number in front of the sign.
-        step: worth of the last digit written, in the same unit; 0 for an exact one (a fraction).
-        unit: "" for a bare number, "%", "pp" (percentage points), "times", an ISO 4217 code, or
-            base units such as "meter".
-        high: upper end of a range whose lower end is `value`.
-        bound: how it was qualified.
-        signed: whether a sign, or a word that stands for one, was written.
-        start: first character, sign and currency included.
-        end: character behind the last one, unit included.
-        text: verbatim.
-        alternatives: further readings of the same characters (5m: metres or million).
-    """
-
-    value: Fraction
-    step: Fraction
-    unit: str = ""
-    high: Fraction | None = None
-    bound: Bound = ""
-    signed: bool = False
-    start: int = 0
-    end: int = 0
-    text: str = ""
-    alternatives: tuple[Quantity, ...] = ()
-
-    @property
-    def size(self) -> Quantity:
-        """The value without sign and bound: "reduced to below 5" and "under 5" are one number."""
-        ends = sorted(abs(end) for end in (self.value, self.high) if end is not None)
-        return replace(
-            self,
-            value=ends[0],
-            high=ends[1] if len(ends) > 1 else None,
-            bound="",
-            signed=False,
-            alternatives=tuple(reading.size for reading in self.alternatives),
-        )
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """What makes two sizes the same."""
-        return self.value, self.high, self.unit
 
 
 @dataclass(frozen=True)
@@ -93,8 +35,8 @@ class Period:
         decade: first year of it.
         century: as people count (19th: 19).
         weekday: 1 for Monday.
-        hour: 0 to 23.
-        minute: 0 to 59.
+        minutes: of the day, 0 to 1439.
+        zone: minutes that its clocks are ahead of UTC.
         start: first character.
         end: character behind the last one.
         text: verbatim.
@@ -110,8 +52,8 @@ class Period:
     decade: int | None = None
     century: int | None = None
     weekday: int | None = None
-    hour: int | None = None
-    minute: int | None = None
+    minutes: int | None = None
+    zone: int | None = None
     start: int = 0
     end: int = 0
     text: str = ""
@@ -128,111 +70,47 @@ class Period:
         return (self.text,)
 
 
-Mention = Quantity | Period
-
-# What "about" allows, as a share of the value.
-_NEAR = Fraction(5, 100)
-# Rounding of unit factors, as a share of the value.
-_CONVERTED = Fraction(1, 10**6)
-# Different bounds of claim and source under which the values must still be the same.
-_BOUND_PAIRS: tuple[set[Bound], ...] = (
-    {"", "about"}, {"over", "least"}, {"under", "most"}, {"over", "about"}, {"under", "about"},
-)  # fmt: skip
-_TIME_FIELDS = (
-    "year", "until", "month", "day", "quarter", "half", "decade", "century", "weekday", "hour",
-    "minute",
-)  # fmt: skip
+def stated(period: Period) -> dict[str, int]:
+    """Its fields that are stated."""
+    fields = {name: getattr(period, name) for name in list(Period.__annotations__)[:11]}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
-def agreement(claim: Mention, source: Mention) -> Agreement:
-    """How a claimed value stands to one of a source, by the best of their readings.
-
-    A claim may be coarser than its source (2019 for 5 March 2019, over 500 for 512, 5-10 for 7),
-    not finer, but for digits: what is written with more digits agrees if it rounds to the other.
-    """
-    best = Agreement.INCOMPARABLE
-    for claimed, stated in product((claim, *claim.alternatives), (source, *source.alternatives)):
-        if isinstance(claimed, Quantity) and isinstance(stated, Quantity):
-            verdict = _compare_quantities(claimed, stated)
-        elif isinstance(claimed, Period) and isinstance(stated, Period):
-            verdict = _compare_periods(claimed, stated)
-        else:
-            verdict = _compare_years(claimed, stated)
-        if verdict is Agreement.SAME:
-            return verdict
-        best = verdict if verdict is Agreement.DIFFERENT else best
-    return best
-
-
-def _compare_years(claim: Mention, source: Mention) -> Agreement:
-    """A period and a number, which may be a bare year."""
-    stated = [
-        {"year": mention.value} if isinstance(mention, Quantity) else _stated(mention)
-        for mention in (claim, source)
-        if isinstance(mention, Period) or mention.unit == ""
-    ]
-    same = len(stated) == 2 and stated[0] == stated[1]
-    return Agreement.SAME if same else Agreement.INCOMPARABLE
+def _implied(stated: dict[str, int]) -> dict[str, int]:
+    """What is stated, and what a calendar adds: a quarter of a month, a decade of a year."""
+    implied: dict[str, int] = {}
+    year, month, day = (stated.get(name) for name in ("year", "month", "day"))
+    if month:
+        implied |= {"quarter": (month + 2) // 3, "half": (month + 5) // 6}
+    elif "quarter" in stated:
+        implied["half"] = (stated["quarter"] + 1) // 2
+    if year and "until" not in stated:
+        implied |= {"decade": year - year % 10, "century": (year + 99) // 100}
+    elif "decade" in stated:
+        implied["century"] = stated["decade"] // 100 + 1
+    if year and month and day:
+        try:
+            implied["weekday"] = datetime.date(year, month, day).isoweekday()
+        except ValueError:  # 31 February
+            pass
+    return implied | stated
 
 
-def _stated(period: Period) -> dict[str, int]:
-    return {name: value for name in _TIME_FIELDS if (value := getattr(period, name)) is not None}
-
-
-def _compare_periods(claim: Period, source: Period) -> Agreement:
-    claimed, stated = _stated(claim), _stated(source)
-    shared = claimed.keys() & stated.keys()
-    if any(claimed[name] != stated[name] for name in shared):
-        return Agreement.DIFFERENT
-    if shared == {"year"} and ("until" in claimed) != ("until" in stated):
-        return Agreement.DIFFERENT  # 2018-19 is not 2018
-    covered = claimed and claimed.keys() <= stated.keys()
-    return Agreement.SAME if covered else Agreement.INCOMPARABLE
-
-
-def _compare_quantities(claim: Quantity, source: Quantity) -> Agreement:
-    units = {claim.unit, source.unit}
-    if units == {"", "%"}:  # the bare form of a percentage is the fraction
-        claim, source = _as_fraction(claim), _as_fraction(source)
-    elif len(units) > 1 and ("" not in units or "pp" in units):
-        return Agreement.INCOMPARABLE  # kilograms and metres
-    tolerance = max(claim.step, source.step) / 2
-    if "about" in (claim.bound, source.bound):
-        tolerance = max(tolerance, _NEAR * abs(source.value))
-    if len(claim.unit) > 3 and claim.unit != "times":
-        tolerance += _CONVERTED * abs(source.value)
-    difference = abs(claim.value - source.value)
-    if claim.high is not None and source.high is not None:
-        same = max(difference, abs(claim.high - source.high)) <= tolerance
-    elif claim.high is not None:
-        same = claim.value - tolerance <= source.value <= claim.high + tolerance
-    elif source.high is not None:  # a source that gives a range states no value within it
-        inside = source.value <= claim.value <= source.high
-        return Agreement.INCOMPARABLE if inside else Agreement.DIFFERENT
-    elif claim.bound == source.bound or {claim.bound, source.bound} in _BOUND_PAIRS:
-        same = difference <= tolerance
-    elif claim.bound == "":
-        same = _lies_within(claim, source)
+def compare_periods(claim: Period, source: Period) -> Agreement:
+    """How a claimed period stands to one of a source, which may be finer."""
+    claimed, known = stated(claim), stated(source)
+    if "zone" in claimed and "zone" in known:
+        for fields in (claimed, known):
+            fields["minutes"] = (fields["minutes"] - fields.pop("zone")) % 1440
     else:
-        same = source.bound in ("", "about") and _lies_within(source, claim)
-    return Agreement.SAME if same else Agreement.DIFFERENT
-
-
-def _as_fraction(quantity: Quantity) -> Quantity:
-    if quantity.unit != "%":
-        return quantity
-    high = quantity.high / 100 if quantity.high is not None else None
-    return replace(
-        quantity, value=quantity.value / 100, step=quantity.step / 100, high=high, unit=""
-    )
-
-
-def _lies_within(exact: Quantity, bounded: Quantity) -> bool:
-    """Whether an exact value lies within a bound, and near enough to be what was rounded."""
-    above = exact.value >= bounded.value
-    below = exact.value <= bounded.value
-    near = abs(exact.value - bounded.value) <= abs(bounded.value) / 4
-    return near and (above if bounded.bound in ("over", "least") else below)
+        claimed.pop("zone", 0)
+    if {"year"} == claimed.keys() & known.keys() and ("until" in claimed) != ("until" in known):
+        return Agreement.DIFFERENT  # 2018-19 is not 2018
+    implied, known = _implied(claimed), _implied(known)
+    if any(implied[name] != known[name] for name in implied.keys() & known.keys()):
+        return Agreement.DIFFERENT
+    covered = claimed and claimed.keys() <= known.keys()
+    return Agreement.SAME if covered else Agreement.INCOMPARABLE
 
 
 _MONTH_NAMES = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
@@ -246,10 +124,26 @@ _DAY = r"(?P<day>3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?(?![\d%]|[.,]\d)"
 _FISCAL = r"(?:fiscal(?: years?)?|FYE?|financial year|year ended|years ended)"
 _NTH = r"(?P<nth>first|second|third|fourth|1st|2nd|3rd|4th|final|last)"
 _SHORT = r"(?P<short>\d\d)(?!\d)"
-_CLOCK = r"(?P<hour>[01]?\d|2[0-4]):(?P<minute>[0-5]\d)"
-_HALF_DAY = r"(?P<half>[ap]\.m\.|[ap]m\b)"
+_CLOCK = r"(?P<hour>[01]?\d|2[0-4])[:.](?P<minute>[0-5]\d)"
+_HALF_DAY = r"(?P<half>[ap]\.m\.|[ap]m\b|in the (?:morning|afternoon|evening)\b)"
+_ZONES = {
+    "UTC": 0, "GMT": 0, "Z": 0, "WET": 0, "WEST": 60, "BST": 60, "CET": 60, "CEST": 120,
+    "EET": 120, "EEST": 180, "MSK": 180, "IST": 330, "JST": 540, "AEST": 600, "EDT": -240,
+    "EST": -300, "CDT": -300, "CST": -360, "MDT": -360, "MST": -420, "PDT": -420, "PST": -480,
+}  # fmt: skip
+_ZONE = rf"(?: ?(?P<zone>{'|'.join(sorted(_ZONES, reverse=True))})(?!\w))?"
 _UNTIL = r"(?:\s?[-/\u2013\u2014]\s?| to | through )"
 _OF = r"(?:[ ,]+(?:of |in )?)"
+
+
+_DECADES = ("twenties", "thirties", "forties", "fifties", "sixties", "seventies", "eighties", "nineties")
+_HOURS = {
+    word: hour
+    for hour, word in enumerate(
+        "one two three four five six seven eight nine ten eleven twelve".split(), start=1
+    )
+} | {"noon": 12, "midnight": 24}
+_HOUR = rf"1[0-2]|[1-9]|{'|'.join(list(_HOURS)[:12])}"
 
 
 def periods(text: str) -> list[Period]:
@@ -322,12 +216,21 @@ def _quarter(match: re.Match[str]) -> Period | None:
 
 
 def _clock(match: re.Match[str]) -> Period | None:
-    hour, half = int(match["hour"]), (match["half"] or "").lower().replace(".", "")
+    groups = match.groupdict()
+    written, half = groups["hour"], (groups.get("half") or "").lower().replace(".", "")
+    hour = _HOURS.get(written.lower()) or int(written)
     if hour > 24 or (half and hour > 12):
         return None
-    if half:
-        hour = hour % 12 + (12 if half == "pm" else 0)
-    return Period(hour=hour, minute=_int(match, "minute") or 0)
+    late = half in ("pm", "in the afternoon", "in the evening")
+    hour = hour % 12 + 12 * late if half else hour % 24
+    minutes = 60 * hour + (_int(match, "minute") or 0)
+    if part := groups.get("part"):
+        minutes += {"half past": 30, "quarter past": 15, "quarter to": -15}[part.lower()]
+    zone = groups.get("zone")
+    period = Period(minutes=minutes, zone=_ZONES[zone.upper()] if zone else None)
+    either = not half and 0 < hour <= 12 and written[0] != "0"  # 2:30 may be in the afternoon
+    later = replace(period, minutes=(minutes + 720) % 1440)
+    return replace(period, alternatives=(later,)) if either else period
 
 
 def _bare_year(match: re.Match[str]) -> Period | None:
@@ -344,7 +247,7 @@ def _span(match: re.Match[str]) -> Period | None:
 
 # How periods are written, the first rule first, and what a match means.
 _WRITTEN: tuple[tuple[str, Callable[[re.Match[str]], Period | None]], ...] = (
-    (r"(\d{4})[-/.](\d\d?)[-/.](\d\d?)(?![\d.])", _numeric),
+    (r"(\d{4})[-/.](\d\d?)[-/.](\d\d?)(?!\d|\.\d)", _numeric),
     (r"(\d\d?)[/.](\d\d?)[/.](\d{4}|\d\d)(?![\d/.]\d)(?!\d)", _numeric),
     (rf"{_DAY} (?:of )?{_MONTH}(?:,? {_YEAR})?", _named_month),
     (rf"{_MONTH} {_DAY}(?: ?,? {_YEAR})?", _named_month),
@@ -368,10 +271,15 @@ _WRITTEN: tuple[tuple[str, Callable[[re.Match[str]], Period | None]], ...] = (
             century=int(match["nth"] or ORDINALS[match["word"].lower()] + 20 * bool(match["tens"]))
         ),
     ),
-    (rf"{_CLOCK}(?::[0-5]\d)?(?: ?{_HALF_DAY})?", _clock),
-    (rf"(?P<hour>1[0-2]|[1-9]) ?{_HALF_DAY}(?!\w)", _clock),
-    (r"noon\b", lambda _: Period(hour=12, minute=0)),
-    (r"midnight\b", lambda _: Period(hour=0, minute=0)),
+    (
+        rf"the (?:mid-|early |late )?(?P<tens>{'|'.join(_DECADES)})\b",
+        lambda match: Period(decade=1920 + 10 * _DECADES.index(match["tens"].lower())),
+    ),
+    (rf"{_CLOCK} ?{_HALF_DAY}{_ZONE}", _clock),
+    (rf"{_CLOCK.replace('[:.]', ':')}(?::[0-5]\d)?{_ZONE}", _clock),
+    (rf"(?P<hour>1[0-2]|0?[1-9]) ?{_HALF_DAY}{_ZONE}(?!\w)", _clock),
+    (rf"(?P<part>(?:half|quarter) past|quarter to) (?P<hour>{_HOUR})(?: {_HALF_DAY})?", _clock),
+    (rf"(?P<hour>noon|midnight)\b{_ZONE}", _clock),
     (rf"{_YEAR}{_UNTIL}(?P<until>\d{{4}}|\d\d)(?![\d%]|[.,]\d)", _span),
     (
         rf"({'|'.join(_WEEKDAYS)})\b",
