@@ -3,9 +3,8 @@
 The floor that every other verifier has to beat, and what runs where nothing is installed.
 
 A claimed value is judged by the cells that its sentence speaks of, then by the prose. A value that
-no cell states may follow from cells: a sum, difference, ratio, growth, mean or share is recomputed
-exactly from cells of one row or one column; the wording of the claim decides which of them it may
-be.
+nothing states may follow from values that are stated. Sentences come after their values: where
+those are right, the words around them decide.
 """
 
 from __future__ import annotations
@@ -14,11 +13,19 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import combinations, groupby, permutations, takewhile
+from itertools import groupby, takewhile
 from operator import itemgetter
 from typing import NamedTuple
 
-from harness.rag.check.claims import NEGATION, clauses
+from harness.rag.check.claims import clauses, names
+from harness.rag.check.derivations import (
+    Derivation,
+    Operand,
+    derive,
+    elapsed,
+    meant,
+    parts_of_wholes,
+)
 from harness.rag.check.numbers import (
     Agreement,
     Cell,
@@ -34,7 +41,9 @@ from harness.rag.check.numbers import (
     read,
     words,
 )
-from harness.rag.check.types import BY_SUPPORT, VALUE_TYPES, Claim, Finding, Verdict
+from harness.rag.check.roles import Part, direction, fit, parts, rival_owner
+from harness.rag.check.types import BY_SUPPORT, FAULTS, VALUE_TYPES, Claim, Finding, Verdict
+from harness.rag.check.wording import difference
 from harness.rag.retrieve import Document
 
 # Share of a row label's words that a sentence must have to speak of the row.
@@ -44,27 +53,13 @@ _STRONG = 0.6
 _NEAR = 0.85
 # Share of a claim's words that a sentence must have for support, and for a contradiction.
 _SPOKEN, _PROSE = 0.5, 0.75
-# Share of a sentence's words that support by shared words needs, and contradiction by negation.
-_SHARED, _COPIED = 0.6, 0.8
-# Cells that are combined; more would fit anything.
-_MOST_CELLS = 12
+# Share of a sentence's words that support by shared words needs; with right values; by which a
+# difference in wording contradicts; and from which the verdict is sure.
+_SHARED, _VALUED, _COPIED, _SURE = 0.6, 0.4, 0.5, 0.8
+# What a word counts that the sentence before has, or the first one of the document.
+_CONTEXT = 0.5
 _SIGN_WORDS = frozenset(("loss", "decreas", "declin", "deficit", "reduction", "drop", "outflow"))
 _EXPLICIT = re.compile(r"\s*[(\u2212-]|[$€£¥]\s?[(\u2212-]")
-# Words that speak of a computation.
-_CUES = {
-    name: re.compile(pattern, re.IGNORECASE)
-    for name, pattern in {
-        "growth": r"increas|decreas|grew|grow|ris|rose|fell|fall|declin|drop|chang|up\b|down\b|"
-        r"gain|higher|lower|jump|climb|shrank|reduc|improv",
-        "difference": r"increas|decreas|grew|rise|rising|rose|fell|fall|declin|drop|chang|up\b|"
-        r"down\b|gain|higher|lower|more|less|fewer|differ|gap|exceed|between|reduc|improv",
-        "sum": r"total|sum|combined|together|altogether|both|cumulative|overall|aggregate",
-        "mean": r"average|mean|\bper (?:year|month|quarter|day)",
-        "ratio": r"ratio|times|twice|double|triple|as (?:much|many|large|high)|fold|per\b",
-        "share": r"share|percent of|% of|proportion|portion|account(?:s|ed|ing)? for|made up|"
-        r"represent|constitut|percentage",
-    }.items()
-}
 
 
 class RulesVerifier:
@@ -78,54 +73,92 @@ class RulesVerifier:
         if not sources:
             reason = "the documents hold no text to check against"
             return [Finding(verdict=Verdict.INVALID, reason=reason, confidence=0.0) for _ in claims]
-        lines: list[_Line] = []
-        for source in sources:
-            lines += [_Line(source, each.start, each.end, each.words) for each in source.sentences]
-            for _, row in groupby(source.cells, key=lambda cell: (cell.table, cell.place[0])):
-                cells = list(row)
-                labels = frozenset[str]().union(*(cell.label_words for cell in cells))
-                lines.append(_Line(source, *source.line(cells[-1]), labels))
+        lines = [line for source in sources for line in _lines(source)]
         findings: list[Finding] = []
         for claim in claims:
             finding = judge(claim, sources) if claim.type in VALUE_TYPES else None
-            look_up = _look_up_name if claim.type == "entity" else _look_up_statement
-            findings.append(finding or look_up(claim, lines))
+            if finding is None and claim.type == "entity":
+                finding = _look_up_name(claim, lines)
+            findings.append(finding or _look_up_statement(claim, lines, sources))
         return findings
 
 
 class _Line(NamedTuple):
-    """A sentence or a table row of a document, with its words."""
+    """A sentence or a table row of a document, with its words and those around it."""
 
     source: Source
     start: int
     end: int
     words: frozenset[str]
+    context: frozenset[str] = frozenset()
+
+    @property
+    def text(self) -> str:
+        return self.source.document.text[self.start : self.end]
+
+
+def _lines(source: Source) -> Iterator[_Line]:
+    for each in source.sentences:
+        yield _Line(source, each.start, each.end, each.words, each.context)
+    for _, row in groupby(source.cells, key=lambda cell: (cell.table, cell.place[0])):
+        cells = list(row)
+        labels = frozenset[str]().union(*(cell.label_words for cell in cells))
+        yield _Line(source, *source.line(cells[-1]), labels)
+
+
+def _share(about: frozenset[str], line: _Line | Sentence) -> float:
+    """Share of the words that a line has; what stands around it counts half."""
+    around = len(about & (line.context - line.words)) * _CONTEXT
+    return (len(about & line.words) + around) / len(about) if about else 0.0
 
 
 def _look_up_name(claim: Claim, lines: list[_Line]) -> Finding:
-    """A name is supported where it stands, best in a line about the same."""
+    """A name is supported where it stands, best in a line about the same; not where the line about
+    the same names another in its place."""
     name = re.compile(rf"(?<!\w){re.escape(claim.text)}(?!\w)", re.IGNORECASE)
-    about = words(claim.sentence)
+    about = words(claim.sentence) - words(claim.text)
     naming = [
-        (coverage(about, line.words), line)
+        (_share(about, line), line)
         for line in lines
         if name.search(line.source.document.text, line.start, line.end)
     ]
+    if not naming and " and " in claim.text:  # two names, most often
+        parts = [claim.model_copy(update={"text": part}) for part in claim.text.split(" and ")]
+        apart = [_look_up_name(part, lines) for part in parts]
+        return max(apart, key=lambda finding: BY_SUPPORT.index(finding.verdict))
     if not naming:
         reason = f"no document names {claim.text!r}"
         return Finding(verdict=Verdict.NOT_FOUND, reason=reason, confidence=0.7)
     score, line = max(naming, key=itemgetter(0))
     span = (line.start, line.end)
+    if rival := _rival_name(claim, line):
+        reason = f"the sentence says it of {rival!r}"
+        return line.source.finding(Verdict.CONTRADICTED, [span], reason, 0.7)
     reason = f"{claim.text!r} is named"
     return line.source.finding(Verdict.SUPPORTED, [span], reason, 0.5 + 0.45 * score)
 
 
-def _look_up_statement(claim: Claim, lines: list[_Line]) -> Finding:
+def _rival_name(claim: Claim, line: _Line) -> str:
+    """The name of a line that fits the claim's words better than the claimed one, or ""."""
+    spans = tuple(names(line.text))
+    texts = [line.text[start:end] for start, end in spans]
+    claimed = tuple(names(claim.sentence))
+    mine = [claim.sentence[start:end] for start, end in claimed]
+    if claim.text not in texts or claim.text not in mine:
+        return ""
+    rivals = [place for place, text in enumerate(texts) if text not in claim.sentence]
+    part = parts(claim.sentence, claimed)[mine.index(claim.text)]
+    rival = rival_owner(part, parts(line.text, spans), texts.index(claim.text), rivals)
+    return texts[rival] if rival >= 0 else ""
+
+
+def _look_up_statement(claim: Claim, lines: list[_Line], sources: Sequence[Source]) -> Finding:
     """As one sentence, and clause by clause: several lines may say together what it says, and one
     clause that is denied makes all of it false."""
     sentence = claim.sentence or claim.text
-    finding = _look_up_sentence(sentence, lines)
-    parts = [_look_up_sentence(sentence[start:end], lines) for start, end in clauses(sentence)]
+    finding = _look_up_sentence(sentence, sentence, lines, sources)
+    spans = clauses(sentence)
+    parts = [_look_up_sentence(sentence[a:b], sentence, lines, sources) for a, b in spans]
     worst = max(parts, key=lambda part: BY_SUPPORT.index(part.verdict))
     if len(parts) == 1 or worst.verdict is Verdict.NOT_FOUND:
         return finding
@@ -139,22 +172,36 @@ def _look_up_statement(claim: Claim, lines: list[_Line]) -> Finding:
     )
 
 
-def _look_up_sentence(sentence: str, lines: list[_Line]) -> Finding:
-    """By the line that shares most of its words; a negation on one side alone contradicts."""
-    about = words(sentence)
-    scored = ((coverage(about, line.words), line) for line in lines)
+def _look_up_sentence(
+    clause: str, sentence: str, lines: list[_Line], sources: Sequence[Source]
+) -> Finding:
+    """By its values, then by the line that shares most of its words, or the line of the values; a
+    difference in wording contradicts."""
+    mentions = read(clause)
+    valued = [_judge_value(mention, clause, sentence, sources) for mention in mentions]
+    fault = next((finding for finding in valued if finding.verdict in FAULTS), None)
+    if fault is not None:
+        return fault
+    derived = next((finding for finding in valued if finding.verdict is Verdict.DERIVED), None)
+    if derived is not None:
+        return derived
+    about = words(clause)
+    cited = {(quote.doc, quote.start) for finding in valued for quote in finding.evidence}
+    scored = (
+        (_share(about, line) + 0.2 * ((line.source.document.id, line.start) in cited), line)
+        for line in lines
+    )
     score, line = max(scored, key=itemgetter(0), default=(0.0, None))
-    if line is None or score < _SHARED:
+    if line is None or score < (_VALUED if valued else _SHARED):
         reason = f"the closest sentence shares {score:.0%} of the words"
         return Finding(verdict=Verdict.NOT_FOUND, reason=reason, confidence=0.9 - score / 2)
     span = (line.start, line.end)
-    text = line.source.document.text[line.start : line.end]
-    opposed = bool(NEGATION.search(text)) != bool(NEGATION.search(sentence))
-    if opposed and score >= _COPIED:
-        reason = "the closest sentence says it with the opposite negation"
-        return line.source.finding(Verdict.CONTRADICTED, [span], reason, score - 0.2)
-    reason = f"a sentence shares {score:.0%} of the words"
-    return line.source.finding(Verdict.SUPPORTED, [span], reason, 0.3 + 0.6 * score)
+    if score >= _COPIED and (reason := difference(clause, line.text)):
+        reason = f"the closest sentence differs: {reason}"
+        return line.source.finding(Verdict.CONTRADICTED, [span], reason, 0.8)
+    reason = f"a sentence shares {min(score, 1):.0%} of the words"
+    confidence = min(0.3 + 0.6 * score + 0.2 * bool(valued), 0.95)
+    return line.source.finding(Verdict.SUPPORTED, [span], reason, confidence)
 
 
 @dataclass(frozen=True)
@@ -165,6 +212,8 @@ class _Statement:
     sentence: str
     words: frozenset[str]
     periods: tuple[Period, ...]
+    part: Part
+    several: bool
 
 
 def judge(claim: Claim, sources: Sequence[Source]) -> Finding | None:
@@ -172,22 +221,53 @@ def judge(claim: Claim, sources: Sequence[Source]) -> Finding | None:
 
     Every document is judged alone, so that no other one takes support away. Cells decide before
     prose, since a row and a column say exactly what a value is of; a value that can be computed
-    from cells is `DERIVED` before a cell may contradict it. A compound sentence speaks of more than
+    is `DERIVED` before anything may contradict it. A compound sentence speaks of more than
     the value: where no place speaks of all of it, the value's own clause decides.
     """
-    statement = _read_claim(claim)
-    if statement is None:
+    sentence = claim.sentence or claim.text
+    stated = read(sentence)
+    exact = [mention for mention in stated if mention.text == claim.text]
+    near = [
+        mention for mention in stated if mention.text in claim.text or claim.text in mention.text
+    ]
+    value = next(iter(exact or near or read(claim.text)), None)
+    if value is None:
         return None
-    finding, sentence, value = _judge(statement, sources), statement.sentence, statement.value
-    if finding.verdict is Verdict.NOT_FOUND and sentence == claim.sentence:
-        for start, end in clauses(sentence):
-            if start <= value.start < end and end - start < len(sentence):
-                return _judge(_statement(value, sentence[start:end]), sources)
+    if len(words(sentence)) < 2:  # a bare value: what was asked says what it is of
+        asked = f"{claim.asked} "
+        moved = replace(value, start=value.start + len(asked), end=value.end + len(asked))
+        return _judge(_statement(moved, asked + sentence), sources)
+    return _judge_value(value, sentence, sentence, sources)
+
+
+def _judge_value(
+    value: Mention, text: str, sentence: str, sources: Sequence[Source]
+) -> Finding:
+    """As part of a text, and where no place speaks of all of it, of its own clause."""
+    finding = _judge(_statement(value, text), sources)
+    if finding.verdict is Verdict.NOT_FOUND:
+        for start, end in clauses(text):
+            if start <= value.start < end and end - start < len(text):
+                moved = replace(value, start=value.start - start, end=value.end - start)
+                apart = _judge(_statement(moved, text[start:end]), sources)
+                if apart.verdict is not Verdict.NOT_FOUND:
+                    return apart
+        if text != sentence:
+            whole = next((each for each in read(sentence) if each.text == value.text), value)
+            return _judge_value(whole, sentence, sentence, sources)
+        statement = _statement(value, text)
+        if statement.several and (about := frozenset(statement.part.ahead)):
+            return _judge(replace(statement, words=about), sources)
     return finding
 
 
 def _judge(statement: _Statement, sources: Sequence[Source]) -> Finding:
     findings: list[Finding] = []
+    value = statement.value
+    if isinstance(value, Period) and value.year and value.until:  # or both its ends
+        ends = [replace(value, year=year, until=None) for year in (value.year, value.until)]
+        spans = [_judge(replace(statement, value=end), sources) for end in ends]
+        findings.append(max(spans, key=lambda span: BY_SUPPORT.index(span.verdict)))
     for source in sources:
         judge_place = _judge_period if isinstance(statement.value, Period) else _judge_by_cells
         finding = judge_place(statement, source) or _judge_by_prose(statement, source)
@@ -199,25 +279,15 @@ def _judge(statement: _Statement, sources: Sequence[Source]) -> Finding:
     return min(findings, key=lambda finding: BY_SUPPORT.index(finding.verdict))
 
 
-def _read_claim(claim: Claim) -> _Statement | None:
-    sentence = claim.sentence or claim.text
-    stated = read(sentence)
-    exact = [mention for mention in stated if mention.text == claim.text]
-    near = [
-        mention for mention in stated if mention.text in claim.text or claim.text in mention.text
-    ]
-    value = next(iter(exact or near or read(claim.text)), None)
-    if value is None:
-        return None
-    if len(words(sentence)) < 2:  # a bare value: what was asked says what it is of
-        sentence = f"{claim.asked} {sentence}"
-    return _statement(value, sentence)
-
-
 def _statement(value: Mention, sentence: str) -> _Statement:
-    periods = (mention for mention in read(sentence) if isinstance(mention, Period))
+    mentions = read(sentence)
+    kind = [mention for mention in mentions if isinstance(mention, type(value))]
+    spans = tuple((mention.start, mention.end) for mention in kind) or ((value.start, value.end),)
+    place = next((n for n, span in enumerate(spans) if span[0] >= value.start), 0)
+    periods = (mention for mention in mentions if isinstance(mention, Period))
     named = tuple(period for period in periods if period.text != value.text)
-    return _Statement(value, sentence, words(sentence), named)
+    part = parts(sentence, spans)[place]
+    return _Statement(value, sentence, words(sentence), named, part, len(spans) > 1)
 
 
 def _judge_by_cells(statement: _Statement, source: Source) -> Finding | None:
@@ -227,16 +297,16 @@ def _judge_by_cells(statement: _Statement, source: Source) -> Finding | None:
     for cell in source.cells:
         if coverage(cell.row_words, statement.words) < _ROW:
             continue
-        fit = _fit(statement.periods, cell.periods)
-        if fit is not Agreement.DIFFERENT:
-            bonus = 0.5 if fit is Agreement.SAME else 0.0
+        period = fit(statement.periods, cell.periods)
+        if period is not Agreement.DIFFERENT:
+            bonus = 0.5 if period is Agreement.SAME else 0.0
             aligned.append((overlap(statement.words, cell.label_words) + bonus, cell))
     aligned.sort(key=lambda pair: -pair[0])
     for score, cell in aligned:
         if score >= _NEAR * aligned[0][0] and _states(cell, value):
             label = f"{cell.plain.text} in row {cell.label}"
             return source.finding(Verdict.SUPPORTED, [source.line(cell)], label, 0.97)
-    derived = _derive(statement, value, source)
+    derived = _derive_from_cells(statement, value, source)
     if derived or not aligned:
         return derived
     best, closest = aligned[0]
@@ -257,22 +327,6 @@ def _judge_by_cells(statement: _Statement, source: Source) -> Finding | None:
     return source.finding(Verdict.CONTRADICTED, [source.line(rivals[0])], reason, 0.9)
 
 
-def _fit(claimed: Sequence[Period], stated: Sequence[Period]) -> Agreement:
-    """Whether the periods of a claim are those of a place; years decide where both name one."""
-    claimed_years = [period for period in claimed if period.year]
-    stated_years = [period for period in stated if period.year]
-    if claimed_years and stated_years:
-        claimed, stated = claimed_years, stated_years
-    best = Agreement.INCOMPARABLE
-    for claim in claimed:
-        for period in stated:
-            verdict = agreement(claim, period)
-            if Agreement.SAME in (verdict, agreement(period, claim)):
-                return Agreement.SAME
-            best = Agreement.DIFFERENT if verdict is Agreement.DIFFERENT else best
-    return best
-
-
 def _states(cell: Cell, value: Quantity) -> bool:
     """Whether a cell states the value; a bare number may be as the table prints it."""
     stated = [cell.value, *([cell.plain] if value.unit == "" else [])]
@@ -282,67 +336,76 @@ def _states(cell: Cell, value: Quantity) -> bool:
     return any(agreement(value, number) is Agreement.SAME for number in stated)
 
 
-def _derive(statement: _Statement, value: Quantity, source: Source) -> Finding | None:
-    """The first computation over cells that the sentence speaks of which gives the value."""
-    if value.high is not None:
-        return None
+def _derive_from_cells(statement: _Statement, value: Quantity, source: Source) -> Finding | None:
+    """A computation over cells that the sentence speaks of."""
     spoken = [cell for cell in source.cells if coverage(cell.row_words, statement.words) >= _PROSE]
     spoken.sort(
         key=lambda cell: (
             -overlap(statement.words, cell.row_words),
-            _fit(statement.periods, cell.periods) is not Agreement.SAME,
+            fit(statement.periods, cell.periods) is not Agreement.SAME,
         )
     )
-    meant = {name for name, cue in _CUES.items() if cue.search(statement.sentence)}
-    for operation, formula, cells, amount, unit in _computations(meant, spoken[:_MOST_CELLS]):
-        if operation not in meant or (unit == "%" and value.unit != "%"):
-            continue  # a bare 0.6 is too little to be a share or a growth
-        accepted = [Quantity(amount, Fraction(0), unit)]
-        if operation in ("growth", "difference") and not value.signed:  # "fell by 5"
-            accepted.append(Quantity(abs(amount), Fraction(0), unit))
-        if any(agreement(value, number) is Agreement.SAME for number in accepted):
-            cited = [source.line(cell) for cell in spoken if cell in cells]
-            return source.finding(Verdict.DERIVED, cited, f"{operation}: {formula}", 0.85)
-    return None
+    operands = [
+        Operand(
+            cell.value, cell.plain.text, cell.row_words, cell.periods, source.line(cell),
+            (cell.table, *cell.place),
+        )
+        for cell in spoken
+    ]  # fmt: skip
+    return _derived(derive(value, statement.sentence, operands), source)
 
 
-# Operation, formula as the document writes its values, cells, result and its unit.
-_Computation = tuple[str, str, tuple[Cell, ...], Fraction, str]
+def _derived(derivation: Derivation | None, source: Source) -> Finding | None:
+    if derivation is None:
+        return None
+    reason = f"{derivation.operation}: {derivation.formula}"
+    lines = sorted({operand.line for operand in derivation.operands})
+    return source.finding(Verdict.DERIVED, lines, reason, 0.85)
 
 
-def _computations(meant: set[str], cells: Sequence[Cell]) -> Iterator[_Computation]:
-    """What can be computed: with two cells of one unit, and over up to five of one line."""
-    for pair in permutations(cells, 2):
-        first, second = (cell.value for cell in pair)
-        if first.unit != second.unit or not _one_line(pair):
+def _derive_from_prose(statement: _Statement, value: Quantity, source: Source) -> Finding | None:
+    """A computation over values of sentences that speak of the same."""
+    about = statement.words
+    operands: list[tuple[float, Operand]] = []
+    dates: list[Operand] = []
+    context = ""
+    for sentence in source.sentences:
+        share = _share(about, sentence)
+        if not about & sentence.words or share < _ROW / 2:
             continue
-        a, b = (cell.plain.text for cell in pair)
-        unit = "pp" if first.unit == "%" else first.unit
-        yield "difference", f"{a} - {b}", pair, first.value - second.value, unit
-        if second.value == 0:
-            continue
-        ratio = first.value / second.value
-        if pair[0].place[0] == pair[1].place[0]:
-            growth = (ratio - 1) * (-100 if second.value < 0 else 100)
-            yield "growth", f"({a} - {b}) / {b}", pair, growth, "%"
-        yield "share", f"{a} / {b}", pair, ratio * 100, "%"
-        yield "ratio", f"{a} / {b}", pair, ratio, ""
-        yield "ratio", f"{a} / {b}", pair, ratio, "times"
-    sizes = range(2, min(5, len(cells)) + 1) if meant & {"sum", "mean"} else ()
-    for group in (group for size in sizes for group in combinations(cells, size)):
-        if len({cell.value.unit for cell in group} | {""}) > 2 or not _one_line(group):
-            continue
-        total = sum((cell.value.value for cell in group), Fraction(0))
-        unit = next((cell.value.unit for cell in group if cell.value.unit), "")
-        formula = " + ".join(cell.plain.text for cell in group)
-        yield "sum", formula, group, total, unit
-        yield "mean", f"({formula}) / {len(group)}", group, total / len(group), unit
+        context += sentence.text if share >= _ROW else ""
+        line = (sentence.start, sentence.end)
+        values = [mention for mention in sentence.mentions if isinstance(mention, Quantity)]
+        stretches = parts(sentence.text, tuple((each.start, each.end) for each in values))
+        for each, part in zip(values, stretches, strict=True):
+            if each.high is None and each.unit[:1] != "#":
+                near = part.near(len(part.ahead))
+                bonus = fit(statement.periods, part.periods) is Agreement.SAME
+                operand = Operand(each, each.text, near, part.periods, line)
+                operands.append((share + coverage(about, near) + 0.5 * bonus, operand))
+        dates += [
+            Operand(Quantity(Fraction(0), Fraction(0)), each.text, sentence.words, (each,), line)
+            for each in sentence.periods
+            if share >= _ROW
+        ]
+    operands.sort(key=lambda pair: -pair[0])
+    ranked = [operand for _, operand in operands]
+    shares = [each for each in ranked if _is_share(each.value)]
+    if ranked and re.search(r"\b(?:equally|evenly|half each)\b", context):
+        half = Quantity(Fraction(1, 2), Fraction(0))
+        shares.append(ranked[0]._replace(value=half, plain="half"))
+    return _derived(
+        derive(value, statement.sentence, ranked, context)
+        or parts_of_wholes(value, shares, ranked)
+        or (("difference" in meant(statement.sentence) and elapsed(value, dates)) or None),
+        source,
+    )
 
 
-def _one_line(group: tuple[Cell, ...]) -> bool:
-    """Whether cells stand in one row, or in one column, of one table."""
-    lines = ({cell.place[0] for cell in group}, {cell.place[1] for cell in group})
-    return len({cell.table for cell in group}) == 1 and min(map(len, lines)) == 1
+def _is_share(value: Quantity) -> bool:
+    return value.value > 0 and (
+        value.unit == "%" or (value.unit == "" and value.step == 0 and value.value < 1)
+    )
 
 
 def _judge_period(statement: _Statement, source: Source) -> Finding | None:
@@ -355,18 +418,28 @@ def _judge_period(statement: _Statement, source: Source) -> Finding | None:
 
 
 def _judge_by_prose(statement: _Statement, source: Source) -> Finding | None:
-    """Support by the sentence that says most of the same; contradiction by a near copy alone."""
-    scored = ((coverage(statement.words, each.words), each) for each in source.sentences)
+    """Support by the sentence that says most of the same, and says it of the same; contradiction
+    by one that says it of another, or by a near copy."""
+    scored = ((_share(statement.words, each), each) for each in source.sentences)
     ranked = sorted(scored, key=lambda pair: -pair[0])
+    misplaced: Finding | None = None
     for score, sentence in takewhile(lambda pair: pair[0] >= _SPOKEN, ranked):
-        comparable = _comparable(statement, sentence)
-        same = next((value for value, fit in comparable if fit is Agreement.SAME), None)
-        if same is not None:
-            span = (sentence.start, sentence.end)
-            reason = f"{same.text!r} in a sentence about the same"
-            return source.finding(Verdict.SUPPORTED, [span], reason, 0.6 + 0.35 * score)
-    if not ranked or ranked[0][0] < _PROSE:
-        return None
+        span = (sentence.start, sentence.end)
+        for value, verdict in _comparable(statement, sentence):
+            if verdict is not Agreement.SAME:
+                continue
+            rival = _rival_value(statement, sentence, value)
+            if rival is None:
+                reason = f"{value.text!r} in a sentence about the same"
+                return source.finding(Verdict.SUPPORTED, [span], reason, 0.6 + 0.35 * min(score, 1))
+            reason = f"the sentence says {value.text!r} {rival}"
+            misplaced = misplaced or source.finding(Verdict.CONTRADICTED, [span], reason, 0.8)
+    if isinstance(statement.value, Quantity):
+        derived = _derive_from_prose(statement, statement.value, source)
+        if derived is not None:
+            return derived
+    if misplaced or not ranked or ranked[0][0] < _PROSE:
+        return misplaced
     score, sentence = ranked[0]
     comparable = (value for value, _ in _comparable(statement, sentence))
     rivals = [value for value in comparable if type(value) is type(statement.value)]
@@ -376,15 +449,40 @@ def _judge_by_prose(statement: _Statement, source: Source) -> Finding | None:
     reason = (
         f"claimed {statement.value.text!r}, but the sentence about the same says {rivals[0].text!r}"
     )
-    return source.finding(Verdict.CONTRADICTED, [span], reason, 0.5 + 0.4 * score)
+    return source.finding(Verdict.CONTRADICTED, [span], reason, 0.5 + 0.4 * min(score, 1))
+
+
+def _rival_value(statement: _Statement, sentence: Sentence, value: Mention) -> str | None:
+    """Of what else the sentence says the value, None where it is of what the claim speaks of."""
+    kind = [mention for mention in sentence.mentions if isinstance(mention, type(value))]
+    spans = tuple((mention.start, mention.end) for mention in kind)
+    stretches, place = parts(sentence.text, spans), kind.index(value)
+    rivals = [
+        number
+        for number, mention in enumerate(kind)
+        if agreement(statement.value, mention) is Agreement.DIFFERENT
+    ]
+    part, own = statement.part, stretches[place]
+    rival = rival_owner(part, stretches, place, rivals, sentence.context)
+    if rival >= 0:
+        return f"of another, {kind[rival].text!r} of this"
+    claimed, stated = (direction((*each.ahead, *each.behind)) for each in (part, own))
+    if not stated and place + 1 < len(kind) and stretches[place + 1].lead in ("from", "against"):
+        stated = direction(stretches[place + 1].ahead)  # 5 days, down from 6
+        before = kind[place + 1]
+        if not stated and isinstance(value, Quantity) and isinstance(before, Quantity):
+            stated = (value.value > before.value) - (value.value < before.value)
+    return "with the opposite direction" if claimed * stated < 0 else None
 
 
 def _comparable(statement: _Statement, sentence: Sentence) -> list[tuple[Mention, Agreement]]:
     """Values of a sentence that could be the claimed one, with how they stand to it."""
-    mentions = sentence.mentions
-    if isinstance(statement.value, Quantity):
-        mentions = [mention for mention in mentions if isinstance(mention, Quantity)]
-        if _fit(statement.periods, sentence.periods) is Agreement.DIFFERENT:
+    mentions, value = sentence.mentions, statement.value
+    if isinstance(value, Quantity):
+        numbers = [mention for mention in mentions if isinstance(mention, Quantity)]
+        if fit(statement.periods, sentence.periods) is Agreement.DIFFERENT:
             return []
-    pairs = [(mention, agreement(statement.value, mention)) for mention in mentions]
+        ranges = [mention for mention in numbers if mention.high is not None]
+        mentions = ranges if value.high is not None and ranges else numbers
+    pairs = [(mention, agreement(value, mention)) for mention in mentions]
     return [pair for pair in pairs if pair[1] is not Agreement.INCOMPARABLE]

@@ -132,6 +132,7 @@ _ZONES = {
     "EST": -300, "CDT": -300, "CST": -360, "MDT": -360, "MST": -420, "PDT": -420, "PST": -480,
 }  # fmt: skip
 _ZONE = rf"(?: ?(?P<zone>{'|'.join(sorted(_ZONES, reverse=True))})(?!\w))?"
+_IN = re.compile(r"\b(?:in|since|until|till|from|to|by|of|early|late|mid|during) $", re.IGNORECASE)
 _UNTIL = r"(?:\s?[-/\u2013\u2014]\s?| to | through )"
 _OF = r"(?:[ ,]+(?:of |in )?)"
 
@@ -140,7 +141,7 @@ _DECADES = ("twenties", "thirties", "forties", "fifties", "sixties", "seventies"
 _HOURS = {
     word: hour
     for hour, word in enumerate(
-        "one two three four five six seven eight nine ten eleven twelve".split(), start=1
+        ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], start=1
     )
 } | {"noon": 12, "midnight": 24}
 _HOUR = rf"1[0-2]|[1-9]|{'|'.join(list(_HOURS)[:12])}"
@@ -200,7 +201,9 @@ def _numeric(match: re.Match[str]) -> Period | None:
 
 def _named_month(match: re.Match[str]) -> Period | None:
     day, year = _int(match, "day"), _year(match)
-    if day is None and year is None and match["month"] in ("may", "May", "mar", "Mar", "march"):
+    lone = day is None and year is None and match["month"] in ("may", "May", "mar", "Mar", "march")
+    ahead = match.string[max(0, match.start() - 8) : match.start()]
+    if lone and not (match["month"] == "May" and _IN.search(ahead)):
         return None  # the verb, the planet, the walk
     return Period(year=year, month=_MONTH_NAMES.index(match["month"][:3].lower()) + 1, day=day)
 

@@ -262,7 +262,7 @@ def _compare_bare(claim: Mention, source: Mention) -> Agreement:
     return Agreement.SAME if same else Agreement.INCOMPARABLE
 
 
-def _in_one_unit(claim: Quantity, source: Quantity) -> tuple[Quantity, Quantity] | None:
+def in_one_unit(claim: Quantity, source: Quantity) -> tuple[Quantity, Quantity] | None:
     """Both in one unit, where they can be compared; a bare number takes any unit but percent."""
     units = {claim.unit, source.unit}
     if len(units) == 1:
@@ -282,7 +282,7 @@ def _in_one_unit(claim: Quantity, source: Quantity) -> tuple[Quantity, Quantity]
 
 def _compare_quantities(claim: Quantity, source: Quantity) -> Agreement:
     """By the table of meanings: `_interval`, `_WEAKER`, and half the last digit."""
-    comparable = _in_one_unit(claim, source)
+    comparable = in_one_unit(claim, source)
     if comparable is None:
         return Agreement.INCOMPARABLE
     converted = claim.unit != source.unit

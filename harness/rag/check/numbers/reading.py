@@ -419,7 +419,7 @@ def _join(text: str, low: Quantity, number: Quantity) -> list[Quantity] | None:
         step = max(low.step, number.step)
         return [replace(low, step=step, high=number.value, end=number.end, alternatives=())]
     part = _OF_WHOLE.fullmatch(between)
-    if part and (low.step == 0 or low.unit == "%") and low.unit in ("", "%") and 0 < low.value:
+    if part and (low.step == 0 or low.unit == "%") and low.unit in ("", "%") and low.value > 0:
         share = low.value / (100 if low.unit else 1)
         product = replace(
             low, value=share * number.value, step=max(low.step / 100 * number.value, number.step),

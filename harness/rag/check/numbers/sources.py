@@ -34,6 +34,7 @@ _STOP_WORDS = (
 _STOP = frozenset(_STOP_WORDS.split())
 _ENDING = re.compile(r"(?<=...)(?:ing|ed|es|(?<!s)s|e)$")
 
+_OPEN = re.compile(r"\d [.:]$")
 _RULER = re.compile(r"[\s|:+=-]*")
 _IN = re.compile(
     r"\b(?:in|of|\w+ in|expressed in|stated in)\s+(?P<money>[A-Z]{0,3}[$€£¥]|[A-Za-z]+\s)?\s*"
@@ -118,12 +119,24 @@ class Cell:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence of prose: its place, content words, and values with offsets of the document."""
+    """A sentence of prose.
+
+    Attributes:
+        start: first character in the document.
+        end: character behind the last one.
+        text: verbatim.
+        words: its content words.
+        mentions: its values, with offsets of the sentence.
+        context: content words of the sentence before it and of the first one, which it may leave
+            out.
+    """
 
     start: int
     end: int
+    text: str
     words: frozenset[str]
     mentions: tuple[Mention, ...]
+    context: frozenset[str]
 
     @cached_property
     def periods(self) -> tuple[Period, ...]:
@@ -165,18 +178,28 @@ def _read_document(text: str) -> tuple[list[Cell], list[Sentence]]:
     cells = [
         cell for number, (rows, lead) in enumerate(tables) for cell in _cells(rows, lead, number)
     ]
-    sentences: list[Sentence] = []
-    for start, end in sentence_spans(text):
+    prose: list[Sentence] = []
+    for start, end in sentences(text):
         if not any(
             rows[0][0].start < end and start < rows[-1][-1].start + len(rows[-1][-1].text)
             for rows, _ in tables
         ):
-            mentions = tuple(
-                replace(mention, start=mention.start + start, end=mention.end + start)
-                for mention in read(text[start:end])
+            sentence = text[start:end]
+            context = frozenset[str]().union(*(each.words for each in prose[:1] + prose[-1:]))
+            prose.append(
+                Sentence(start, end, sentence, words(sentence), tuple(read(sentence)), context)
             )
-            sentences.append(Sentence(start, end, words(text[start:end]), mentions))
-    return cells, sentences
+    return cells, prose
+
+
+def sentences(text: str) -> list[tuple[int, int]]:
+    """Spans of sentences; where a text was taken apart into tokens, "3 . 5" ends none."""
+    spans: list[tuple[int, int]] = []
+    for start, end in sentence_spans(text):
+        if spans and _OPEN.search(text, spans[-1][0], spans[-1][1]) and text[start].isdigit():
+            start = spans.pop()[0]
+        spans.append((start, end))
+    return spans
 
 
 def _periods(mentions: Iterable[Mention]) -> tuple[Period, ...]:

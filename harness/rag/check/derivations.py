@@ -1,0 +1,201 @@
+"""Values that follow: sums, differences, ratios, growth, means and shares, recomputed exactly.
+
+Operands are cells of one row or one column, or values of prose that speak of the same. The wording
+of the claim decides which computation it may be; of a change, the later value comes first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import combinations, permutations, product
+from typing import NamedTuple
+
+from harness.rag.check.numbers import Agreement, Period, Quantity, agreement, in_one_unit
+
+# Words that speak of a computation.
+_CUES = {
+    name: re.compile(pattern, re.IGNORECASE)
+    for name, pattern in {
+        "growth": r"increas|decreas|grew|grow|ris|rose|fell|fall|declin|drop|chang|up\b|down\b|"
+        r"gain|higher|lower|jump|climb|shrank|reduc|improv|more|less|fewer",
+        "difference": r"increas|decreas|grew|rise|rising|rose|fell|fall|declin|drop|chang|up\b|"
+        r"down\b|gain|higher|lower|more|less|fewer|differ|gap|exceed|between|reduc|improv|cut\b|"
+        r"worse|added|longer|shorter|years? old|older|younger|took|lasted|profit|loss|surplus|"
+        r"deficit|rest\b|remain|\bother|\bnot\b|before|remainder",
+        "sum": r"total|sum|combined|together|altogether|both|cumulative|overall|aggregate|\band\b",
+        "mean": r"average|mean|\bper (?:year|month|quarter|day)",
+        "ratio": r"ratio|times|twice|doubl|tripl|quadrupl|halv|as (?:much|many|large|high|long|"
+        r"big|fast|old|wide)|fold|per\b",
+        "share": r"share|percent of|% of|proportion|portion|account(?:s|ed|ing)? for|made up|"
+        r"represent|constitut|percentage|\bof the\b|third|quarter|half|fifth|tenth",
+    }.items()
+}
+_REMAINS = re.compile(r"\b(?:rest|remain\w*|others?|not|left|balance)\b", re.IGNORECASE)
+_THAN = re.compile(r"\b(?:than|as)\b(?! well)", re.IGNORECASE)
+MOST_OPERANDS = 12
+"""Operands that are combined; more would fit anything."""
+
+
+class Operand(NamedTuple):
+    """A value to compute with.
+
+    Attributes:
+        value: exact.
+        plain: as the document writes it.
+        words: that say what it is of.
+        periods: when.
+        line: where it stands, to be quoted.
+        place: table, row and column; None in prose.
+    """
+
+    value: Quantity
+    plain: str
+    words: frozenset[str]
+    periods: tuple[Period, ...]
+    line: tuple[int, int]
+    place: tuple[int, int, int] | None = None
+
+
+class Derivation(NamedTuple):
+    """A computation that gives the claimed value."""
+
+    operation: str
+    formula: str
+    operands: tuple[Operand, ...]
+
+
+def meant(sentence: str) -> set[str]:
+    """Operations that the wording of a sentence may mean."""
+    return {name for name, cue in _CUES.items() if cue.search(sentence)}
+
+
+def derive(
+    value: Quantity, sentence: str, operands: Sequence[Operand], context: str = ""
+) -> Derivation | None:
+    """The first computation that gives the value and that the sentence may mean.
+
+    Args:
+        value: the claimed one.
+        sentence: that claims it.
+        operands: the best ones first.
+        context: of the document's words, those around the operands.
+    """
+    if value.high is not None:
+        return None
+    operations = meant(sentence)
+    if _REMAINS.search(context):
+        operations |= {"difference"}
+    for operation, formula, group, amount, unit in _computations(
+        operations, sentence, operands[:MOST_OPERANDS]
+    ):
+        if operation not in operations or (unit == "%" and value.unit != "%"):
+            continue  # a bare 0.6 is too little to be a share or a growth
+        accepted = [Quantity(amount, Fraction(0), unit)]
+        if operation in ("growth", "difference") and not value.signed:  # "fell by 5"
+            accepted.append(Quantity(abs(amount), Fraction(0), unit))
+        if any(agreement(value, number) is Agreement.SAME for number in accepted):
+            return Derivation(operation, formula, group)
+    return None
+
+
+_Computation = tuple[str, str, tuple[Operand, ...], Fraction, str]
+"""Operation, formula as the document writes its values, operands, result and its unit."""
+
+
+def _computations(
+    operations: set[str], sentence: str, operands: Sequence[Operand]
+) -> Iterator[_Computation]:
+    """What can be computed: with two values of one unit, and over up to five of one line."""
+    for pair in permutations(operands, 2):
+        units = {operand.value.unit for operand in pair}
+        both = in_one_unit(pair[0].value, pair[1].value)
+        if both is None or not _one_line(pair) or (len(units) > 1 and "" in units):
+            continue
+        first, second = both
+        a, b = (operand.plain for operand in pair)
+        unit = "pp" if first.unit == "%" else first.unit
+        forward = _forward(sentence, *pair)
+        if forward:
+            yield "difference", f"{a} - {b}", pair, first.value - second.value, unit
+        if second.value == 0:
+            continue
+        ratio = first.value / second.value
+        table = pair[0].place
+        if forward and (table is None or pair[0].place[:2] == pair[1].place[:2]):
+            growth = (ratio - 1) * (-100 if second.value < 0 else 100)
+            yield "growth", f"({a} - {b}) / {b}", pair, growth, "%"
+        if table or ratio <= 1:
+            yield "share", f"{a} / {b}", pair, ratio * 100, "%"
+        if table is None and ratio <= 1:
+            yield "share", f"{a} / {b}", pair, ratio, ""
+        if forward:
+            yield "ratio", f"{a} / {b}", pair, ratio, ""
+            yield "ratio", f"{a} / {b}", pair, ratio, "times"
+    sizes = range(2, min(5, len(operands)) + 1) if operations & {"sum", "mean"} else ()
+    for group in (group for size in sizes for group in combinations(operands, size)):
+        if len({operand.value.unit for operand in group} | {""}) > 2 or not _one_line(group):
+            continue
+        total = sum((operand.value.value for operand in group), Fraction(0))
+        unit = next((operand.value.unit for operand in group if operand.value.unit), "")
+        formula = " + ".join(operand.plain for operand in group)
+        yield "sum", formula, group, total, unit
+        yield "mean", f"({formula}) / {len(group)}", group, total / len(group), unit
+
+
+def parts_of_wholes(
+    value: Quantity, shares: Sequence[Operand], wholes: Sequence[Operand]
+) -> Derivation | None:
+    """A part that a share and a whole give, or the whole that a share and a part give."""
+    if value.high is not None or value.unit in ("%", "pp", "times"):
+        return None
+    for share, whole in product(shares, wholes):
+        part = share.value.value / (100 if share.value.unit else 1)
+        step = share.value.step / 100 * abs(whole.value.value)
+        for amount, sign in ((part * whole.value.value, "*"), (whole.value.value / part, "/")):
+            number = Quantity(amount, max(step, whole.value.step), whole.value.unit)
+            if share != whole and whole.value.unit != "%" and agreement(value, number) is Agreement.SAME:
+                return Derivation("part", f"{whole.plain} {sign} {share.plain}", (share, whole))
+    return None
+
+
+def elapsed(value: Quantity, dates: Sequence[Operand]) -> Derivation | None:
+    """Years between two dates."""
+    if value.unit not in ("year", "") or value.value < 1:
+        return None
+    for first, last in permutations(dates, 2):
+        begin, end = first.periods[0], last.periods[0]
+        if begin.year and end.year and begin.year < end.year:
+            early = (end.month or 0, end.day or 0) < (begin.month or 0, begin.day or 0)
+            exact = bool(begin.month and end.month and early)
+            if end.year - begin.year - exact == value.value:
+                return Derivation("years", f"{first.plain} to {last.plain}", (first, last))
+    return None
+
+
+def _one_line(group: Sequence[Operand]) -> bool:
+    """Whether values stand in prose, or in one row or one column of one table."""
+    places = [operand.place for operand in group if operand.place]
+    if not places:
+        return True
+    tables, rows, columns = (set(numbers) for numbers in zip(*places, strict=True))
+    return len(places) == len(group) and len(tables) == 1 and min(len(rows), len(columns)) == 1
+
+
+def _forward(sentence: str, first: Operand, second: Operand) -> bool:
+    """Whether the claim compares the first with the second and not the other way round: the later
+    with the earlier, or what stands before "than" with what stands behind it."""
+    years = [
+        max((period.until or period.year or 0 for period in operand.periods), default=0)
+        for operand in (first, second)
+    ]
+    if all(years) and years[0] != years[1]:
+        if than := _THAN.search(sentence):
+            places = [sentence.rfind(str(year)) for year in years]
+            if all(place >= 0 for place in places):
+                return places[0] < than.start() < places[1] or not (
+                    places[1] < than.start() < places[0]
+                )
+        return years[0] > years[1]
+    return True

@@ -1,0 +1,139 @@
+"""Whose a value or a name is: the stretch of a sentence around it, against those of its rivals.
+
+"The drug arm had 12 deaths and the placebo arm had 19": what a claim says of 12 must fit the words
+around 12 better than the words around 19.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from harness.rag.check.numbers import Agreement, Period, agreement, read, words
+
+# Where a stretch ends between two values, the strongest first.
+_CUTS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"[;:]\s",
+        r",\s|\s[(\u2013\u2014]|\)\s",
+        r"\b(?:and|but|while|whereas|or|against|than|compared|versus|when|where|who|which)\b",
+    )
+)
+_LISTED = re.compile(r"(?:,|\s|and|or|to)*")
+_LEAD = re.compile(r"\b(from|to|by|against)\s+$", re.IGNORECASE)
+_CHANGE = {
+    1: "increas ris rose risen grew grow growth gain climb up higher more expand improv recover "
+    "jump surg rais longer larger rebound",
+    -1: "decreas fell fall fallen drop dropp declin down lower less fewer shrink shrank lost reduc "
+    "cut slip worsen shorter smaller",
+}
+_DIRECTION = {word: sign for sign, listed in _CHANGE.items() for word in listed.split()}
+
+
+class Part(NamedTuple):
+    """The stretch around one value.
+
+    Attributes:
+        ahead: words before the value, in order; those of the stretch before, where it has none.
+        behind: words behind it; those of the stretch before, where it has none, or of the next, to
+            which "and" joins it.
+        continued: whether it has no word before its value: "47% died in warm winters and 29% ..."
+        periods: that are named in it or, where there is none, before it.
+        lead: "from", "to", "by" or "against" right before the value.
+    """
+
+    ahead: tuple[str, ...]
+    behind: frozenset[str]
+    continued: bool
+    periods: tuple[Period, ...]
+    lead: str
+
+    def near(self, count: int) -> frozenset[str]:
+        """The last words before the value, and those behind it."""
+        return frozenset(self.ahead[len(self.ahead) - count :]) | self.behind
+
+
+def direction(about: Iterable[str]) -> int:
+    """1 where more of the words rise than fall, -1 where more fall, else 0."""
+    total = sum(_DIRECTION.get(word, 0) for word in about)
+    return (total > 0) - (total < 0)
+
+
+@lru_cache(maxsize=1 << 14)
+def parts(text: str, spans: tuple[tuple[int, int], ...]) -> tuple[Part, ...]:
+    """The stretches around values at `spans` of a sentence, one for each."""
+    cuts = [0]
+    listed = [bool(_LISTED.fullmatch(text, end, start)) for (_, end), (start, _) in pairwise(spans)]
+    for (_, end), (start, _) in pairwise(spans):
+        matches = (pattern.search(text, end, start) for pattern in _CUTS)
+        cuts.append(next((match.start() for match in matches if match), end))
+    cuts = [*cuts[: len(spans)], len(text)]
+    behind = [words(text[end:cut]) for cut, (_, end) in zip(cuts[1:], spans, strict=True)]
+    dates = [mention for mention in read(text) if isinstance(mention, Period)]
+    stretches: list[Part] = []
+    for place, (start, _) in enumerate(spans):
+        before = stretches[-1] if stretches else Part((), frozenset(), False, (), "")
+        lead = _LEAD.search(text[cuts[place] : start])
+        tokens = text[cuts[place] : start].split()
+        ahead = tuple(word for token in tokens for word in words(token))
+        following = behind[place + 1] if any(listed[place : place + 1]) else frozenset[str]()
+        after = behind[place] or before.behind or following
+        within = [date for date in dates if cuts[place] <= date.start < cuts[place + 1]]
+        periods = tuple(date for date in within if date.start != start) or before.periods
+        word = lead[1].lower() if lead else ""
+        stretches.append(Part(ahead or before.ahead, after, not ahead, periods, word))
+    return tuple(stretches)
+
+
+def rival_owner(
+    claim: Part,
+    stretches: Sequence[Part],
+    place: int,
+    rivals: Iterable[int],
+    topic: frozenset[str] = frozenset(),
+) -> int:
+    """The rival that fits the claim's words better than the value at `place` does, or -1.
+
+    As many words are compared as the shorter stretch has before its value: what the other has
+    more, the shorter one may have left out. Words of the topic tell nothing apart.
+    """
+    own, about = stretches[place], frozenset(claim.ahead) | claim.behind
+    for rival in rivals:
+        other = stretches[rival]
+        count = min(len(own.ahead), len(other.ahead))
+        ours, theirs = own.near(count), other.near(count)
+        if rival < place and own.behind < other.behind:
+            theirs -= other.behind  # that it leaves out as well
+        more, kept = len(about & (theirs - ours) - topic), len(about & (ours - theirs))
+        if more and rival > place and other.continued:
+            if not own.behind or own.behind - other.behind - about:
+                return rival
+        shortened = rival > place and len(other.ahead) < len(own.ahead)
+        if more and (more > kept or (shortened and more == kept)):
+            return rival
+        fits = [fit(claim.periods, stretch.periods) for stretch in (own, other)]
+        if fits[1] is Agreement.SAME and fits[0] is not Agreement.SAME and own.periods:
+            return rival
+        if claim.lead and own.lead and claim.lead == other.lead != own.lead:
+            return rival
+    return -1
+
+
+def fit(claimed: Sequence[Period], stated: Sequence[Period]) -> Agreement:
+    """Whether the periods of a claim are those of a place; years decide where both name one."""
+    claimed_years = [period for period in claimed if period.year]
+    stated_years = [period for period in stated if period.year]
+    if claimed_years and stated_years:
+        claimed, stated = claimed_years, stated_years
+    best = Agreement.INCOMPARABLE
+    for claim in claimed:
+        for period in stated:
+            verdict = agreement(claim, period)
+            if Agreement.SAME in (verdict, agreement(period, claim)):
+                return Agreement.SAME
+            best = Agreement.DIFFERENT if verdict is Agreement.DIFFERENT else best
+    return best

@@ -1,0 +1,71 @@
+"""What a clause says otherwise than a sentence with the same words: negation, opposite words,
+scope, rank, plans, and who did it to whom."""
+
+from __future__ import annotations
+
+import re
+
+from harness.rag.check.claims import NEGATION, names
+from harness.rag.check.numbers import coverage, words
+from harness.rag.check.roles import direction
+
+# Share of the words from which a negation on one side alone contradicts.
+_COPIED = 0.65
+_PAIRS = """
+first/last above/below more/fewer more/less higher/lower larger/smaller largest/smallest
+longer/shorter longest/shortest older/younger oldest/newest oldest/youngest highest/lowest
+fastest/slowest faster/slower open/close won/lost approved/rejected accepted/rejected bought/sold
+buy/sell profit/loss surplus/deficit rare/frequent rarer/frequent rarer/common permitted/banned
+allowed/banned north/south east/west start/end began/end public/private men/women male/female
+boys/girls warm/cold hot/cold black/white red/white day/night winter/summer success/failure
+filled/vacant full/empty supported/opposed privatised/nationalised imports/exports arrived/departed
+"""
+_OPPOSITES = tuple(words(pair.replace("/", " ")) for pair in _PAIRS.split())
+_ALL = re.compile(r"\b(?:all|every|each|always|entire(?:ly)?|none|both)\b", re.IGNORECASE)
+_SOME = re.compile(
+    r"\b(?:some|most|many|part(?:ly)?|half|only|alone|except|several|few|\w+ of (?:its|the|their|them|"
+    r"which|whom)|of which|of whom|other)\b",
+    re.IGNORECASE,
+)
+_PLANNED = re.compile(
+    r"\b(?:plan(?:s|ned)?|due to|expect(?:s|ed)?|should|propos(?:es|ed)|intend(?:s|ed)?|is to|are to|"
+    r"will|would|under construction|might|could|recommends?)\b",
+    re.IGNORECASE,
+)
+_RANKED = re.compile(r"\b(second|third|fourth|fifth|\d+(?:nd|rd|th))[ -](\w+est)\b", re.IGNORECASE)
+
+
+def difference(clause: str, sentence: str) -> str:
+    """What a sentence about the same says otherwise than a clause of a claim, or ""."""
+    said, stated = words(clause), words(sentence)
+    negated = bool(NEGATION.search(clause)) != bool(NEGATION.search(sentence))
+    if negated and coverage(said, stated) >= _COPIED:
+        return "the opposite negation"
+    for pair in _OPPOSITES:
+        mine, others = pair & said, pair & stated
+        if len(mine) == len(others) == 1 and mine != others:
+            return f"{next(iter(others))!r} for {next(iter(mine))!r}"
+    if direction(said) * direction(stated) < 0:
+        return "the opposite direction"
+    if _ALL.search(clause) and not _ALL.search(sentence) and _SOME.search(sentence):
+        return "not all"
+    if _PLANNED.search(sentence) and not _PLANNED.search(clause):
+        return "it is planned"
+    for rank, best in _RANKED.findall(sentence):
+        if re.search(rf"\b{best}\b", clause) and rank.lower() not in clause.lower():
+            return f"{rank} {best}"
+    return _reversed(clause, sentence)
+
+
+def _reversed(clause: str, sentence: str) -> str:
+    """Two names around the same verb in the other order, both active or both passive."""
+    first = [clause[a:b] for a, b in names(clause)]
+    for one, two in zip(first, first[1:], strict=False):
+        between = clause[clause.index(one) + len(one) : clause.index(two)]
+        start, end = sentence.find(two), sentence.find(one)
+        if 0 <= start < end:
+            middle = sentence[start + len(two) : end]
+            passive = [bool(re.search(r"\bby\b", text)) for text in (between, middle)]
+            if words(between) & words(middle) and passive[0] == passive[1]:
+                return f"{two!r} and {one!r} the other way round"
+    return ""
