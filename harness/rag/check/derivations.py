@@ -92,6 +92,9 @@ def derive(
     ):
         if operation not in operations or (unit == "%" and value.unit != "%"):
             continue  # a bare 0.6 is too little to be a share or a growth
+        stated = (agreement(value, operand.value) is Agreement.SAME for operand in group)
+        if group[0].place is None and operation in ("difference", "sum", "mean") and any(stated):
+            continue  # what is stated follows from nothing
         accepted = [Quantity(amount, Fraction(0), unit)]
         if operation in ("growth", "difference") and not value.signed:  # "fell by 5"
             accepted.append(Quantity(abs(amount), Fraction(0), unit))
@@ -117,7 +120,7 @@ def _computations(
         a, b = (operand.plain for operand in pair)
         unit = "pp" if first.unit == "%" else first.unit
         forward = _forward(sentence, *pair)
-        if forward:
+        if forward and len(units) == 1:
             yield "difference", f"{a} - {b}", pair, first.value - second.value, unit
         if second.value == 0:
             continue
@@ -155,7 +158,7 @@ def parts_of_wholes(
         step = share.value.step / 100 * abs(whole.value.value)
         for amount, sign in ((part * whole.value.value, "*"), (whole.value.value / part, "/")):
             number = Quantity(amount, max(step, whole.value.step), whole.value.unit)
-            if share != whole and whole.value.unit != "%" and agreement(value, number) is Agreement.SAME:
+            if share != whole and whole.value.unit == value.unit and agreement(value, number) is Agreement.SAME:
                 return Derivation("part", f"{whole.plain} {sign} {share.plain}", (share, whole))
     return None
 

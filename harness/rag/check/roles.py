@@ -26,12 +26,12 @@ _CUTS = tuple(
 _LISTED = re.compile(r"(?:,|\s|and|or|to)*")
 _LEAD = re.compile(r"\b(from|to|by|against)\s+$", re.IGNORECASE)
 _CHANGE = {
-    1: "increas ris rose risen grew grow growth gain climb up higher more expand improv recover "
-    "jump surg rais longer larger rebound",
-    -1: "decreas fell fall fallen drop dropp declin down lower less fewer shrink shrank lost reduc "
-    "cut slip worsen shorter smaller",
+    1: "increase rise rising rose risen grew grow growth gain climb up higher more expand improve "
+    "recover jump surge raise longer larger rebound",
+    -1: "decrease fell fall fallen drop dropped decline down lower less fewer shrink shrank lost "
+    "reduce reduction cut slip slipped worsen shorter smaller",
 }
-_DIRECTION = {word: sign for sign, listed in _CHANGE.items() for word in listed.split()}
+_DIRECTION = {word: sign for sign, listed in _CHANGE.items() for word in words(listed)}
 
 
 class Part(NamedTuple):

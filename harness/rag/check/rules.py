@@ -53,11 +53,14 @@ _STRONG = 0.6
 _NEAR = 0.85
 # Share of a claim's words that a sentence must have for support, and for a contradiction.
 _SPOKEN, _PROSE = 0.5, 0.75
-# Share of a sentence's words that support by shared words needs; with right values; by which a
-# difference in wording contradicts; and from which the verdict is sure.
-_SHARED, _VALUED, _COPIED, _SURE = 0.6, 0.4, 0.5, 0.8
+# Share of a sentence's words that support by shared words needs; with right values; from which a
+# difference in wording contradicts.
+_SHARED, _VALUED, _COPIED = 0.6, 0.4, 0.5
+SURE = 0.8
+"""Confidence from which a verdict needs no other opinion."""
 # What a word counts that the sentence before has, or the first one of the document.
 _CONTEXT = 0.5
+_WHOLE = re.compile(r"\s+of (?:(?:the|its|their|his|her|all|every) )?(\w+)")
 _SIGN_WORDS = frozenset(("loss", "decreas", "declin", "deficit", "reduction", "drop", "outflow"))
 _EXPLICIT = re.compile(r"\s*[(\u2212-]|[$€£¥]\s?[(\u2212-]")
 
@@ -131,6 +134,12 @@ def _look_up_name(claim: Claim, lines: list[_Line]) -> Finding:
         return Finding(verdict=Verdict.NOT_FOUND, reason=reason, confidence=0.7)
     score, line = max(naming, key=itemgetter(0))
     span = (line.start, line.end)
+    rivals = ((_share(about, other), other) for other in lines if other.source is line.source)
+    closest, other = max(rivals, key=itemgetter(0))
+    if closest >= _SHARED > 2 * score and line.start != lines[0].start and names(other.text):
+        reason = f"the sentence that says it names {claim.text!r} not"
+        evidence = [(other.start, other.end)]
+        return line.source.finding(Verdict.CONTRADICTED, evidence, reason, 0.7)
     if rival := _rival_name(claim, line):
         reason = f"the sentence says it of {rival!r}"
         return line.source.finding(Verdict.CONTRADICTED, [span], reason, 0.7)
@@ -200,7 +209,7 @@ def _look_up_sentence(
         reason = f"the closest sentence differs: {reason}"
         return line.source.finding(Verdict.CONTRADICTED, [span], reason, 0.8)
     reason = f"a sentence shares {min(score, 1):.0%} of the words"
-    confidence = min(0.3 + 0.6 * score + 0.2 * bool(valued), 0.95)
+    confidence = max(min(0.3 + 0.6 * score, 0.95), SURE * bool(valued))
     return line.source.finding(Verdict.SUPPORTED, [span], reason, confidence)
 
 
@@ -255,10 +264,32 @@ def _judge_value(
         if text != sentence:
             whole = next((each for each in read(sentence) if each.text == value.text), value)
             return _judge_value(whole, sentence, sentence, sources)
+        if isinstance(value, Period):
+            return _dated(value, text, sources) or finding
         statement = _statement(value, text)
         if statement.several and (about := frozenset(statement.part.ahead)):
             return _judge(replace(statement, words=about), sources)
     return finding
+
+
+def _dated(value: Period, sentence: str, sources: Sequence[Source]) -> Finding | None:
+    """A date is right where another value of its sentence is, and stands there or just before."""
+    for mention in read(sentence):
+        if isinstance(mention, Period):
+            continue
+        finding = _judge(_statement(mention, sentence), sources)
+        places = [(quote.doc, quote.start) for quote in finding.evidence]
+        for source in sources if finding.verdict not in FAULTS else ():
+            prose = source.sentences
+            for number, each in enumerate(prose):
+                near = [date for each in prose[max(0, number - 2) : number + 1] for date in each.periods]
+                ends = [replace(value, year=year, until=None) for year in (value.year, value.until)]
+                wanted = ends if value.until else [value]
+                if (source.document.id, each.start) in places and all(
+                    any(agreement(end, date) is Agreement.SAME for date in near) for end in wanted
+                ):
+                    return finding.model_copy(update={"verdict": Verdict.SUPPORTED})
+    return None
 
 
 def _judge(statement: _Statement, sources: Sequence[Source]) -> Finding:
@@ -368,6 +399,7 @@ def _derive_from_prose(statement: _Statement, value: Quantity, source: Source) -
     about = statement.words
     operands: list[tuple[float, Operand]] = []
     dates: list[Operand] = []
+    shares: list[Operand] = []
     context = ""
     for sentence in source.sentences:
         share = _share(about, sentence)
@@ -383,6 +415,7 @@ def _derive_from_prose(statement: _Statement, value: Quantity, source: Source) -
                 bonus = fit(statement.periods, part.periods) is Agreement.SAME
                 operand = Operand(each, each.text, near, part.periods, line)
                 operands.append((share + coverage(about, near) + 0.5 * bonus, operand))
+                shares += [operand] if share >= _ROW and _is_share(each) else []
         dates += [
             Operand(Quantity(Fraction(0), Fraction(0)), each.text, sentence.words, (each,), line)
             for each in sentence.periods
@@ -390,7 +423,6 @@ def _derive_from_prose(statement: _Statement, value: Quantity, source: Source) -
         ]
     operands.sort(key=lambda pair: -pair[0])
     ranked = [operand for _, operand in operands]
-    shares = [each for each in ranked if _is_share(each.value)]
     if ranked and re.search(r"\b(?:equally|evenly|half each)\b", context):
         half = Quantity(Fraction(1, 2), Fraction(0))
         shares.append(ranked[0]._replace(value=half, plain="half"))
@@ -466,6 +498,12 @@ def _rival_value(statement: _Statement, sentence: Sentence, value: Mention) -> s
     rival = rival_owner(part, stretches, place, rivals, sentence.context)
     if rival >= 0:
         return f"of another, {kind[rival].text!r} of this"
+    wholes = [
+        words(match[1]) if (match := _WHOLE.match(text, mention.end)) else frozenset[str]()
+        for text, mention in ((statement.sentence, statement.value), (sentence.text, value))
+    ]
+    if all(wholes) and not wholes[0] & sentence.words and not wholes[1] & statement.words:
+        return f"of {next(iter(wholes[1]))!r}"
     claimed, stated = (direction((*each.ahead, *each.behind)) for each in (part, own))
     if not stated and place + 1 < len(kind) and stretches[place + 1].lead in ("from", "against"):
         stated = direction(stretches[place + 1].ahead)  # 5 days, down from 6

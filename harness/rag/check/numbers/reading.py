@@ -100,6 +100,7 @@ _MULTIPLES = {
     Fraction(4): r"quadrupl(?:ed|es|ing)",
     Fraction(1, 2): r"halved|halving",
 }
+_MULTIPLE_STEP = Fraction(1, 5)  # what is 1.9 to 2.1 times as much has doubled
 _MULTIPLE = re.compile(rf"\b(?:{'|'.join(f'({p})' for p in _MULTIPLES.values())})\b", re.IGNORECASE)
 _LABEL = re.compile(
     r"\b(section|table|figure|fig|chapter|appendix|annex|paragraph|article|clause|page|equation"
@@ -291,7 +292,7 @@ def _quantities(text: str, mark: DecimalMark) -> Iterator[Quantity]:
     for match in _MULTIPLE.finditer(text):
         factor = list(_MULTIPLES)[(match.lastindex or 1) - 1]
         start, end = match.span()
-        yield Quantity(factor, Fraction(1), "times", bound="about", start=start, end=end)
+        yield Quantity(factor, _MULTIPLE_STEP, "times", bound="about", start=start, end=end)
 
 
 def _quantity(text: str, core: Core) -> Quantity:
