@@ -14,24 +14,31 @@ from typing import NamedTuple
 
 from harness.rag.check.numbers import Agreement, Period, Quantity, agreement, in_one_unit
 
-# Words that speak of a computation.
-_CUES = {
-    name: re.compile(pattern, re.IGNORECASE)
-    for name, pattern in {
-        "growth": r"increas|decreas|grew|grow|ris|rose|fell|fall|declin|drop|chang|up\b|down\b|"
-        r"gain|higher|lower|jump|climb|shrank|reduc|improv|more|less|fewer",
-        "difference": r"increas|decreas|grew|rise|rising|rose|fell|fall|declin|drop|chang|up\b|"
-        r"down\b|gain|higher|lower|more|less|fewer|differ|gap|exceed|between|reduc|improv|cut\b|"
-        r"worse|added|longer|shorter|years? old|older|younger|took|lasted|profit|loss|surplus|"
-        r"deficit|rest\b|remain|\bother|\bnot\b|before|remainder",
-        "sum": r"total|sum|combined|together|altogether|both|cumulative|overall|aggregate|\band\b",
-        "mean": r"average|mean|\bper (?:year|month|quarter|day)",
-        "ratio": r"ratio|times|twice|doubl|tripl|quadrupl|halv|as (?:much|many|large|high|long|"
-        r"big|fast|old|wide)|fold|per\b",
-        "share": r"share|percent of|% of|proportion|portion|account(?:s|ed|ing)? for|made up|"
-        r"represent|constitut|percentage|\bof the\b|third|quarter|half|fifth|tenth",
-    }.items()
-}
+def _compiled(patterns: dict[str, str]) -> dict[str, re.Pattern[str]]:
+    return {name: re.compile(pattern, re.IGNORECASE) for name, pattern in patterns.items()}
+
+
+_CUES = _compiled({
+    "growth": r"increas|decreas|grew|grow|ris|rose|fell|fall|declin|drop|chang|up\b|down\b|"
+    r"gain|higher|lower|jump|climb|shrank|reduc|improv",
+    "difference": r"increas|decreas|grew|rise|rising|rose|fell|fall|declin|drop|chang|up\b|"
+    r"down\b|gain|higher|lower|more|less|fewer|differ|gap|exceed|between|reduc|improv",
+    "sum": r"total|sum|combined|together|altogether|both|cumulative|overall|aggregate",
+    "mean": r"average|mean|\bper (?:year|month|quarter|day)",
+    "ratio": r"ratio|times|twice|double|triple|as (?:much|many|large|high)|fold|per\b",
+    "share": r"share|percent of|% of|proportion|portion|account(?:s|ed|ing)? for|made up|"
+    r"represent|constitut|percentage",
+})  # fmt: skip
+"""Words that speak of a computation."""
+_CUES_IN_PROSE = _compiled({
+    "growth": r"more|less|fewer",
+    "difference": r"\bcut\b|worse|added|longer|shorter|years? old|older|younger|took|lasted|"
+    r"profit|loss|surplus|deficit|\brest\b|remain|\bothers?\b|\bnot\b|before|\bleft\b",
+    "sum": r"\band\b|in all\b",
+    "ratio": r"doubl|tripl|quadrupl|halv|as (?:long|big|fast|old|wide|heavy|often)",
+    "share": r"\bof the\b|third|quarter|half|fifth|tenth",
+})  # fmt: skip
+"""Such words where a table would use them in its labels."""
 _REMAINS = re.compile(r"\b(?:rest|remain\w*|others?|not|left|balance)\b", re.IGNORECASE)
 _THAN = re.compile(r"\b(?:than|as)\b(?! well)", re.IGNORECASE)
 MOST_OPERANDS = 12
@@ -66,9 +73,10 @@ class Derivation(NamedTuple):
     operands: tuple[Operand, ...]
 
 
-def meant(sentence: str) -> set[str]:
-    """Operations that the wording of a sentence may mean."""
-    return {name for name, cue in _CUES.items() if cue.search(sentence)}
+def meant(sentence: str, *, prose: bool) -> set[str]:
+    """Operations that the wording of a sentence may mean, of cells or of prose."""
+    cues = [*_CUES.items(), *(_CUES_IN_PROSE.items() if prose else ())]
+    return {name for name, cue in cues if cue.search(sentence)}
 
 
 def derive(
@@ -82,9 +90,9 @@ def derive(
         operands: the best ones first.
         context: of the document's words, those around the operands.
     """
-    if value.high is not None:
+    if value.high is not None or not operands:
         return None
-    operations = meant(sentence)
+    operations = meant(sentence, prose=operands[0].place is None)
     if _REMAINS.search(context):
         operations |= {"difference"}
     for operation, formula, group, amount, unit in _computations(

@@ -426,10 +426,11 @@ def _derive_from_prose(statement: _Statement, value: Quantity, source: Source) -
     if ranked and re.search(r"\b(?:equally|evenly|half each)\b", context):
         half = Quantity(Fraction(1, 2), Fraction(0))
         shares.append(ranked[0]._replace(value=half, plain="half"))
+    spans_time = "difference" in meant(statement.sentence, prose=True)
     return _derived(
         derive(value, statement.sentence, ranked, context)
         or parts_of_wholes(value, shares, ranked)
-        or (("difference" in meant(statement.sentence) and elapsed(value, dates)) or None),
+        or (elapsed(value, dates) if spans_time else None),
         source,
     )
 

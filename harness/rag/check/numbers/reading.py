@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple
 
 from harness.rag.check.numbers.digits import (
@@ -196,6 +197,11 @@ def read(text: str, mark: DecimalMark | None = None) -> list[Mention]:
         text: any text; offsets of the result count its characters.
         mark: the decimal mark; default as the text's own numbers show it, else ".".
     """
+    return list(_read(text, mark))
+
+
+@lru_cache(maxsize=1 << 13)  # a claim is read for its sentence, its clauses and each of its values
+def _read(text: str, mark: DecimalMark | None) -> tuple[Mention, ...]:
     plain = normalise(text)
     places: list[int] = []
     if _TOKENS.search(plain):
@@ -220,7 +226,7 @@ def read(text: str, mark: DecimalMark | None = None) -> list[Mention]:
             for each in mentions
         ]
     mentions = [replace(mention, text=text[mention.start : mention.end]) for mention in mentions]
-    return sorted(mentions, key=lambda mention: mention.start)
+    return tuple(sorted(mentions, key=lambda mention: mention.start))
 
 
 def equal(value: str | Mention, rival: str | Mention) -> bool:

@@ -51,6 +51,7 @@ _UNSCALED = re.compile(
 _EMPTY = frozenset(("", "-", "\u2013", "\u2014", "n/a", "nm", "n.m.", "na", "*", "\u2014%", "-%"))
 
 
+@lru_cache(maxsize=1 << 15)
 def words(text: str) -> frozenset[str]:
     """Content words, lower case, endings off; numbers, months and words of amounts left out."""
     lowered = (word.lower().strip("'-") for word in _WORD.findall(normalise(text)))
