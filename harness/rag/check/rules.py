@@ -225,6 +225,18 @@ class _Statement:
     several: bool
 
 
+def as_documents_say(sentence: str, sources: Sequence[Source]) -> str:
+    """The sentence with its right values as the documents write them."""
+    for mention in reversed(read(sentence)):
+        finding = _judge_value(mention, sentence, sentence, sources)
+        if finding.verdict is Verdict.SUPPORTED:
+            stated = (value for quote in finding.evidence for value in read(quote.quote))
+            same = (value for value in stated if agreement(mention, value) is Agreement.SAME)
+            text = next((value.text for value in same), mention.text)
+            sentence = sentence[: mention.start] + text + sentence[mention.end :]
+    return sentence
+
+
 def judge(claim: Claim, sources: Sequence[Source]) -> Finding | None:
     """The verdict on a claim that states a value; None where it states none.
 
@@ -441,6 +453,13 @@ def _is_share(value: Quantity) -> bool:
     )
 
 
+def _counts_names(value: Quantity, sentence: str) -> bool:
+    """Whether a small number in words counts the names beside it: two friends, Ann and Bo."""
+    named = [sentence[start:end] for start, end in names(sentence)]
+    counted = sum(len(name.split(" and ")) for name in named)
+    return value.unit == "" and value.value == counted > 1 and value.text.isalpha()
+
+
 def _judge_period(statement: _Statement, source: Source) -> Finding | None:
     for cell in source.cells:
         same = any(agreement(statement.value, each) is Agreement.SAME for each in cell.periods)
@@ -468,6 +487,9 @@ def _judge_by_prose(statement: _Statement, source: Source) -> Finding | None:
             reason = f"the sentence says {value.text!r} {rival}"
             misplaced = misplaced or source.finding(Verdict.CONTRADICTED, [span], reason, 0.8)
     if isinstance(statement.value, Quantity):
+        if ranked and _counts_names(statement.value, statement.sentence):
+            span = (ranked[0][1].start, ranked[0][1].end)
+            return source.finding(Verdict.DERIVED, [span], "count: the names beside it", 0.6)
         derived = _derive_from_prose(statement, statement.value, source)
         if derived is not None:
             return derived

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import re
 
-from harness.rag.check.claims import NEGATION, names
+from harness.rag.check.claims import NEGATION, clauses, names
 from harness.rag.check.numbers import coverage, words
 from harness.rag.check.roles import direction
 
-# Share of the words from which a negation on one side alone contradicts.
-_COPIED = 0.65
+# Share of the words that a clause must have to be denied by a negation, or to be what is planned;
+# and the part of that share from which another clause speaks of the same.
+_COPIED, _CLOSE = 0.5, 0.8
 _PAIRS = """
 first/last above/below more/fewer more/less higher/lower larger/smaller largest/smallest
 longer/shorter longest/shortest older/younger oldest/newest oldest/youngest highest/lowest
@@ -32,14 +33,21 @@ _PLANNED = re.compile(
     r"will|would|under construction|might|could|recommends?)\b",
     re.IGNORECASE,
 )
+_DONE = re.compile(r"\b(?:has|have|had|was|were|did|\w{3,}ed)\b", re.IGNORECASE)
 _RANKED = re.compile(r"\b(second|third|fourth|fifth|\d+(?:nd|rd|th))[ -](\w+est)\b", re.IGNORECASE)
 
 
 def difference(clause: str, sentence: str) -> str:
     """What a sentence about the same says otherwise than a clause of a claim, or ""."""
     said, stated = words(clause), words(sentence)
-    negated = bool(NEGATION.search(clause)) != bool(NEGATION.search(sentence))
-    if negated and coverage(said, stated) >= _COPIED:
+    shares = {
+        sentence[start:end]: coverage(said, words(sentence[start:end]))
+        for start, end in clauses(sentence)
+    }
+    best = max(shares.values())
+    near = [part for part, share in shares.items() if share >= _CLOSE * best]
+    negated = bool(NEGATION.search(clause))
+    if best >= _COPIED and all(bool(NEGATION.search(part)) != negated for part in near):
         return "the opposite negation"
     for pair in _OPPOSITES:
         mine, others = pair & said, pair & stated
@@ -49,7 +57,8 @@ def difference(clause: str, sentence: str) -> str:
         return "the opposite direction"
     if _ALL.search(clause) and not _ALL.search(sentence) and _SOME.search(sentence):
         return "not all"
-    if _PLANNED.search(sentence) and not _PLANNED.search(clause):
+    planned = best >= _COPIED and all(_PLANNED.search(part) for part in near)
+    if planned and _DONE.search(clause) and not _PLANNED.search(clause):
         return "it is planned"
     for rank, best in _RANKED.findall(sentence):
         if re.search(rf"\b{best}\b", clause) and rank.lower() not in clause.lower():

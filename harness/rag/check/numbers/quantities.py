@@ -331,7 +331,7 @@ def _within(value: Fraction, bounded: Quantity, *, far: bool) -> bool:
         "least": end <= value <= above,
         "under": below <= value < end,
         "most": below <= value <= end,
-        "nearly": end - slack <= value < end,
+        "nearly": end - slack <= value < end or (value == end and not far),
         "about": end - slack <= value <= end + slack,
         "": value == end,
     }[bounded.bound]

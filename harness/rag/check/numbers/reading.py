@@ -40,7 +40,7 @@ from harness.rag.check.numbers.quantities import (
 )
 
 _TOKENS = re.compile(
-    r"(?<=\d) , (?=\d{3}(?!\d))|(?<=\d) [.:] (?=\d)|(?<=[ap]) \. (?=m\b)|(?<=[a-z]) - (?=old\b)"
+    r"(?<=\d)\. (?=\d+ ?(?:%|per ?cent|[mb]illion))|(?<=\d) , (?=\d{3}(?!\d))|(?<=\d) [.:] (?=\d)|(?<=[ap]) \. (?=m\b)|(?<=[a-z]) - (?=old\b)"
     r"|(?<=\d) - (?=(?:year|month|week|day|hour|minute|second|foot|inch|mile|met(?:er|re)|member"
     r"|point|time|storey|seat|bed|page|goal|game|match|strong)s?\b)"
 )
@@ -207,7 +207,7 @@ def _read(text: str, mark: DecimalMark | None) -> tuple[Mention, ...]:
     if _TOKENS.search(plain):
         end = 0
         for match in _TOKENS.finditer(plain):
-            places += [*range(end, match.start()), match.start() + 1]
+            places += [*range(end, match.start()), match.start() + match[0].index(match[0].strip())]
             end = match.end()
         places += range(end, len(plain))
         plain = "".join(plain[place] for place in places)
@@ -458,4 +458,4 @@ def _is_range(text: str, low: Quantity, high: Quantity) -> bool:
     ahead = _FROM.sub("", text[max(0, low.start - _WINDOW) : low.start])
     if len(ahead) < min(low.start, _WINDOW):  # "rose from 5 to 8" states two values, no range
         return not _MOVED.search(re.split(r"[.;!?]\s", ahead)[-1])
-    return _read_before(text, low.start).word == ""
+    return _read_before(text, low.start).word == "" or low.unit == high.unit == "%"

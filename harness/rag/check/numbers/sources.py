@@ -34,7 +34,8 @@ _STOP_WORDS = (
 _STOP = frozenset(_STOP_WORDS.split())
 _ENDING = re.compile(r"(?<=...)(?:ing|ed|es|(?<!s)s|e)$")
 
-_OPEN = re.compile(r"\d [.:]$")
+_OPEN = re.compile(r"\d ?[.:]$")
+_REST = re.compile(r"\d+ (?:%|[a-z])")
 _RULER = re.compile(r"[\s|:+=-]*")
 _IN = re.compile(
     r"\b(?:in|of|\w+ in|expressed in|stated in)\s+(?P<money>[A-Z]{0,3}[$€£¥]|[A-Za-z]+\s)?\s*"
@@ -197,7 +198,7 @@ def sentences(text: str) -> list[tuple[int, int]]:
     """Spans of sentences; where a text was taken apart into tokens, "3 . 5" ends none."""
     spans: list[tuple[int, int]] = []
     for start, end in sentence_spans(text):
-        if spans and _OPEN.search(text, spans[-1][0], spans[-1][1]) and text[start].isdigit():
+        if spans and _OPEN.search(text, spans[-1][0], spans[-1][1]) and _REST.match(text, start):
             start = spans.pop()[0]
         spans.append((start, end))
     return spans
