@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from harness.rag.check.numbers import Agreement, Period, Quantity, agreement, in_one_unit
 
+
 def _compiled(patterns: dict[str, str]) -> dict[str, re.Pattern[str]]:
     return {name: re.compile(pattern, re.IGNORECASE) for name, pattern in patterns.items()}
 
@@ -166,7 +167,11 @@ def parts_of_wholes(
         step = share.value.step / 100 * abs(whole.value.value)
         for amount, sign in ((part * whole.value.value, "*"), (whole.value.value / part, "/")):
             number = Quantity(amount, max(step, whole.value.step), whole.value.unit)
-            if share != whole and whole.value.unit == value.unit and agreement(value, number) is Agreement.SAME:
+            if (
+                share != whole
+                and whole.value.unit == value.unit
+                and agreement(value, number) is Agreement.SAME
+            ):
                 return Derivation("part", f"{whole.plain} {sign} {share.plain}", (share, whole))
     return None
 

@@ -108,8 +108,8 @@ def rival_owner(
         ours, theirs = own.near(count), other.near(count)
         if rival < place and own.behind < other.behind:
             theirs -= other.behind  # that it leaves out as well
-        more, kept = len(about & (theirs - ours) - topic), len(about & (ours - theirs))
-        if more and rival > place and other.continued:
+        more, kept = len(about & (theirs - ours)), len(about & (ours - theirs))
+        if about & (theirs - ours) - topic and rival > place and other.continued:
             if not own.behind or own.behind - other.behind - about:
                 return rival
         shortened = rival > place and len(other.ahead) < len(own.ahead)

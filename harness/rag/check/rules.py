@@ -53,11 +53,13 @@ _STRONG = 0.6
 _NEAR = 0.85
 # Share of a claim's words that a sentence must have for support, and for a contradiction.
 _SPOKEN, _PROSE = 0.5, 0.75
+# Share of words that support a value that hardly stands in a document by chance.
+_RARE = 0.3
 # Share of a sentence's words that support by shared words needs; with right values; from which a
 # difference in wording contradicts.
 _SHARED, _VALUED, _COPIED = 0.6, 0.4, 0.5
-SURE = 0.8
-"""Confidence from which a verdict needs no other opinion."""
+# Confidence at least in a sentence whose values are right.
+_VOUCHED = 0.8
 # What a word counts that the sentence before has, or the first one of the document.
 _CONTEXT = 0.5
 _WHOLE = re.compile(r"\s+of (?:(?:the|its|their|his|her|all|every) )?(\w+)")
@@ -165,8 +167,8 @@ def _look_up_statement(claim: Claim, lines: list[_Line], sources: Sequence[Sourc
     """As one sentence, and clause by clause: several lines may say together what it says, and one
     clause that is denied makes all of it false."""
     sentence = claim.sentence or claim.text
-    finding = _look_up_sentence(sentence, sentence, lines, sources)
     spans = clauses(sentence)
+    finding = _look_up_sentence(sentence, sentence, lines, sources, compared=len(spans) == 1)
     parts = [_look_up_sentence(sentence[a:b], sentence, lines, sources) for a, b in spans]
     worst = max(parts, key=lambda part: BY_SUPPORT.index(part.verdict))
     if len(parts) == 1 or worst.verdict is Verdict.NOT_FOUND:
@@ -182,7 +184,12 @@ def _look_up_statement(claim: Claim, lines: list[_Line], sources: Sequence[Sourc
 
 
 def _look_up_sentence(
-    clause: str, sentence: str, lines: list[_Line], sources: Sequence[Source]
+    clause: str,
+    sentence: str,
+    lines: list[_Line],
+    sources: Sequence[Source],
+    *,
+    compared: bool = True,
 ) -> Finding:
     """By its values, then by the line that shares most of its words, or the line of the values; a
     difference in wording contradicts."""
@@ -205,11 +212,11 @@ def _look_up_sentence(
         reason = f"the closest sentence shares {score:.0%} of the words"
         return Finding(verdict=Verdict.NOT_FOUND, reason=reason, confidence=0.9 - score / 2)
     span = (line.start, line.end)
-    if score >= _COPIED and (reason := difference(clause, line.text)):
+    if compared and score >= _COPIED and (reason := difference(clause, line.text)):
         reason = f"the closest sentence differs: {reason}"
         return line.source.finding(Verdict.CONTRADICTED, [span], reason, 0.8)
     reason = f"a sentence shares {min(score, 1):.0%} of the words"
-    confidence = max(min(0.3 + 0.6 * score, 0.95), SURE * bool(valued))
+    confidence = max(min(0.3 + 0.6 * score, 0.95), _VOUCHED * bool(valued))
     return line.source.finding(Verdict.SUPPORTED, [span], reason, confidence)
 
 
@@ -261,9 +268,7 @@ def judge(claim: Claim, sources: Sequence[Source]) -> Finding | None:
     return _judge_value(value, sentence, sentence, sources)
 
 
-def _judge_value(
-    value: Mention, text: str, sentence: str, sources: Sequence[Source]
-) -> Finding:
+def _judge_value(value: Mention, text: str, sentence: str, sources: Sequence[Source]) -> Finding:
     """As part of a text, and where no place speaks of all of it, of its own clause."""
     finding = _judge(_statement(value, text), sources)
     if finding.verdict is Verdict.NOT_FOUND:
@@ -294,7 +299,9 @@ def _dated(value: Period, sentence: str, sources: Sequence[Source]) -> Finding |
         for source in sources if finding.verdict not in FAULTS else ():
             prose = source.sentences
             for number, each in enumerate(prose):
-                near = [date for each in prose[max(0, number - 2) : number + 1] for date in each.periods]
+                near = [
+                    date for each in prose[max(0, number - 2) : number + 1] for date in each.periods
+                ]
                 ends = [replace(value, year=year, until=None) for year in (value.year, value.until)]
                 wanted = ends if value.until else [value]
                 if (source.document.id, each.start) in places and all(
@@ -453,6 +460,12 @@ def _is_share(value: Quantity) -> bool:
     )
 
 
+def _is_rare(value: Mention) -> bool:
+    """Whether a value hardly stands in a document twice: of three digits or more, or a range."""
+    digits = sum(letter.isdigit() for letter in value.text)
+    return isinstance(value, Quantity) and (value.high is not None or digits > 2)
+
+
 def _counts_names(value: Quantity, sentence: str) -> bool:
     """Whether a small number in words counts the names beside it: two friends, Ann and Bo."""
     named = [sentence[start:end] for start, end in names(sentence)]
@@ -475,7 +488,8 @@ def _judge_by_prose(statement: _Statement, source: Source) -> Finding | None:
     scored = ((_share(statement.words, each), each) for each in source.sentences)
     ranked = sorted(scored, key=lambda pair: -pair[0])
     misplaced: Finding | None = None
-    for score, sentence in takewhile(lambda pair: pair[0] >= _SPOKEN, ranked):
+    least = _RARE if _is_rare(statement.value) else _SPOKEN
+    for score, sentence in takewhile(lambda pair: pair[0] >= least, ranked):
         span = (sentence.start, sentence.end)
         for value, verdict in _comparable(statement, sentence):
             if verdict is not Agreement.SAME:
@@ -518,7 +532,7 @@ def _rival_value(statement: _Statement, sentence: Sentence, value: Mention) -> s
         if agreement(statement.value, mention) is Agreement.DIFFERENT
     ]
     part, own = statement.part, stretches[place]
-    rival = rival_owner(part, stretches, place, rivals, sentence.context)
+    rival = rival_owner(part, stretches, place, rivals, sentence.topic)
     if rival >= 0:
         return f"of another, {kind[rival].text!r} of this"
     wholes = [

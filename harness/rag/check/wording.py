@@ -11,7 +11,7 @@ from harness.rag.check.roles import direction
 
 # Share of the words that a clause must have to be denied by a negation, or to be what is planned;
 # and the part of that share from which another clause speaks of the same.
-_COPIED, _CLOSE = 0.5, 0.8
+_COPIED, _CLOSE, _WHOLE = 0.6, 0.8, 0.8
 _PAIRS = """
 first/last above/below more/fewer more/less higher/lower larger/smaller largest/smallest
 longer/shorter longest/shortest older/younger oldest/newest oldest/youngest highest/lowest
@@ -40,15 +40,22 @@ _RANKED = re.compile(r"\b(second|third|fourth|fifth|\d+(?:nd|rd|th))[ -](\w+est)
 def difference(clause: str, sentence: str) -> str:
     """What a sentence about the same says otherwise than a clause of a claim, or ""."""
     said, stated = words(clause), words(sentence)
+    spans = clauses(sentence)
+    subject = words(sentence[slice(*spans[0])])  # of the clauses behind it, as well
     shares = {
-        sentence[start:end]: coverage(said, words(sentence[start:end]))
-        for start, end in clauses(sentence)
+        sentence[start:end]: coverage(said, words(sentence[start:end]) | subject)
+        for start, end in spans
     }
     best = max(shares.values())
     near = [part for part, share in shares.items() if share >= _CLOSE * best]
     negated = bool(NEGATION.search(clause))
     if best >= _COPIED and all(bool(NEGATION.search(part)) != negated for part in near):
         return "the opposite negation"
+    if not negated and coverage(said, stated) >= _WHOLE:
+        for part in shares:  # "destroyed the stage but not the hall"
+            scope = NEGATION.search(part)
+            if scope and words(part[scope.end() :]) and words(part[scope.end() :]) <= said:
+                return "the opposite negation"
     for pair in _OPPOSITES:
         mine, others = pair & said, pair & stated
         if len(mine) == len(others) == 1 and mine != others:

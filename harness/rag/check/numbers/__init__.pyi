@@ -4,6 +4,7 @@ from .periods import Period as Period
 from .quantities import Mention as Mention
 from .quantities import Quantity as Quantity
 from .quantities import agreement as agreement
+from .quantities import in_one_unit as in_one_unit
 from .reading import equal as equal
 from .reading import read as read
 from .sources import Cell as Cell
@@ -12,6 +13,5 @@ from .sources import Source as Source
 from .sources import coverage as coverage
 from .sources import open_sources as open_sources
 from .sources import overlap as overlap
-from .sources import words as words
-from .quantities import in_one_unit as in_one_unit
 from .sources import sentences as sentences
+from .sources import words as words

@@ -137,11 +137,34 @@ _UNTIL = r"(?:\s?[-/\u2013\u2014]\s?| to | through )"
 _OF = r"(?:[ ,]+(?:of |in )?)"
 
 
-_DECADES = ("twenties", "thirties", "forties", "fifties", "sixties", "seventies", "eighties", "nineties")
+_DECADES = (
+    "twenties",
+    "thirties",
+    "forties",
+    "fifties",
+    "sixties",
+    "seventies",
+    "eighties",
+    "nineties",
+)
 _HOURS = {
     word: hour
     for hour, word in enumerate(
-        ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], start=1
+        [
+            "one",
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+        ],
+        start=1,
     )
 } | {"noon": 12, "midnight": 24}
 _HOUR = rf"1[0-2]|[1-9]|{'|'.join(list(_HOURS)[:12])}"

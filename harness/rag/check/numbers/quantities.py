@@ -346,5 +346,3 @@ def _slack(rounded: Quantity) -> Fraction:
     if rounded.value and not rounded.value % (5 * digit):
         digit *= 5
     return max(rounded.step / 2, min(digit / 2, abs(rounded.value) / 10))
-
-

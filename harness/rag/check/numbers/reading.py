@@ -365,8 +365,11 @@ def _in_units(text: str, number: Quantity, before: _Before) -> Iterator[Quantity
     else:
         share = _OUT_OF.match(text, number.end)
         total = share and _number_at(text, share.end())
-        if share and total and 0 < number.value <= total.value and (
-            " in " not in share[0] or total.value <= 1000
+        if (
+            share
+            and total
+            and 0 < number.value <= total.value
+            and (" in " not in share[0] or total.value <= 1000)
         ):
             ratio = number.value / total.value
             number = replace(number, value=ratio, step=Fraction(0), end=total.end)

@@ -29,7 +29,7 @@ _STOP_WORDS = (
     "may million millions billion billions thousand thousands trillion percent percentage dollars "
     "dollar usd euros approximately roughly nearly around totaled totalled amounted reported stood "
     "came equal equalled respectively year years ended ending fiscal month months quarter january "
-    "february march april june july august september october november december compared said there"
+    "february march april june july august september october november december compared said there am pm"
 )
 _STOP = frozenset(_STOP_WORDS.split())
 _ENDING = re.compile(r"(?<=...)(?:ing|ed|es|(?<!s)s|e)$")
@@ -131,6 +131,7 @@ class Sentence:
         mentions: its values, with offsets of the sentence.
         context: content words of the sentence before it and of the first one, which it may leave
             out.
+        topic: those of the first one.
     """
 
     start: int
@@ -139,6 +140,7 @@ class Sentence:
     words: frozenset[str]
     mentions: tuple[Mention, ...]
     context: frozenset[str]
+    topic: frozenset[str]
 
     @cached_property
     def periods(self) -> tuple[Period, ...]:
@@ -187,9 +189,12 @@ def _read_document(text: str) -> tuple[list[Cell], list[Sentence]]:
             for rows, _ in tables
         ):
             sentence = text[start:end]
-            context = frozenset[str]().union(*(each.words for each in prose[:1] + prose[-1:]))
+            topic = prose[0].words if prose else frozenset[str]()
+            context = topic | (prose[-1].words if prose else topic)
             prose.append(
-                Sentence(start, end, sentence, words(sentence), tuple(read(sentence)), context)
+                Sentence(
+                    start, end, sentence, words(sentence), tuple(read(sentence)), context, topic
+                )
             )
     return cells, prose
 

@@ -23,7 +23,7 @@ from pydantic import TypeAdapter
 
 from harness.rag.check.numbers import Agreement, Mention, agreement
 from harness.rag.check.numbers import read as read_values
-from harness.rag.check.rules import SURE, RulesVerifier
+from harness.rag.check.rules import RulesVerifier
 from harness.rag.check.types import STATEMENT_TYPES, Claim, Evidence, Finding, Verdict
 from harness.rag.check.verify.evidence import (
     ABSOLUTES,
@@ -118,8 +118,8 @@ class _Comparison(NamedTuple):
 
 
 class TrainedVerifier:
-    """Sentences without values on which the rules are in doubt by a classifier trained here, the
-    rest by :class:`RulesVerifier`: right values are never turned into a failure.
+    """Sentences without values by a classifier trained here, unless the rules find a difference;
+    the rest by :class:`RulesVerifier`, so that right values are never turned into a failure.
 
     Every document is looked at alone and the best support counts, so that a document more cannot
     take support away. Readings of documents are kept for the next call.
@@ -146,7 +146,6 @@ class TrainedVerifier:
             for number, claim in enumerate(claims)
             if claim.type in STATEMENT_TYPES
             and findings[number].verdict in (Verdict.SUPPORTED, Verdict.NOT_FOUND)
-            and findings[number].confidence < SURE
             and not read_values(claim.sentence or claim.text)
         }
         if doubtful and readable:
