@@ -34,13 +34,13 @@ _CUES = _compiled({
 _CUES_IN_PROSE = _compiled({
     "growth": r"more|less|fewer",
     "difference": r"\bcut\b|worse|added|longer|shorter|years? old|older|younger|took|lasted|"
-    r"profit|loss|surplus|deficit|\brest\b|remain|\bothers?\b|\bnot\b|before|\bleft\b",
+    r"profit|loss|surplus|deficit|spans?\b|\bafter\b|later|earlier|\bwhen\b|\brest\b|remain|\bothers?\b|\bnot\b|before|\bleft\b",
     "sum": r"\band\b|in all\b",
     "ratio": r"doubl|tripl|quadrupl|halv|as (?:long|big|fast|old|wide|heavy|often)",
     "share": r"\bof the\b|third|quarter|half|fifth|tenth",
 })  # fmt: skip
 """Such words where a table would use them in its labels."""
-_REMAINS = re.compile(r"\b(?:rest|remain\w*|others?|not|left|balance)\b", re.IGNORECASE)
+_REMAINS = re.compile(r"\b(?:rest|remain\w*|others?|not|left|balance|of (?:which|whom|them))\b", re.IGNORECASE)
 _THAN = re.compile(r"\b(?:than|as)\b(?! well)", re.IGNORECASE)
 MOST_OPERANDS = 12
 """Operands that are combined; more would fit anything."""
@@ -127,9 +127,9 @@ def _computations(
             continue
         first, second = both
         a, b = (operand.plain for operand in pair)
-        unit = "pp" if first.unit == "%" else first.unit
+        unit = "pp" if first.unit == "%" else first.unit  # minutes and hours: seconds
         forward = _forward(sentence, *pair)
-        if forward and len(units) == 1:
+        if forward:
             yield "difference", f"{a} - {b}", pair, first.value - second.value, unit
         if second.value == 0:
             continue

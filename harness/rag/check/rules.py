@@ -36,6 +36,7 @@ from harness.rag.check.numbers import (
     Source,
     agreement,
     coverage,
+    in_one_unit,
     open_sources,
     overlap,
     read,
@@ -55,6 +56,8 @@ _NEAR = 0.85
 _SPOKEN, _PROSE = 0.5, 0.75
 # Share of words that support a value that hardly stands in a document by chance.
 _RARE = 0.3
+# Share of words that make a sentence's values operands of a computation.
+_NEARBY = 0.2
 # Share of a sentence's words that support by shared words needs; with right values; from which a
 # difference in wording contradicts.
 _SHARED, _VALUED, _COPIED = 0.6, 0.4, 0.5
@@ -62,6 +65,13 @@ _SHARED, _VALUED, _COPIED = 0.6, 0.4, 0.5
 _VOUCHED = 0.8
 # What a word counts that the sentence before has, or the first one of the document.
 _CONTEXT = 0.5
+_RELATIVE = re.compile(
+    r"\b(?:year|month|quarter) (?:before|after|earlier|later)\b|\b(?:previous|following|preceding|next) "
+    r"(?:year|month|quarter)\b",
+    re.IGNORECASE,
+)
+_BALANCE = words("income revenue revenues turnover sales costs expenses spending")
+_RESULT = re.compile(r"\b(?:profit|loss|surplus|deficit)\b", re.IGNORECASE)
 _WHOLE = re.compile(r"\s+of (?:(?:the|its|their|his|her|all|every) )?(\w+)")
 _SIGN_WORDS = frozenset(("loss", "decreas", "declin", "deficit", "reduction", "drop", "outflow"))
 _EXPLICIT = re.compile(r"\s*[(\u2212-]|[$€£¥]\s?[(\u2212-]")
@@ -136,9 +146,10 @@ def _look_up_name(claim: Claim, lines: list[_Line]) -> Finding:
         return Finding(verdict=Verdict.NOT_FOUND, reason=reason, confidence=0.7)
     score, line = max(naming, key=itemgetter(0))
     span = (line.start, line.end)
-    rivals = ((_share(about, other), other) for other in lines if other.source is line.source)
-    closest, other = max(rivals, key=itemgetter(0))
-    if closest >= _SHARED > 2 * score and line.start != lines[0].start and names(other.text):
+    beside = (other for other in lines if other.source is line.source and names(other.text))
+    rivals = [(_share(about, other), other) for other in beside]
+    closest, other = max(rivals, key=itemgetter(0), default=(0.0, line))
+    if closest >= _SHARED > 2 * score and line.start != lines[0].start:
         reason = f"the sentence that says it names {claim.text!r} not"
         evidence = [(other.start, other.end)]
         return line.source.finding(Verdict.CONTRADICTED, evidence, reason, 0.7)
@@ -261,7 +272,7 @@ def judge(claim: Claim, sources: Sequence[Source]) -> Finding | None:
     value = next(iter(exact or near or read(claim.text)), None)
     if value is None:
         return None
-    if len(words(sentence)) < 2:  # a bare value: what was asked says what it is of
+    if claim.asked and len(words(sentence)) < 2:  # a bare value: what was asked says what it is of
         asked = f"{claim.asked} "
         moved = replace(value, start=value.start + len(asked), end=value.end + len(asked))
         return _judge(_statement(moved, asked + sentence), sources)
@@ -271,6 +282,8 @@ def judge(claim: Claim, sources: Sequence[Source]) -> Finding | None:
 def _judge_value(value: Mention, text: str, sentence: str, sources: Sequence[Source]) -> Finding:
     """As part of a text, and where no place speaks of all of it, of its own clause."""
     finding = _judge(_statement(value, text), sources)
+    if finding.verdict in FAULTS and isinstance(value, Period):
+        finding = _dated(value, text, sources) or finding
     if finding.verdict is Verdict.NOT_FOUND:
         for start, end in clauses(text):
             if start <= value.start < end and end - start < len(text):
@@ -281,8 +294,6 @@ def _judge_value(value: Mention, text: str, sentence: str, sources: Sequence[Sou
         if text != sentence:
             whole = next((each for each in read(sentence) if each.text == value.text), value)
             return _judge_value(whole, sentence, sentence, sources)
-        if isinstance(value, Period):
-            return _dated(value, text, sources) or finding
         statement = _statement(value, text)
         if statement.several and (about := frozenset(statement.part.ahead)):
             return _judge(replace(statement, words=about), sources)
@@ -337,6 +348,8 @@ def _statement(value: Mention, sentence: str) -> _Statement:
     periods = (mention for mention in mentions if isinstance(mention, Period))
     named = tuple(period for period in periods if period.text != value.text)
     part = parts(sentence, spans)[place]
+    if _RELATIVE.search(sentence):  # which year "the year before" is stands elsewhere
+        named, part = (), part._replace(periods=())
     return _Statement(value, sentence, words(sentence), named, part, len(spans) > 1)
 
 
@@ -422,23 +435,26 @@ def _derive_from_prose(statement: _Statement, value: Quantity, source: Source) -
     context = ""
     for sentence in source.sentences:
         share = _share(about, sentence)
-        if not about & sentence.words or share < _ROW / 2:
+        if _RESULT.search(statement.sentence) and len(_BALANCE & sentence.words) > 1:
+            share = 1.0  # income and costs give a profit
+        elif not about & sentence.words or share < _NEARBY:
             continue
         context += sentence.text if share >= _ROW else ""
         line = (sentence.start, sentence.end)
         values = [mention for mention in sentence.mentions if isinstance(mention, Quantity)]
         stretches = parts(sentence.text, tuple((each.start, each.end) for each in values))
         for each, part in zip(values, stretches, strict=True):
-            if each.high is None and each.unit[:1] != "#":
-                near = part.near(len(part.ahead))
-                bonus = fit(statement.periods, part.periods) is Agreement.SAME
-                operand = Operand(each, each.text, near, part.periods, line)
-                operands.append((share + coverage(about, near) + 0.5 * bonus, operand))
-                shares += [operand] if share >= _ROW and _is_share(each) else []
+            near = part.near(len(part.ahead))
+            bonus = fit(statement.periods, part.periods) is Agreement.SAME
+            rank = share + coverage(about, near) + 0.5 * bonus
+            for end in {each.value, each.high or each.value} if each.unit[:1] != "#" else ():
+                number = replace(each, value=end, high=None)
+                operand = Operand(number, each.text, near, part.periods, line)
+                operands.append((rank, operand))
+                shares += [operand] if share >= _ROW and _is_share(number) else []
         dates += [
             Operand(Quantity(Fraction(0), Fraction(0)), each.text, sentence.words, (each,), line)
             for each in sentence.periods
-            if share >= _ROW
         ]
     operands.sort(key=lambda pair: -pair[0])
     ranked = [operand for _, operand in operands]
@@ -461,9 +477,9 @@ def _is_share(value: Quantity) -> bool:
 
 
 def _is_rare(value: Mention) -> bool:
-    """Whether a value hardly stands in a document twice: of three digits or more, or a range."""
+    """Whether a value hardly stands in a document twice: of four digits or more, or a range."""
     digits = sum(letter.isdigit() for letter in value.text)
-    return isinstance(value, Quantity) and (value.high is not None or digits > 2)
+    return isinstance(value, Quantity) and (value.high is not None or digits > 3)
 
 
 def _counts_names(value: Quantity, sentence: str) -> bool:
@@ -529,7 +545,7 @@ def _rival_value(statement: _Statement, sentence: Sentence, value: Mention) -> s
     rivals = [
         number
         for number, mention in enumerate(kind)
-        if agreement(statement.value, mention) is Agreement.DIFFERENT
+        if agreement(statement.value, mention) is Agreement.DIFFERENT and _alike(value, mention)
     ]
     part, own = statement.part, stretches[place]
     rival = rival_owner(part, stretches, place, rivals, sentence.topic)
@@ -548,6 +564,15 @@ def _rival_value(statement: _Statement, sentence: Sentence, value: Mention) -> s
         if not stated and isinstance(value, Quantity) and isinstance(before, Quantity):
             stated = (value.value > before.value) - (value.value < before.value)
     return "with the opposite direction" if claimed * stated < 0 else None
+
+
+def _alike(value: Mention, rival: Mention) -> bool:
+    """Whether both are written as values of one kind, so that one may be taken for the other."""
+    if isinstance(value, Period) or isinstance(rival, Period) or value.unit == rival.unit:
+        return True
+    if "" in (value.unit, rival.unit):
+        return min(value.scale, rival.scale) > 1  # £20.1 million and 12.4 million
+    return in_one_unit(value, rival) is not None
 
 
 def _comparable(statement: _Statement, sentence: Sentence) -> list[tuple[Mention, Agreement]]:

@@ -108,7 +108,8 @@ _PHRASE = re.compile(
     rf"|(?P<lone>(?:one|a)[ -](?:{_PART})|half)|(?P<article>an?|one)(?= \w+ and a half\b)|(?P<ordinal>{_ORDINAL}))\b",
     re.IGNORECASE,
 )
-_SHARE = re.compile(r" (?:in|out of)(?: every)? (?:two|three|four|five|six|eight|ten|\d)")
+_SHARE = re.compile(r" (?:in|out of)(?: every)? (?:two|three|four|five|six|eight|ten|a hundred|a thousand|\d)")
+_NOUN = re.compile(r" (?!of\b|to\b|in\b|more\b|less\b|by\b|and\b|or\b|as\b|than\b|are\b|is\b|were\b|was\b)[a-z]")
 _THE = re.compile(r"\bthe $", re.IGNORECASE)
 _HALF = re.compile(r"and[ -]+a[ -]+half", re.IGNORECASE)
 
@@ -191,7 +192,11 @@ def spelled(text: str) -> Iterator[Core]:
         elif match["article"]:
             yield Core(*span, Fraction(1), Fraction(1, 2), spelled=True)
         elif match["lone"]:
-            part = Fraction(1, _PARTS[re.split(r"[ -]+", phrase)[-1]])
+            word = re.split(r"[ -]+", phrase)[-1]
+            part = Fraction(1, _PARTS[word])
+            if phrase.startswith("a ") and word in ORDINALS and _NOUN.match(text, span[1]):
+                yield Core(*span, Fraction(ORDINALS[word]), Fraction(1), spelled=True, ordinal=True)
+                continue
             yield Core(*span, part, Fraction(0), spelled=True)
         elif (phrase != "one" or _SHARE.match(text, span[1])) and (
             re.split(r"[ -]", phrase)[0] not in SCALES
