@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, permutations, product
 from typing import NamedTuple
@@ -40,8 +41,12 @@ _CUES_IN_PROSE = _compiled({
     "share": r"\bof the\b|third|quarter|half|fifth|tenth",
 })  # fmt: skip
 """Such words where a table would use them in its labels."""
-_REMAINS = re.compile(r"\b(?:rest|remain\w*|others?|not|left|balance|of (?:which|whom|them))\b", re.IGNORECASE)
+_REMAINS = re.compile(
+    r"\b(?:rest|remain\w*|others?|not|left|balance|of (?:which|whom|them))\b", re.IGNORECASE
+)
+ORDINAL = re.compile(r"(?:first|second|third|[a-z]th|\d(?:st|nd|rd|th))$", re.IGNORECASE)
 _THAN = re.compile(r"\b(?:than|as)\b(?! well)", re.IGNORECASE)
+_NEW = ("difference", "sum", "mean", "rest")
 MOST_OPERANDS = 12
 """Operands that are combined; more would fit anything."""
 
@@ -91,18 +96,18 @@ def derive(
         operands: the best ones first.
         context: of the document's words, those around the operands.
     """
-    if value.high is not None or not operands:
+    if value.high is not None or not operands or ORDINAL.search(value.text):
         return None
     operations = meant(sentence, prose=operands[0].place is None)
-    if _REMAINS.search(context):
-        operations |= {"difference"}
+    if _REMAINS.search(f"{sentence} {context}"):
+        operations |= {"difference", "rest"}
     for operation, formula, group, amount, unit in _computations(
         operations, sentence, operands[:MOST_OPERANDS]
     ):
         if operation not in operations or (unit == "%" and value.unit != "%"):
             continue  # a bare 0.6 is too little to be a share or a growth
         stated = (agreement(value, operand.value) is Agreement.SAME for operand in group)
-        if group[0].place is None and operation in ("difference", "sum", "mean") and any(stated):
+        if group[0].place is None and operation in _NEW and any(stated):
             continue  # what is stated follows from nothing
         accepted = [Quantity(amount, Fraction(0), unit)]
         if operation in ("growth", "difference") and not value.signed:  # "fell by 5"
@@ -121,9 +126,8 @@ def _computations(
 ) -> Iterator[_Computation]:
     """What can be computed: with two values of one unit, and over up to five of one line."""
     for pair in permutations(operands, 2):
-        units = {operand.value.unit for operand in pair}
-        both = in_one_unit(pair[0].value, pair[1].value)
-        if both is None or not _one_line(pair) or (len(units) > 1 and "" in units):
+        both = _in_one_unit(pair)
+        if both is None or not _one_line(pair):
             continue
         first, second = both
         a, b = (operand.plain for operand in pair)
@@ -131,6 +135,12 @@ def _computations(
         forward = _forward(sentence, *pair)
         if forward:
             yield "difference", f"{a} - {b}", pair, first.value - second.value, unit
+        if "rest" in operations and pair[0].place is None:
+            for third in operands:
+                same = third not in pair and (left := _in_one_unit((pair[1], third)))
+                if same and left and first.value > left[0].value + left[1].value > 0:
+                    rest = first.value - left[0].value - left[1].value
+                    yield "rest", f"{a} - {b} - {third.plain}", (*pair, third), rest, unit
         if second.value == 0:
             continue
         ratio = first.value / second.value
@@ -188,6 +198,17 @@ def elapsed(value: Quantity, dates: Sequence[Operand]) -> Derivation | None:
             if end.year - begin.year - exact == value.value:
                 return Derivation("years", f"{first.plain} to {last.plain}", (first, last))
     return None
+
+
+def _in_one_unit(pair: tuple[Operand, Operand]) -> tuple[Quantity, Quantity] | None:
+    """Both in one unit; in prose, of two amounts in millions one may leave the currency out."""
+    first, second = (operand.value for operand in pair)
+    units = {first.unit, second.unit}
+    if len(units) > 1 and "" in units:
+        unit = max(units)
+        short = pair[0].place is None and min(first.scale, second.scale) > 1
+        return (replace(first, unit=unit), replace(second, unit=unit)) if short else None
+    return in_one_unit(first, second)
 
 
 def _one_line(group: Sequence[Operand]) -> bool:

@@ -24,7 +24,7 @@ _CUTS = tuple(
     )
 )
 _LISTED = re.compile(r"(?:,|\s|and|or|to)*")
-_LEAD = re.compile(r"\b(from|to|by|against)\s+$", re.IGNORECASE)
+_LEAD = re.compile(r"\b(from|to|by|against|before|after|since|until)\s+$", re.IGNORECASE)
 _CHANGE = {
     1: "increase rise rising rose risen grew grow growth gain climb up higher more expand improve "
     "recover jump surge raise longer larger rebound",
@@ -43,7 +43,7 @@ class Part(NamedTuple):
             which "and" joins it.
         continued: whether it has no word before its value: "47% died in warm winters and 29% ..."
         periods: that are named in it or, where there is none, before it.
-        lead: "from", "to", "by" or "against" right before the value.
+        lead: "from", "to", "before" and the like right before the value.
     """
 
     ahead: tuple[str, ...]
@@ -112,7 +112,7 @@ def rival_owner(
         if about & (theirs - ours) - topic and rival > place and other.continued:
             if not own.behind or own.behind - other.behind - about:
                 return rival
-        shortened = rival > place and len(other.ahead) < len(own.ahead)
+        shortened = rival > place and not other.continued and len(other.ahead) <= len(own.ahead)
         if more and (more > kept or (shortened and more == kept)):
             return rival
         fits = [fit(claim.periods, stretch.periods) for stretch in (own, other)]

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from harness.rag.check.claims import clauses, names
 from harness.rag.check.derivations import (
+    ORDINAL,
     Derivation,
     Operand,
     derive,
@@ -27,6 +28,7 @@ from harness.rag.check.derivations import (
     parts_of_wholes,
 )
 from harness.rag.check.numbers import (
+    BASE_FORMS,
     Agreement,
     Cell,
     Mention,
@@ -44,7 +46,7 @@ from harness.rag.check.numbers import (
 )
 from harness.rag.check.roles import Part, direction, fit, parts, rival_owner
 from harness.rag.check.types import BY_SUPPORT, FAULTS, VALUE_TYPES, Claim, Finding, Verdict
-from harness.rag.check.wording import difference
+from harness.rag.check.wording import difference, opposed
 from harness.rag.retrieve import Document
 
 # Share of a row label's words that a sentence must have to speak of the row.
@@ -63,6 +65,9 @@ _NEARBY = 0.2
 _SHARED, _VALUED, _COPIED = 0.6, 0.4, 0.5
 # Confidence at least in a sentence whose values are right.
 _VOUCHED = 0.8
+# By how much a line about the same that names another beats those that name the claimed one; words
+# before a name that say what it is.
+_APART, _LEADING = 0.4, 2
 # What a word counts that the sentence before has, or the first one of the document.
 _CONTEXT = 0.5
 _RELATIVE = re.compile(
@@ -70,8 +75,12 @@ _RELATIVE = re.compile(
     r"(?:year|month|quarter)\b",
     re.IGNORECASE,
 )
+_COMPUTED = ("difference", "ratio", "growth", "sum", "mean", "rest", "years", "part")
 _BALANCE = words("income revenue revenues turnover sales costs expenses spending")
-_RESULT = re.compile(r"\b(?:profit|loss|surplus|deficit)\b", re.IGNORECASE)
+_RESULT = re.compile(r"\b(?:profit|loss|surplus|deficit|result)\b", re.IGNORECASE)
+_BARE = re.compile(r"\s*(?:[,.;:)]|$|(?:and|or|but|in|on|at|for|to|from|against)\b)")
+_FIRST = re.compile(r"\s+(?:(?:was|were|is|are|has|have|had|also|then)\s+)*([a-z]+)")
+_NOUN = re.compile(r"\s+([a-z]{3,})")
 _WHOLE = re.compile(r"\s+of (?:(?:the|its|their|his|her|all|every) )?(\w+)")
 _SIGN_WORDS = frozenset(("loss", "decreas", "declin", "deficit", "reduction", "drop", "outflow"))
 _EXPLICIT = re.compile(r"\s*[(\u2212-]|[$€£¥]\s?[(\u2212-]")
@@ -130,8 +139,10 @@ def _share(about: frozenset[str], line: _Line | Sentence) -> float:
 def _look_up_name(claim: Claim, lines: list[_Line]) -> Finding:
     """A name is supported where it stands, best in a line about the same; not where the line about
     the same names another in its place."""
-    name = re.compile(rf"(?<!\w){re.escape(claim.text)}(?!\w)", re.IGNORECASE)
-    about = words(claim.sentence) - words(claim.text)
+    stem = re.escape(claim.text.removesuffix("s"))
+    name = re.compile(rf"(?<!\w){stem}(?:'?s)?(?!\w)", re.IGNORECASE)
+    named = (claim.sentence[start:end] for start, end in names(claim.sentence))
+    about = words(claim.sentence) - frozenset[str]().union(words(claim.text), *map(words, named))
     naming = [
         (_share(about, line), line)
         for line in lines
@@ -149,7 +160,8 @@ def _look_up_name(claim: Claim, lines: list[_Line]) -> Finding:
     beside = (other for other in lines if other.source is line.source and names(other.text))
     rivals = [(_share(about, other), other) for other in beside]
     closest, other = max(rivals, key=itemgetter(0), default=(0.0, line))
-    if closest >= _SHARED > 2 * score and line.start != lines[0].start:
+    apart = closest - score >= _APART and line.start != lines[0].start
+    if closest >= _SHARED and apart and not name.search(other.text):
         reason = f"the sentence that says it names {claim.text!r} not"
         evidence = [(other.start, other.end)]
         return line.source.finding(Verdict.CONTRADICTED, evidence, reason, 0.7)
@@ -169,9 +181,17 @@ def _rival_name(claim: Claim, line: _Line) -> str:
     if claim.text not in texts or claim.text not in mine:
         return ""
     rivals = [place for place, text in enumerate(texts) if text not in claim.sentence]
-    part = parts(claim.sentence, claimed)[mine.index(claim.text)]
-    rival = rival_owner(part, parts(line.text, spans), texts.index(claim.text), rivals)
-    return texts[rival] if rival >= 0 else ""
+    about = frozenset(parts(claim.sentence, claimed)[mine.index(claim.text)].ahead[-_LEADING:])
+    stretches = parts(line.text, spans)
+    leading = [frozenset(stretch.ahead[-_LEADING:]) for stretch in stretches]
+    own = leading[texts.index(claim.text)]
+    if not about:  # the subject: what it does must not stand with another name
+        did = _FIRST.match(claim.sentence, claimed[mine.index(claim.text)][1])
+        about = words(did[1]) if did else frozenset[str]()
+        leading = [stretch.behind for stretch in stretches]
+        own = leading[texts.index(claim.text)] | own
+    owners = (place for place in rivals if about & leading[place] - own)
+    return next((texts[place] for place in owners if not about & own), "")
 
 
 def _look_up_statement(claim: Claim, lines: list[_Line], sources: Sequence[Source]) -> Finding:
@@ -179,7 +199,7 @@ def _look_up_statement(claim: Claim, lines: list[_Line], sources: Sequence[Sourc
     clause that is denied makes all of it false."""
     sentence = claim.sentence or claim.text
     spans = clauses(sentence)
-    finding = _look_up_sentence(sentence, sentence, lines, sources, compared=len(spans) == 1)
+    finding = _look_up_sentence(sentence, sentence, lines, sources, compound=len(spans) > 1)
     parts = [_look_up_sentence(sentence[a:b], sentence, lines, sources) for a, b in spans]
     worst = max(parts, key=lambda part: BY_SUPPORT.index(part.verdict))
     if len(parts) == 1 or worst.verdict is Verdict.NOT_FOUND:
@@ -200,7 +220,7 @@ def _look_up_sentence(
     lines: list[_Line],
     sources: Sequence[Source],
     *,
-    compared: bool = True,
+    compound: bool = False,
 ) -> Finding:
     """By its values, then by the line that shares most of its words, or the line of the values; a
     difference in wording contradicts."""
@@ -219,11 +239,12 @@ def _look_up_sentence(
         for line in lines
     )
     score, line = max(scored, key=itemgetter(0), default=(0.0, None))
-    if line is None or score < (_VALUED if valued else _SHARED):
+    least = _VALUED / len(valued) if valued else _SHARED  # two right values are two witnesses
+    if line is None or score < least:
         reason = f"the closest sentence shares {score:.0%} of the words"
         return Finding(verdict=Verdict.NOT_FOUND, reason=reason, confidence=0.9 - score / 2)
     span = (line.start, line.end)
-    if compared and score >= _COPIED and (reason := difference(clause, line.text)):
+    if score >= _COPIED and (reason := difference(clause, line.text, compound=compound)):
         reason = f"the closest sentence differs: {reason}"
         return line.source.finding(Verdict.CONTRADICTED, [span], reason, 0.8)
     reason = f"a sentence shares {min(score, 1):.0%} of the words"
@@ -283,7 +304,9 @@ def _judge_value(value: Mention, text: str, sentence: str, sources: Sequence[Sou
     """As part of a text, and where no place speaks of all of it, of its own clause."""
     finding = _judge(_statement(value, text), sources)
     if finding.verdict in FAULTS and isinstance(value, Period):
-        finding = _dated(value, text, sources) or finding
+        dated = _dated(value, text, sources)
+        if dated and (finding.verdict is Verdict.NOT_FOUND or dated.reason.startswith(_COMPUTED)):
+            finding = dated
     if finding.verdict is Verdict.NOT_FOUND:
         for start, end in clauses(text):
             if start <= value.start < end and end - start < len(text):
@@ -295,8 +318,10 @@ def _judge_value(value: Mention, text: str, sentence: str, sources: Sequence[Sou
             whole = next((each for each in read(sentence) if each.text == value.text), value)
             return _judge_value(whole, sentence, sentence, sources)
         statement = _statement(value, text)
-        if statement.several and (about := frozenset(statement.part.ahead)):
-            return _judge(replace(statement, words=about), sources)
+        about = frozenset(statement.part.ahead)
+        apart = _judge(replace(statement, words=about), sources) if statement.several else finding
+        together = _stand_together(value, text, sources) or _counted_alike(value, text, sources)
+        return apart if apart.verdict is not Verdict.NOT_FOUND else together or apart
     return finding
 
 
@@ -310,15 +335,46 @@ def _dated(value: Period, sentence: str, sources: Sequence[Source]) -> Finding |
         for source in sources if finding.verdict not in FAULTS else ():
             prose = source.sentences
             for number, each in enumerate(prose):
-                near = [
-                    date for each in prose[max(0, number - 2) : number + 1] for date in each.periods
-                ]
+                around = {0, *range(max(0, number - 2), number + 1)}
+                near = [date for place in around for date in prose[place].periods]
                 ends = [replace(value, year=year, until=None) for year in (value.year, value.until)]
                 wanted = ends if value.until else [value]
                 if (source.document.id, each.start) in places and all(
                     any(agreement(end, date) is Agreement.SAME for date in near) for end in wanted
                 ):
                     return finding.model_copy(update={"verdict": Verdict.SUPPORTED})
+    return None
+
+
+def _stand_together(value: Mention, text: str, sources: Sequence[Source]) -> Finding | None:
+    """Support for a value that stands in one sentence with another of the claim, a rare one."""
+    quantities = [mention for mention in read(text) if isinstance(mention, Quantity)]
+    if len(quantities) < 2 or not any(map(_is_rare, quantities)):
+        return None
+    for source, sentence in ((source, each) for source in sources for each in source.sentences):
+        if all(
+            any(agreement(each, stated) is Agreement.SAME for stated in sentence.mentions)
+            for each in quantities
+        ):
+            reason = f"{value.text!r} stands with the other values of the claim"
+            span = (sentence.start, sentence.end)
+            return source.finding(Verdict.SUPPORTED, [span], reason, 0.6)
+    return None
+
+
+def _counted_alike(value: Mention, text: str, sources: Sequence[Source]) -> Finding | None:
+    """Support for a number where the same number of the same stands: three reservoirs."""
+    noun = _NOUN.match(text, value.end)
+    if noun is None or not isinstance(value, Quantity):
+        return None
+    for source, sentence in ((source, each) for source in sources for each in source.sentences):
+        for stated in sentence.mentions:
+            same = _NOUN.match(sentence.text, stated.end)
+            alike = same is not None and words(noun[1]) == words(same[1]) != frozenset()
+            if alike and agreement(value, stated) is Agreement.SAME:
+                reason = f"{stated.text} {noun[1]} are counted"
+                span = (sentence.start, sentence.end)
+                return source.finding(Verdict.SUPPORTED, [span], reason, 0.6)
     return None
 
 
@@ -447,7 +503,10 @@ def _derive_from_prose(statement: _Statement, value: Quantity, source: Source) -
             near = part.near(len(part.ahead))
             bonus = fit(statement.periods, part.periods) is Agreement.SAME
             rank = share + coverage(about, near) + 0.5 * bonus
-            for end in {each.value, each.high or each.value} if each.unit[:1] != "#" else ():
+            readings = [each, *each.alternatives]  # cents of the claimed currency
+            each = next((reading for reading in readings if reading.unit == value.unit), each)
+            numbered = each.unit[:1] == "#" or (each.value >= 1 and ORDINAL.search(each.text))
+            for end in () if numbered else {each.value, each.high or each.value}:
                 number = replace(each, value=end, high=None)
                 operand = Operand(number, each.text, near, part.periods, line)
                 operands.append((rank, operand))
@@ -539,13 +598,16 @@ def _judge_by_prose(statement: _Statement, source: Source) -> Finding | None:
 
 def _rival_value(statement: _Statement, sentence: Sentence, value: Mention) -> str | None:
     """Of what else the sentence says the value, None where it is of what the claim speaks of."""
+    if isinstance(value, Period) and _RELATIVE.search(statement.sentence):
+        return None
     kind = [mention for mention in sentence.mentions if isinstance(mention, type(value))]
     spans = tuple((mention.start, mention.end) for mention in kind)
     stretches, place = parts(sentence.text, spans), kind.index(value)
     rivals = [
         number
         for number, mention in enumerate(kind)
-        if agreement(statement.value, mention) is Agreement.DIFFERENT and _alike(value, mention)
+        if agreement(statement.value, mention) is Agreement.DIFFERENT
+        and _alike(value, mention, sentence.text)
     ]
     part, own = statement.part, stretches[place]
     rival = rival_owner(part, stretches, place, rivals, sentence.topic)
@@ -557,7 +619,17 @@ def _rival_value(statement: _Statement, sentence: Sentence, value: Mention) -> s
     ]
     if all(wholes) and not wholes[0] & sentence.words and not wholes[1] & statement.words:
         return f"of {next(iter(wholes[1]))!r}"
-    claimed, stated = (direction((*each.ahead, *each.behind)) for each in (part, own))
+    said, stated_words = (frozenset(each.ahead) | each.behind for each in (part, own))
+    verb = (statement.sentence[: statement.value.start].split() or [""])[-1]
+    past = verb.endswith("ed") or BASE_FORMS.get(verb, verb) != verb
+    if past and words(verb) & (own.behind - frozenset(own.ahead)):
+        if own.ahead and own.ahead[-1] not in statement.words:
+            return f"after {own.ahead[-1]!r}, not {verb!r}"
+    if opposite := opposed(said, frozenset(own.ahead)):
+        return opposite
+    if {part.lead, own.lead} == {"before", "after"}:
+        return f"{own.lead}, not {part.lead}"
+    claimed, stated = direction(said), direction(stated_words)
     if not stated and place + 1 < len(kind) and stretches[place + 1].lead in ("from", "against"):
         stated = direction(stretches[place + 1].ahead)  # 5 days, down from 6
         before = kind[place + 1]
@@ -566,12 +638,13 @@ def _rival_value(statement: _Statement, sentence: Sentence, value: Mention) -> s
     return "with the opposite direction" if claimed * stated < 0 else None
 
 
-def _alike(value: Mention, rival: Mention) -> bool:
+def _alike(value: Mention, rival: Mention, text: str) -> bool:
     """Whether both are written as values of one kind, so that one may be taken for the other."""
     if isinstance(value, Period) or isinstance(rival, Period) or value.unit == rival.unit:
         return True
     if "" in (value.unit, rival.unit):
-        return min(value.scale, rival.scale) > 1  # £20.1 million and 12.4 million
+        bare = _BARE.match(text, rival.end)  # £20.1 million and 12.4 million; 119 euros and 59
+        return min(value.scale, rival.scale) > 1 or (rival.unit == "" and bare is not None)
     return in_one_unit(value, rival) is not None
 
 

@@ -37,8 +37,11 @@ _DONE = re.compile(r"\b(?:has|have|had|was|were|did|\w{3,}ed)\b", re.IGNORECASE)
 _RANKED = re.compile(r"\b(second|third|fourth|fifth|\d+(?:nd|rd|th))[ -](\w+est)\b", re.IGNORECASE)
 
 
-def difference(clause: str, sentence: str) -> str:
-    """What a sentence about the same says otherwise than a clause of a claim, or ""."""
+def difference(clause: str, sentence: str, *, compound: bool = False) -> str:
+    """What a sentence about the same says otherwise than a clause of a claim, or "".
+
+    Negations and plans of a compound claim belong to its clauses, and are not looked at.
+    """
     said, stated = words(clause), words(sentence)
     spans = clauses(sentence)
     subject = words(sentence[slice(*spans[0])])  # of the clauses behind it, as well
@@ -49,28 +52,40 @@ def difference(clause: str, sentence: str) -> str:
     best = max(shares.values())
     near = [part for part, share in shares.items() if share >= _CLOSE * best]
     negated = bool(NEGATION.search(clause))
-    if best >= _COPIED and all(bool(NEGATION.search(part)) != negated for part in near):
+    if (
+        not compound
+        and best >= _COPIED
+        and all(bool(NEGATION.search(part)) != negated for part in near)
+    ):
         return "the opposite negation"
-    if not negated and coverage(said, stated) >= _WHOLE:
+    if not (compound or negated) and coverage(said, stated) >= _WHOLE:
         for part in shares:  # "destroyed the stage but not the hall"
             scope = NEGATION.search(part)
             if scope and words(part[scope.end() :]) and words(part[scope.end() :]) <= said:
                 return "the opposite negation"
-    for pair in _OPPOSITES:
-        mine, others = pair & said, pair & stated
-        if len(mine) == len(others) == 1 and mine != others:
-            return f"{next(iter(others))!r} for {next(iter(mine))!r}"
+    if opposite := opposed(said, stated):
+        return opposite
     if direction(said) * direction(stated) < 0:
         return "the opposite direction"
-    if _ALL.search(clause) and not _ALL.search(sentence) and _SOME.search(sentence):
+    some = any(_SOME.search(part) and not _ALL.search(part) for part in near)
+    if _ALL.search(clause) and some:
         return "not all"
-    planned = best >= _COPIED and all(_PLANNED.search(part) for part in near)
+    planned = not compound and best >= _COPIED and all(_PLANNED.search(part) for part in near)
     if planned and _DONE.search(clause) and not _PLANNED.search(clause):
         return "it is planned"
     for rank, best in _RANKED.findall(sentence):
         if re.search(rf"\b{best}\b", clause) and rank.lower() not in clause.lower():
             return f"{rank} {best}"
     return _reversed(clause, sentence)
+
+
+def opposed(said: frozenset[str], stated: frozenset[str]) -> str:
+    """The word that is the opposite of one that was said, where that was not stated itself."""
+    for pair in _OPPOSITES:
+        mine, others = pair & said, pair & stated
+        if len(mine) == len(others) == 1 and mine != others:
+            return f"{next(iter(others))!r} for {next(iter(mine))!r}"
+    return ""
 
 
 def _reversed(clause: str, sentence: str) -> str:

@@ -15,3 +15,4 @@ from .sources import open_sources as open_sources
 from .sources import overlap as overlap
 from .sources import sentences as sentences
 from .sources import words as words
+from .sources import BASE_FORMS as BASE_FORMS

@@ -108,8 +108,12 @@ _PHRASE = re.compile(
     rf"|(?P<lone>(?:one|a)[ -](?:{_PART})|half)|(?P<article>an?|one)(?= \w+ and a half\b)|(?P<ordinal>{_ORDINAL}))\b",
     re.IGNORECASE,
 )
-_SHARE = re.compile(r" (?:in|out of)(?: every)? (?:two|three|four|five|six|eight|ten|a hundred|a thousand|\d)")
-_NOUN = re.compile(r" (?!of\b|to\b|in\b|more\b|less\b|by\b|and\b|or\b|as\b|than\b|are\b|is\b|were\b|was\b)[a-z]")
+_SHARE = re.compile(
+    r" (?:in|out of)(?: every)? (?:two|three|four|five|six|eight|ten|a hundred|a thousand|\d)"
+)
+_NOUN = re.compile(
+    r" (?!of\b|to\b|in\b|more\b|less\b|by\b|and\b|or\b|as\b|than\b|are\b|is\b|were\b|was\b)[a-z]"
+)
 _THE = re.compile(r"\bthe $", re.IGNORECASE)
 _HALF = re.compile(r"and[ -]+a[ -]+half", re.IGNORECASE)
 

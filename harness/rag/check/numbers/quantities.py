@@ -268,7 +268,13 @@ def in_one_unit(claim: Quantity, source: Quantity) -> tuple[Quantity, Quantity] 
     if len(units) == 1:
         return claim, source
     if units == {"", "%"}:  # the bare form of a percentage is the fraction
-        both = [q.times(Fraction(1, 100), "") if q.unit else q for q in (claim, source)]
+        both = [
+            # a whole number is no rounded fraction: 93% is no 1
+            q.times(Fraction(1, 100), "")
+            if q.unit
+            else replace(q, step=q.step if q.step < 1 else Fraction(0))
+            for q in (claim, source)
+        ]
     elif "" in units and not any(unit == "pp" or unit[:1] == "#" for unit in units):
         return replace(claim, unit=""), replace(source, unit="")
     else:

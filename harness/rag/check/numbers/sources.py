@@ -29,11 +29,32 @@ _STOP_WORDS = (
     "may million millions billion billions thousand thousands trillion percent percentage dollars "
     "dollar usd euros approximately roughly nearly around totaled totalled amounted reported stood "
     "came equal equalled respectively year years ended ending fiscal month months quarter january "
-    "february march april june july august september october november december compared said there am pm"
+    "february march april june july august september october november december compared said there am pm where when while whose whom them him her me us you your if "
+    "because since until so"
 )
 _STOP = frozenset(_STOP_WORDS.split())
 _ENDING = re.compile(r"(?<=...)(?:ing|ed|es|(?<!s)s|e)$")
 
+_FORMS = (
+    "be am is are was were been|begin began begun|become became|break broke broken"
+    "|bring brought|build built|buy bought|catch caught|choose chose chosen|come came|do did done"
+    "|draw drew drawn|drink drank drunk|drive drove driven|eat ate eaten|fall fell fallen"
+    "|feel felt|fight fought|find found|fly flew flown|forget forgot forgotten|get got gotten"
+    "|give gave given|go went gone|grow grew grown|have has had|hear heard|hide hid hidden"
+    "|hold held|keep kept|know knew known|lead led|leave left|lend lent|lose lost|make made"
+    "|mean meant|meet met|pay paid|ride rode ridden|rise rose risen|run ran|say said|see saw seen"
+    "|sell sold|send sent|shake shook shaken|shoot shot|show shown|shrink shrank shrunk"
+    "|sing sang sung|sink sank sunk|sit sat|sleep slept|speak spoke spoken|spend spent"
+    "|stand stood|steal stole stolen|stick stuck|strike struck|swim swam swum|take took taken"
+    "|teach taught|tell told|think thought|throw threw thrown|understand understood|wake woke"
+    "|wear wore worn|win won|withdraw withdrew|write wrote written|good better best"
+    "|bad worse worst|man men|woman women|child children|person people|foot feet|mouse mice"
+    "|tooth teeth|life lives|wife wives|half halves"
+)
+BASE_FORMS = {
+    form: words[0] for words in (group.split() for group in _FORMS.split("|")) for form in words
+}
+"""Irregular forms of verbs and nouns, to their base."""
 _OPEN = re.compile(r"\d ?[.:]$")
 _REST = re.compile(r"\d+ (?:%|[a-z])")
 _RULER = re.compile(r"[\s|:+=-]*")
@@ -58,7 +79,9 @@ def words(text: str) -> frozenset[str]:
     lowered = (word.lower().strip("'-") for word in _WORD.findall(normalise(text)))
     parts = (part for word in lowered for part in word.replace("'s", "").split("-"))
     # endings off: enough to join sale and sales, increase and increased
-    return frozenset(_ENDING.sub("", part) for part in parts if part and part not in _STOP)
+    return frozenset(
+        _ENDING.sub("", BASE_FORMS.get(part, part)) for part in parts if part and part not in _STOP
+    )
 
 
 def coverage(expected: frozenset[str], present: Iterable[str]) -> float:
