@@ -35,7 +35,7 @@ _CUES = _compiled({
 _CUES_IN_PROSE = _compiled({
     "growth": r"more|less|fewer",
     "difference": r"\bcut\b|worse|added|longer|shorter|years? old|older|younger|took|lasted|"
-    r"profit|loss|surplus|deficit|spans?\b|\bafter\b|later|earlier|\bwhen\b|\brest\b|remain|\bothers?\b|\bnot\b|before|\bleft\b",
+    r"profit|loss|surplus|deficit|spans?\b|\bthan\b|\bafter\b|later|earlier|\bwhen\b|\brest\b|remain|\bothers?\b|\bnot\b|before|\bleft\b",
     "sum": r"\band\b|in all\b",
     "ratio": r"doubl|tripl|quadrupl|halv|as (?:long|big|fast|old|wide|heavy|often)",
     "share": r"\bof the\b|third|quarter|half|fifth|tenth",
@@ -106,7 +106,7 @@ def derive(
     ):
         if operation not in operations or (unit == "%" and value.unit != "%"):
             continue  # a bare 0.6 is too little to be a share or a growth
-        stated = (agreement(value, operand.value) is Agreement.SAME for operand in group)
+        stated = (agreement(value, operand.value) is Agreement.SAME for operand in operands)
         if group[0].place is None and operation in _NEW and any(stated):
             continue  # what is stated follows from nothing
         accepted = [Quantity(amount, Fraction(0), unit)]
@@ -155,6 +155,9 @@ def _computations(
         if forward:
             yield "ratio", f"{a} / {b}", pair, ratio, ""
             yield "ratio", f"{a} / {b}", pair, ratio, "times"
+    for operand in operands if "rest" in operations else ():
+        if operand.value.unit == "%" and operand.place is None:
+            yield "rest", f"100 % - {operand.plain}", (operand,), 100 - operand.value.value, "%"
     sizes = range(2, min(5, len(operands)) + 1) if operations & {"sum", "mean"} else ()
     for group in (group for size in sizes for group in combinations(operands, size)):
         if len({operand.value.unit for operand in group} | {""}) > 2 or not _one_line(group):
@@ -183,6 +186,16 @@ def parts_of_wholes(
                 and agreement(value, number) is Agreement.SAME
             ):
                 return Derivation("part", f"{whole.plain} {sign} {share.plain}", (share, whole))
+    return None
+
+
+def each_times(value: Quantity, operands: Sequence[Operand]) -> Derivation | None:
+    """A number of things times what each of them has."""
+    for count, each in permutations(operands, 2):
+        whole = count.value.unit == "" and count.value.step == 1 and each.value.unit == value.unit
+        number = replace(each.value, value=count.value.value * each.value.value, alternatives=())
+        if whole and agreement(value, number) is Agreement.SAME:
+            return Derivation("product", f"{count.plain} * {each.plain}", (count, each))
     return None
 
 

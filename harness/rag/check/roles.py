@@ -29,7 +29,7 @@ _CHANGE = {
     1: "increase rise rising rose risen grew grow growth gain climb up higher more expand improve "
     "recover jump surge raise longer larger rebound",
     -1: "decrease fell fall fallen drop dropped decline down lower less fewer shrink shrank lost "
-    "reduce reduction cut slip slipped worsen shorter smaller",
+    "reduce reduction cut slip slipped worsen shorter smaller loss retreat thinner decrease",
 }
 _DIRECTION = {word: sign for sign, listed in _CHANGE.items() for word in words(listed)}
 
@@ -72,17 +72,22 @@ def parts(text: str, spans: tuple[tuple[int, int], ...]) -> tuple[Part, ...]:
         matches = (pattern.search(text, end, start) for pattern in _CUTS)
         cuts.append(next((match.start() for match in matches if match), end))
     cuts = [*cuts[: len(spans)], len(text)]
+    joined = [cut == end for cut, (_, end) in zip(cuts[1:], spans, strict=True)]
     behind = [words(text[end:cut]) for cut, (_, end) in zip(cuts[1:], spans, strict=True)]
     dates = [mention for mention in read(text) if isinstance(mention, Period)]
     stretches: list[Part] = []
     for place, (start, _) in enumerate(spans):
         before = stretches[-1] if stretches else Part((), frozenset(), False, (), "")
         lead = _LEAD.search(text[cuts[place] : start])
-        tokens = text[cuts[place] : start].split()
+        begin = spans[place - 1][0] if place and joined[place - 1] else cuts[place]
+        tokens = text[begin:start].split()
         ahead = tuple(word for token in tokens for word in words(token))
         following = behind[place + 1] if any(listed[place : place + 1]) else frozenset[str]()
         after = behind[place] or before.behind or following
         within = [date for date in dates if cuts[place] <= date.start < cuts[place + 1]]
+        if place + 1 < len(spans) and not within and not before.periods:  # 40 and 25 in 2018
+            end, cut = spans[place + 1][1], cuts[place + 2]
+            within = [date for date in dates if end <= date.start < cut]
         periods = tuple(date for date in within if date.start != start) or before.periods
         word = lead[1].lower() if lead else ""
         stretches.append(Part(ahead or before.ahead, after, not ahead, periods, word))
@@ -116,7 +121,7 @@ def rival_owner(
         if more and (more > kept or (shortened and more == kept)):
             return rival
         fits = [fit(claim.periods, stretch.periods) for stretch in (own, other)]
-        if fits[1] is Agreement.SAME and fits[0] is not Agreement.SAME and own.periods:
+        if fits[1] is Agreement.SAME and fits[0] is not Agreement.SAME:
             return rival
         if claim.lead and own.lead and claim.lead == other.lead != own.lead:
             return rival

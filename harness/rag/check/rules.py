@@ -23,6 +23,7 @@ from harness.rag.check.derivations import (
     Derivation,
     Operand,
     derive,
+    each_times,
     elapsed,
     meant,
     parts_of_wholes,
@@ -80,6 +81,7 @@ _BALANCE = words("income revenue revenues turnover sales costs expenses spending
 _RESULT = re.compile(r"\b(?:profit|loss|surplus|deficit|result)\b", re.IGNORECASE)
 _BARE = re.compile(r"\s*(?:[,.;:)]|$|(?:and|or|but|in|on|at|for|to|from|against)\b)")
 _FIRST = re.compile(r"\s+(?:(?:was|were|is|are|has|have|had|also|then)\s+)*([a-z]+)")
+_EACH = re.compile(r"\b(?:each|apiece|per)\b", re.IGNORECASE)
 _NOUN = re.compile(r"\s+([a-z]{3,})")
 _WHOLE = re.compile(r"\s+of (?:(?:the|its|their|his|her|all|every) )?(\w+)")
 _SIGN_WORDS = frozenset(("loss", "decreas", "declin", "deficit", "reduction", "drop", "outflow"))
@@ -165,33 +167,66 @@ def _look_up_name(claim: Claim, lines: list[_Line]) -> Finding:
         reason = f"the sentence that says it names {claim.text!r} not"
         evidence = [(other.start, other.end)]
         return line.source.finding(Verdict.CONTRADICTED, evidence, reason, 0.7)
-    if rival := _rival_name(claim, line):
+    if rival := _rival_name(claim.text, claim.sentence, line):
         reason = f"the sentence says it of {rival!r}"
         return line.source.finding(Verdict.CONTRADICTED, [span], reason, 0.7)
     reason = f"{claim.text!r} is named"
     return line.source.finding(Verdict.SUPPORTED, [span], reason, 0.5 + 0.45 * score)
 
 
-def _rival_name(claim: Claim, line: _Line) -> str:
-    """The name of a line that fits the claim's words better than the claimed one, or ""."""
+def _rival_name(name: str, sentence: str, line: _Line) -> str:
+    """The name of a line that fits a claim's words better than the claimed one, or ""."""
     spans = tuple(names(line.text))
     texts = [line.text[start:end] for start, end in spans]
-    claimed = tuple(names(claim.sentence))
-    mine = [claim.sentence[start:end] for start, end in claimed]
-    if claim.text not in texts or claim.text not in mine:
+    start = sentence.find(name)
+    claimed = tuple(sorted({*names(sentence), (start, start + len(name))}))
+    if name not in texts or start < 0:
         return ""
-    rivals = [place for place, text in enumerate(texts) if text not in claim.sentence]
-    about = frozenset(parts(claim.sentence, claimed)[mine.index(claim.text)].ahead[-_LEADING:])
+    rivals = [place for place, text in enumerate(texts) if text not in sentence]
+    place = claimed.index((start, start + len(name)))
+    about = frozenset(parts(sentence, claimed)[place].ahead[-_LEADING:])
     stretches = parts(line.text, spans)
     leading = [frozenset(stretch.ahead[-_LEADING:]) for stretch in stretches]
-    own = leading[texts.index(claim.text)]
+    own = leading[texts.index(name)]
     if not about:  # the subject: what it does must not stand with another name
-        did = _FIRST.match(claim.sentence, claimed[mine.index(claim.text)][1])
+        did = _FIRST.match(sentence, claimed[place][1])
         about = words(did[1]) if did else frozenset[str]()
         leading = [stretch.behind for stretch in stretches]
-        own = leading[texts.index(claim.text)] | own
+        own = leading[texts.index(name)] | own
     owners = (place for place in rivals if about & leading[place] - own)
     return next((texts[place] for place in owners if not about & own), "")
+
+
+def _subjects(clause: str, line: _Line) -> list[str]:
+    """A name that opens a clause, which its capital alone does not show."""
+    first = re.match(r"[A-Z][\w'-]+", clause)
+    texts = [line.text[start:end] for start, end in names(line.text)]
+    return [first[0]] if first and first[0] in texts else []
+
+
+def _compare(clause: str, line: _Line) -> str:
+    """Where a clause compares two names and a line has a value for each: what is wrong, or ""."""
+    than = re.search(r"\b(more|larger|higher|longer|older|fewer|less|smaller|lower|shorter|younger)\b"
+                     r"(.*?)\bthan\b", clause)  # fmt: skip
+    if than is None:
+        return ""
+    sentence = next((each for each in line.source.sentences if each.start == line.start), None)
+    values = [each for each in sentence.mentions if isinstance(each, Quantity)] if sentence else []
+    stretches = parts(line.text, tuple((each.start, each.end) for each in values))
+    pair: list[Quantity] = []
+    for side in (clause[: than.start()], clause[than.end() :]):
+        who = words(side)
+        owned = [
+            value
+            for value, stretch in zip(values, stretches, strict=True)
+            if who & frozenset(stretch.ahead) and not stretch.continued
+        ]
+        pair += owned if len(owned) == 1 else []
+    if len(pair) < 2 or pair[0] == pair[1] or not _alike(pair[0], pair[1], line.text):
+        return ""
+    more = than[1] in ("more", "larger", "higher", "longer", "older")
+    right = pair[0].value > pair[1].value if more else pair[0].value < pair[1].value
+    return "" if right else f"{pair[0].text} is not {than[1]} than {pair[1].text}"
 
 
 def _look_up_statement(claim: Claim, lines: list[_Line], sources: Sequence[Source]) -> Finding:
@@ -224,8 +259,10 @@ def _look_up_sentence(
 ) -> Finding:
     """By its values, then by the line that shares most of its words, or the line of the values; a
     difference in wording contradicts."""
-    mentions = read(clause)
-    valued = [_judge_value(mention, clause, sentence, sources) for mention in mentions]
+    start = sentence.index(clause)
+    within = range(start, start + len(clause))
+    mentions = [mention for mention in read(sentence) if mention.start in within]
+    valued = [_judge_value(mention, sentence, sources) for mention in mentions]
     fault = next((finding for finding in valued if finding.verdict in FAULTS), None)
     if fault is not None:
         return fault
@@ -244,6 +281,12 @@ def _look_up_sentence(
         reason = f"the closest sentence shares {score:.0%} of the words"
         return Finding(verdict=Verdict.NOT_FOUND, reason=reason, confidence=0.9 - score / 2)
     span = (line.start, line.end)
+    rivals = (_rival_name(name, clause, line) for name in _subjects(clause, line))
+    if score >= _COPIED and (rival := next(filter(None, rivals), "")):
+        reason = f"the sentence says it of {rival!r}"
+        return line.source.finding(Verdict.CONTRADICTED, [span], reason, 0.7)
+    if score >= _COPIED and (reason := _compare(clause, line)):
+        return line.source.finding(Verdict.CONTRADICTED, [span], reason, 0.8)
     if score >= _COPIED and (reason := difference(clause, line.text, compound=compound)):
         reason = f"the closest sentence differs: {reason}"
         return line.source.finding(Verdict.CONTRADICTED, [span], reason, 0.8)
@@ -267,7 +310,7 @@ class _Statement:
 def as_documents_say(sentence: str, sources: Sequence[Source]) -> str:
     """The sentence with its right values as the documents write them."""
     for mention in reversed(read(sentence)):
-        finding = _judge_value(mention, sentence, sentence, sources)
+        finding = _judge_value(mention, sentence, sources)
         if finding.verdict is Verdict.SUPPORTED:
             stated = (value for quote in finding.evidence for value in read(quote.quote))
             same = (value for value in stated if agreement(mention, value) is Agreement.SAME)
@@ -297,32 +340,32 @@ def judge(claim: Claim, sources: Sequence[Source]) -> Finding | None:
         asked = f"{claim.asked} "
         moved = replace(value, start=value.start + len(asked), end=value.end + len(asked))
         return _judge(_statement(moved, asked + sentence), sources)
-    return _judge_value(value, sentence, sentence, sources)
+    return _judge_value(value, sentence, sources)
 
 
-def _judge_value(value: Mention, text: str, sentence: str, sources: Sequence[Source]) -> Finding:
-    """As part of a text, and where no place speaks of all of it, of its own clause."""
-    finding = _judge(_statement(value, text), sources)
+def _judge_value(value: Mention, sentence: str, sources: Sequence[Source]) -> Finding:
+    """As part of its sentence, and where no place speaks of all of it, of its own clause, of the
+    words before it, and of what it counts."""
+    statement = _statement(value, sentence)
+    finding = _judge(statement, sources)
     if finding.verdict in FAULTS and isinstance(value, Period):
-        dated = _dated(value, text, sources)
+        dated = _dated(value, sentence, sources)
         if dated and (finding.verdict is Verdict.NOT_FOUND or dated.reason.startswith(_COMPUTED)):
-            finding = dated
-    if finding.verdict is Verdict.NOT_FOUND:
-        for start, end in clauses(text):
-            if start <= value.start < end and end - start < len(text):
-                moved = replace(value, start=value.start - start, end=value.end - start)
-                apart = _judge(_statement(moved, text[start:end]), sources)
-                if apart.verdict is not Verdict.NOT_FOUND:
-                    return apart
-        if text != sentence:
-            whole = next((each for each in read(sentence) if each.text == value.text), value)
-            return _judge_value(whole, sentence, sentence, sources)
-        statement = _statement(value, text)
-        about = frozenset(statement.part.ahead)
-        apart = _judge(replace(statement, words=about), sources) if statement.several else finding
-        together = _stand_together(value, text, sources) or _counted_alike(value, text, sources)
-        return apart if apart.verdict is not Verdict.NOT_FOUND else together or apart
-    return finding
+            return dated
+    if finding.verdict is not Verdict.NOT_FOUND:
+        return finding
+    for start, end in clauses(sentence):
+        if start <= value.start < end and end - start < len(sentence):
+            moved = replace(value, start=value.start - start, end=value.end - start)
+            apart = _judge(_statement(moved, sentence[start:end]), sources)
+            if apart.verdict is not Verdict.NOT_FOUND:
+                return apart
+    if statement.several:
+        apart = _judge(replace(statement, words=frozenset(statement.part.ahead)), sources)
+        if apart.verdict is not Verdict.NOT_FOUND:
+            return apart
+    together = _stand_together(value, sentence, sources)
+    return together or _counted_alike(value, sentence, sources) or finding
 
 
 def _dated(value: Period, sentence: str, sources: Sequence[Source]) -> Finding | None:
@@ -504,7 +547,8 @@ def _derive_from_prose(statement: _Statement, value: Quantity, source: Source) -
             bonus = fit(statement.periods, part.periods) is Agreement.SAME
             rank = share + coverage(about, near) + 0.5 * bonus
             readings = [each, *each.alternatives]  # cents of the claimed currency
-            each = next((reading for reading in readings if reading.unit == value.unit), each)
+            units = [reading.unit for reading in (value, *value.alternatives)]
+            each = next((reading for reading in readings if reading.unit in units), each)
             numbered = each.unit[:1] == "#" or (each.value >= 1 and ORDINAL.search(each.text))
             for end in () if numbered else {each.value, each.high or each.value}:
                 number = replace(each, value=end, high=None)
@@ -520,10 +564,17 @@ def _derive_from_prose(statement: _Statement, value: Quantity, source: Source) -
     if ranked and re.search(r"\b(?:equally|evenly|half each)\b", context):
         half = Quantity(Fraction(1, 2), Fraction(0))
         shares.append(ranked[0]._replace(value=half, plain="half"))
-    spans_time = "difference" in meant(statement.sentence, prose=True)
+        if agreement(value, half) is Agreement.SAME:
+            return _derived(Derivation("share", "equally", (shares[-1],)), source)
+    spans_time = value.unit == "year" or "difference" in meant(statement.sentence, prose=True)
+    readings = (value, *value.alternatives)
     return _derived(
-        derive(value, statement.sentence, ranked, context)
+        next(
+            filter(None, (derive(each, statement.sentence, ranked, context) for each in readings)),
+            None,
+        )
         or parts_of_wholes(value, shares, ranked)
+        or (each_times(value, ranked) if _EACH.search(context) else None)
         or (elapsed(value, dates) if spans_time else None),
         source,
     )
@@ -565,6 +616,11 @@ def _judge_by_prose(statement: _Statement, source: Source) -> Finding | None:
     misplaced: Finding | None = None
     least = _RARE if _is_rare(statement.value) else _SPOKEN
     for score, sentence in takewhile(lambda pair: pair[0] >= least, ranked):
+        if coverage(statement.words, sentence.words) < _NEAR * _SPOKEN and any(
+            coverage(statement.words, other.words) > _NEAR and _denies(statement, other)
+            for _, other in ranked
+        ):
+            continue  # another sentence says all of it, with another value
         span = (sentence.start, sentence.end)
         for value, verdict in _comparable(statement, sentence):
             if verdict is not Agreement.SAME:
@@ -586,7 +642,11 @@ def _judge_by_prose(statement: _Statement, source: Source) -> Finding | None:
         return misplaced
     score, sentence = ranked[0]
     comparable = (value for value, _ in _comparable(statement, sentence))
-    rivals = [value for value in comparable if type(value) is type(statement.value)]
+    rivals = [
+        value
+        for value in comparable
+        if type(value) is type(statement.value) and _alike(statement.value, value, sentence.text)
+    ]
     if len(rivals) != 1:  # of several values, none is the one that is meant
         return None
     span = (sentence.start, sentence.end)
@@ -594,6 +654,13 @@ def _judge_by_prose(statement: _Statement, source: Source) -> Finding | None:
         f"claimed {statement.value.text!r}, but the sentence about the same says {rivals[0].text!r}"
     )
     return source.finding(Verdict.CONTRADICTED, [span], reason, 0.5 + 0.4 * min(score, 1))
+
+
+def _denies(statement: _Statement, sentence: Sentence) -> bool:
+    """Whether a sentence has values like the claimed one, and not it."""
+    values = _comparable(statement, sentence)
+    alike = [fit for value, fit in values if _alike(statement.value, value, sentence.text)]
+    return bool(alike) and Agreement.SAME not in alike
 
 
 def _rival_value(statement: _Statement, sentence: Sentence, value: Mention) -> str | None:
@@ -613,6 +680,8 @@ def _rival_value(statement: _Statement, sentence: Sentence, value: Mention) -> s
     rival = rival_owner(part, stretches, place, rivals, sentence.topic)
     if rival >= 0:
         return f"of another, {kind[rival].text!r} of this"
+    if isinstance(value, Quantity) and fit(part.periods, own.periods) is Agreement.DIFFERENT:
+        return f"of {own.periods[0].text!r}"
     wholes = [
         words(match[1]) if (match := _WHOLE.match(text, mention.end)) else frozenset[str]()
         for text, mention in ((statement.sentence, statement.value), (sentence.text, value))
@@ -643,8 +712,8 @@ def _alike(value: Mention, rival: Mention, text: str) -> bool:
     if isinstance(value, Period) or isinstance(rival, Period) or value.unit == rival.unit:
         return True
     if "" in (value.unit, rival.unit):
-        bare = _BARE.match(text, rival.end)  # £20.1 million and 12.4 million; 119 euros and 59
-        return min(value.scale, rival.scale) > 1 or (rival.unit == "" and bare is not None)
+        bare = rival if rival.unit == "" else value  # £20.1 million and 12.4 million; 119 euros, 59
+        return min(value.scale, rival.scale) > 1 or bool(_BARE.match(text, bare.end))
     return in_one_unit(value, rival) is not None
 
 

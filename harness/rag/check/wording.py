@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 from harness.rag.check.claims import NEGATION, clauses, names
-from harness.rag.check.numbers import coverage, words
+from harness.rag.check.numbers import coverage, read, words
 from harness.rag.check.roles import direction
 
 # Share of the words that a clause must have to be denied by a negation, or to be what is planned;
@@ -19,7 +19,8 @@ fastest/slowest faster/slower open/close won/lost approved/rejected accepted/rej
 buy/sell profit/loss surplus/deficit rare/frequent rarer/frequent rarer/common permitted/banned
 allowed/banned north/south east/west start/end began/end public/private men/women male/female
 boys/girls warm/cold hot/cold black/white red/white day/night winter/summer success/failure
-filled/vacant full/empty supported/opposed privatised/nationalised imports/exports arrived/departed
+uphill/downhill upward/downward upstream/downstream ahead/behind inside/outside
+advanced/retreated grew/retreated grew/shrank filled/vacant full/empty supported/opposed privatised/nationalised imports/exports arrived/departed
 """
 _OPPOSITES = tuple(words(pair.replace("/", " ")) for pair in _PAIRS.split())
 _ALL = re.compile(r"\b(?:all|every|each|always|entire(?:ly)?|none|both)\b", re.IGNORECASE)
@@ -67,7 +68,9 @@ def difference(clause: str, sentence: str, *, compound: bool = False) -> str:
         return opposite
     if direction(said) * direction(stated) < 0:
         return "the opposite direction"
-    some = any(_SOME.search(part) and not _ALL.search(part) for part in near)
+    some = any(
+        (_SOME.search(part) or _counted(part, said)) and not _ALL.search(part) for part in near
+    )
     if _ALL.search(clause) and some:
         return "not all"
     planned = not compound and best >= _COPIED and all(_PLANNED.search(part) for part in near)
@@ -77,6 +80,15 @@ def difference(clause: str, sentence: str, *, compound: bool = False) -> str:
         if re.search(rf"\b{best}\b", clause) and rank.lower() not in clause.lower():
             return f"{rank} {best}"
     return _reversed(clause, sentence)
+
+
+def _counted(part: str, said: frozenset[str]) -> bool:
+    """Whether a part counts what was said: nine turbines."""
+    return any(
+        said & words(match[1])
+        for mention in read(part)
+        if (match := re.compile(r" ([a-z]+)").match(part, mention.end))
+    )
 
 
 def opposed(said: frozenset[str], stated: frozenset[str]) -> str:
@@ -93,10 +105,13 @@ def _reversed(clause: str, sentence: str) -> str:
     first = [clause[a:b] for a, b in names(clause)]
     for one, two in zip(first, first[1:], strict=False):
         between = clause[clause.index(one) + len(one) : clause.index(two)]
-        start, end = sentence.find(two), sentence.find(one)
-        if 0 <= start < end:
-            middle = sentence[start + len(two) : end]
-            passive = [bool(re.search(r"\bby\b", text)) for text in (between, middle)]
-            if words(between) & words(middle) and passive[0] == passive[1]:
-                return f"{two!r} and {one!r} the other way round"
+        places = [sentence.find(name) for name in (one, two)]
+        if min(places) < 0:
+            continue
+        lead = one if places[0] < places[1] else two
+        middle = sentence[min(places) + len(lead) : max(places)]
+        passive = [bool(re.search(r"\bby\b", text)) for text in (between, middle)]
+        turned = (places[0] > places[1]) != (passive[0] != passive[1])
+        if words(between) & words(middle) and turned:
+            return f"{two!r} and {one!r} the other way round"
     return ""
