@@ -75,6 +75,10 @@ def parts(text: str, spans: tuple[tuple[int, int], ...]) -> tuple[Part, ...]:
     joined = [cut == end for cut, (_, end) in zip(cuts[1:], spans, strict=True)]
     behind = [words(text[end:cut]) for cut, (_, end) in zip(cuts[1:], spans, strict=True)]
     dates = [mention for mention in read(text) if isinstance(mention, Period)]
+    if "respectively" in text and len(dates) >= len(spans):  # 5, 6 and 7 in 2019, 2018 and 2017
+        ordered: list[Period | None] = list(dates[-len(spans) :])
+    else:
+        ordered = [None] * len(spans)
     stretches: list[Part] = []
     for place, (start, _) in enumerate(spans):
         before = stretches[-1] if stretches else Part((), frozenset(), False, (), "")
@@ -90,6 +94,8 @@ def parts(text: str, spans: tuple[tuple[int, int], ...]) -> tuple[Part, ...]:
             within = [date for date in dates if end <= date.start < cut]
         periods = tuple(date for date in within if date.start != start) or before.periods
         word = lead[1].lower() if lead else ""
+        if named := ordered[place]:
+            periods = (named,)
         stretches.append(Part(ahead or before.ahead, after, not ahead, periods, word))
     return tuple(stretches)
 

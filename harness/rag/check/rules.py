@@ -81,6 +81,7 @@ _BALANCE = words("income revenue revenues turnover sales costs expenses spending
 _RESULT = re.compile(r"\b(?:profit|loss|surplus|deficit|result)\b", re.IGNORECASE)
 _BARE = re.compile(r"\s*(?:[,.;:)]|$|(?:and|or|but|in|on|at|for|to|from|against)\b)")
 _FIRST = re.compile(r"\s+(?:(?:was|were|is|are|has|have|had|also|then)\s+)*([a-z]+)")
+_DATED = re.compile(r"\b(?:year|when|date)\b", re.IGNORECASE)
 _EACH = re.compile(r"\b(?:each|apiece|per)\b", re.IGNORECASE)
 _NOUN = re.compile(r"\s+([a-z]{3,})")
 _WHOLE = re.compile(r"\s+of (?:(?:the|its|their|his|her|all|every) )?(\w+)")
@@ -338,8 +339,10 @@ def judge(claim: Claim, sources: Sequence[Source]) -> Finding | None:
         return None
     if claim.asked and len(words(sentence)) < 2:  # a bare value: what was asked says what it is of
         asked = f"{claim.asked} "
+        if isinstance(value, Period) and value.text.isdigit() and not _DATED.search(asked):
+            value = Quantity(Fraction(int(value.text)), Fraction(1), text=value.text, end=value.end)
         moved = replace(value, start=value.start + len(asked), end=value.end + len(asked))
-        return _judge(_statement(moved, asked + sentence), sources)
+        return _judge_value(moved, asked + sentence, sources)
     return _judge_value(value, sentence, sources)
 
 
@@ -507,14 +510,20 @@ def _derive_from_cells(statement: _Statement, value: Quantity, source: Source) -
             fit(statement.periods, cell.periods) is not Agreement.SAME,
         )
     )
-    operands = [
-        Operand(
-            cell.value, cell.plain.text, cell.row_words, cell.periods, source.line(cell),
-            (cell.table, *cell.place),
-        )
-        for cell in spoken
-    ]  # fmt: skip
-    return _derived(derive(value, statement.sentence, operands), source)
+    scaled, plain = (
+        [
+            Operand(
+                number, cell.plain.text, cell.row_words, cell.periods, source.line(cell),
+                (cell.table, *cell.place),
+            )
+            for cell, number in zip(spoken, numbers, strict=True)
+        ]
+        for numbers in ([cell.value for cell in spoken], [cell.plain for cell in spoken])
+    )  # fmt: skip
+    derived = derive(value, statement.sentence, scaled)
+    if derived is None and value.unit == "" and value.scale == 1:  # as the table prints them
+        derived = derive(value, statement.sentence, plain)
+    return _derived(derived, source)
 
 
 def _derived(derivation: Derivation | None, source: Source) -> Finding | None:

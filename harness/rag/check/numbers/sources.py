@@ -30,7 +30,7 @@ _STOP_WORDS = (
     "dollar usd euros approximately roughly nearly around totaled totalled amounted reported stood "
     "came equal equalled respectively year years ended ending fiscal month months quarter january "
     "february march april june july august september october november december compared said there am pm where when while whose whom them him her me us you your if "
-    "because since until so"
+    "because since until so what how much many why did does amount amounts"
 )
 _STOP = frozenset(_STOP_WORDS.split())
 _ENDING = re.compile(r"(?<=...)(?:ing|ed|es|(?<!s)s|e)$")
