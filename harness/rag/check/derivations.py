@@ -137,15 +137,16 @@ def _computations(
             yield "difference", f"{a} - {b}", pair, first.value - second.value, unit
         if "rest" in operations and pair[0].place is None:
             for third in operands:
-                same = third not in pair and (left := _in_one_unit((pair[1], third)))
-                if same and left and first.value > left[0].value + left[1].value > 0:
+                left = _in_one_unit((pair[1], third)) if third not in pair else None
+                if left and first.value > left[0].value + left[1].value > 0:
                     rest = first.value - left[0].value - left[1].value
                     yield "rest", f"{a} - {b} - {third.plain}", (*pair, third), rest, unit
         if second.value == 0:
             continue
         ratio = first.value / second.value
         table = pair[0].place
-        if forward and (table is None or pair[0].place[:2] == pair[1].place[:2]):
+        rows = [operand.place[:2] if operand.place else None for operand in pair]
+        if forward and rows[0] == rows[1]:
             growth = (ratio - 1) * (-100 if second.value < 0 else 100)
             yield "growth", f"({a} - {b}) / {b}", pair, growth, "%"
         if table or ratio <= 1:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from harness.rag.check.numbers import Agreement, Period, agreement, read, words
+from harness.rag.check.numbers import Agreement, Mention, Period, agreement, read, words
 
 # Where a stretch ends between two values, the strongest first.
 _CUTS = tuple(
@@ -23,6 +24,13 @@ _CUTS = tuple(
         r"\b(?:and|but|while|whereas|or|against|than|compared|versus|when|where|who|which)\b",
     )
 )
+# What a word counts that the sentence before has, or the first one of the document.
+_CONTEXT = 0.5
+RELATIVE = re.compile(
+    r"\b(?:year|month|quarter) (?:before|after|earlier|later)\b"
+    r"|\b(?:previous|following|preceding|next) (?:year|month|quarter)\b",
+    re.IGNORECASE,
+)
 _LISTED = re.compile(r"(?:,|\s|and|or|to)*")
 _LEAD = re.compile(r"\b(from|to|by|against|before|after|since|until)\s+$", re.IGNORECASE)
 _CHANGE = {
@@ -32,6 +40,15 @@ _CHANGE = {
     "reduce reduction cut slip slipped worsen shorter smaller loss retreat thinner decrease",
 }
 _DIRECTION = {word: sign for sign, listed in _CHANGE.items() for word in words(listed)}
+
+
+class Spoken(Protocol):
+    """A stretch of a document: its content words, and those of what stands around it."""
+
+    @property
+    def words(self) -> frozenset[str]: ...
+    @property
+    def context(self) -> frozenset[str]: ...
 
 
 class Part(NamedTuple):
@@ -120,9 +137,9 @@ def rival_owner(
         if rival < place and own.behind < other.behind:
             theirs -= other.behind  # that it leaves out as well
         more, kept = len(about & (theirs - ours)), len(about & (ours - theirs))
-        if about & (theirs - ours) - topic and rival > place and other.continued:
-            if not own.behind or own.behind - other.behind - about:
-                return rival
+        continued = about & (theirs - ours) - topic and rival > place and other.continued
+        if continued and (not own.behind or own.behind - other.behind - about):
+            return rival
         shortened = rival > place and not other.continued and len(other.ahead) <= len(own.ahead)
         if more and (more > kept or (shortened and more == kept)):
             return rival
@@ -148,3 +165,34 @@ def fit(claimed: Sequence[Period], stated: Sequence[Period]) -> Agreement:
                 return Agreement.SAME
             best = Agreement.DIFFERENT if verdict is Agreement.DIFFERENT else best
     return best
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A claimed value with what its sentence says around it."""
+
+    value: Mention
+    sentence: str
+    words: frozenset[str]
+    periods: tuple[Period, ...]
+    part: Part
+    several: bool
+
+
+def statement_of(value: Mention, sentence: str) -> Statement:
+    mentions = read(sentence)
+    kind = [mention for mention in mentions if isinstance(mention, type(value))]
+    spans = tuple((mention.start, mention.end) for mention in kind) or ((value.start, value.end),)
+    place = next((n for n, span in enumerate(spans) if span[0] >= value.start), 0)
+    periods = (mention for mention in mentions if isinstance(mention, Period))
+    named = tuple(period for period in periods if period.text != value.text)
+    part = parts(sentence, spans)[place]
+    if RELATIVE.search(sentence):  # which year "the year before" is stands elsewhere
+        named, part = (), part._replace(periods=())
+    return Statement(value, sentence, words(sentence), named, part, len(spans) > 1)
+
+
+def share_of(about: frozenset[str], line: Spoken) -> float:
+    """Share of the words that a line has; what stands around it counts half."""
+    around = len(about & (line.context - line.words)) * _CONTEXT
+    return (len(about & line.words) + around) / len(about) if about else 0.0

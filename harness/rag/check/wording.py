@@ -4,6 +4,7 @@ scope, rank, plans, and who did it to whom."""
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from harness.rag.check.claims import NEGATION, clauses, names
 from harness.rag.check.numbers import coverage, read, words
@@ -15,23 +16,24 @@ _COPIED, _CLOSE, _WHOLE = 0.6, 0.8, 0.8
 _PAIRS = """
 first/last above/below more/fewer more/less higher/lower larger/smaller largest/smallest
 longer/shorter longest/shortest older/younger oldest/newest oldest/youngest highest/lowest
-fastest/slowest faster/slower open/close won/lost approved/rejected accepted/rejected bought/sold
-buy/sell profit/loss surplus/deficit rare/frequent rarer/frequent rarer/common permitted/banned
-allowed/banned north/south east/west start/end began/end public/private men/women male/female
-boys/girls warm/cold hot/cold black/white red/white day/night winter/summer success/failure
-uphill/downhill upward/downward upstream/downstream ahead/behind inside/outside
-advanced/retreated grew/retreated grew/shrank filled/vacant full/empty supported/opposed privatised/nationalised imports/exports arrived/departed
+fastest/slowest faster/slower open/close won/lost approved/rejected accepted/rejected
+bought/sold buy/sell profit/loss surplus/deficit rare/frequent rarer/frequent rarer/common
+permitted/banned allowed/banned north/south east/west start/end began/end public/private
+men/women male/female boys/girls warm/cold hot/cold black/white red/white day/night
+winter/summer success/failure uphill/downhill upward/downward upstream/downstream ahead/behind
+inside/outside advanced/retreated grew/retreated grew/shrank filled/vacant full/empty
+supported/opposed privatised/nationalised imports/exports arrived/departed
 """
 _OPPOSITES = tuple(words(pair.replace("/", " ")) for pair in _PAIRS.split())
 _ALL = re.compile(r"\b(?:all|every|each|always|entire(?:ly)?|none|both)\b", re.IGNORECASE)
 _SOME = re.compile(
-    r"\b(?:some|most|many|part(?:ly)?|half|only|alone|except|several|few|\w+ of (?:its|the|their|them|"
-    r"which|whom)|of which|of whom|other)\b",
+    r"\b(?:some|most|many|part(?:ly)?|half|only|alone|except|several|few|of which|of whom|other|"
+    r"\w+ of (?:its|the|their|them|which|whom))\b",
     re.IGNORECASE,
 )
 _PLANNED = re.compile(
-    r"\b(?:plan(?:s|ned)?|due to|expect(?:s|ed)?|should|propos(?:es|ed)|intend(?:s|ed)?|is to|are to|"
-    r"will|would|under construction|might|could|recommends?)\b",
+    r"\b(?:plan(?:s|ned)?|due to|expect(?:s|ed)?|should|propos(?:es|ed)|intend(?:s|ed)?|"
+    r"is to|are to|will|would|under construction|might|could|recommends?)\b",
     re.IGNORECASE,
 )
 _DONE = re.compile(r"\b(?:has|have|had|was|were|did|\w{3,}ed)\b", re.IGNORECASE)
@@ -103,7 +105,7 @@ def opposed(said: frozenset[str], stated: frozenset[str]) -> str:
 def _reversed(clause: str, sentence: str) -> str:
     """Two names around the same verb in the other order, both active or both passive."""
     first = [clause[a:b] for a, b in names(clause)]
-    for one, two in zip(first, first[1:], strict=False):
+    for one, two in pairwise(first):
         between = clause[clause.index(one) + len(one) : clause.index(two)]
         places = [sentence.find(name) for name in (one, two)]
         if min(places) < 0:

@@ -7,6 +7,7 @@ from .quantities import agreement as agreement
 from .quantities import in_one_unit as in_one_unit
 from .reading import equal as equal
 from .reading import read as read
+from .sources import BASE_FORMS as BASE_FORMS
 from .sources import Cell as Cell
 from .sources import Sentence as Sentence
 from .sources import Source as Source
@@ -15,4 +16,3 @@ from .sources import open_sources as open_sources
 from .sources import overlap as overlap
 from .sources import sentences as sentences
 from .sources import words as words
-from .sources import BASE_FORMS as BASE_FORMS

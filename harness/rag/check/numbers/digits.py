@@ -105,7 +105,8 @@ _PHRASE = re.compile(
     rf"\b(?:(?P<cardinal>(?:(?:a|half a)[ -]+(?={'|'.join(SCALES)})|)(?:{_NUMBER})"
     rf"(?:{_JOIN}(?:{_NUMBER}))*)(?:{_JOIN}a[ -]half(?P<scale>[ -]+(?:{'|'.join(SCALES)}))?)?"
     rf"(?:[ -]+(?P<part>{_PART}))?(?:[ -]+(?P<last>{_ORDINAL}))?"
-    rf"|(?P<lone>(?:one|a)[ -](?:{_PART})|half)|(?P<article>an?|one)(?= \w+ and a half\b)|(?P<ordinal>{_ORDINAL}))\b",
+    rf"|(?P<lone>(?:one|a)[ -](?:{_PART})|half)|(?P<article>an?|one)(?= \w+ and a half\b)"
+    rf"|(?P<ordinal>{_ORDINAL}))\b",
     re.IGNORECASE,
 )
 _SHARE = re.compile(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -89,10 +90,8 @@ def _implied(stated: dict[str, int]) -> dict[str, int]:
     elif "decade" in stated:
         implied["century"] = stated["decade"] // 100 + 1
     if year and month and day:
-        try:
+        with suppress(ValueError):  # 31 February
             implied["weekday"] = datetime.date(year, month, day).isoweekday()
-        except ValueError:  # 31 February
-            pass
     return implied | stated
 
 

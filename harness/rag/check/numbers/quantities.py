@@ -236,16 +236,16 @@ def agreement(claim: Mention, source: Mention) -> Agreement:
     not finer, but for digits: what is written with more digits agrees if it rounds to the other.
     """
     best = Agreement.INCOMPARABLE
-    for claimed, stated in product((claim, *claim.alternatives), (source, *source.alternatives)):
-        if isinstance(claimed, Quantity) and isinstance(stated, Quantity):
-            second = claimed is not claim or stated is not source
-            if second and len(units := {claimed.unit, stated.unit}) == 2 and "" in units:
+    for mine, theirs in product((claim, *claim.alternatives), (source, *source.alternatives)):
+        if isinstance(mine, Quantity) and isinstance(theirs, Quantity):
+            second = mine is not claim or theirs is not source
+            if second and len(units := {mine.unit, theirs.unit}) == 2 and "" in units:
                 continue  # that 10k may be kelvins makes it no bare 10
-            verdict = _compare_quantities(claimed, stated)
-        elif isinstance(claimed, Period) and isinstance(stated, Period):
-            verdict = compare_periods(claimed, stated)
+            verdict = _compare_quantities(mine, theirs)
+        elif isinstance(mine, Period) and isinstance(theirs, Period):
+            verdict = compare_periods(mine, theirs)
         else:
-            verdict = _compare_bare(claimed, stated)
+            verdict = _compare_bare(mine, theirs)
         if verdict is Agreement.SAME:
             return verdict
         best = verdict if verdict is Agreement.DIFFERENT else best

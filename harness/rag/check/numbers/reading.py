@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import NamedTuple
 
 from harness.rag.check.numbers.digits import (
     CORE,
@@ -26,12 +25,12 @@ from harness.rag.check.numbers.digits import (
     spelled,
 )
 from harness.rag.check.numbers.periods import Agreement, periods
+from harness.rag.check.numbers.qualifiers import WINDOW, Before, read_before, with_sign
 from harness.rag.check.numbers.quantities import (
     CODES,
     COUNTRIES,
     NAMES,
     SYMBOLS,
-    Bound,
     Mention,
     Quantity,
     agreement,
@@ -40,13 +39,12 @@ from harness.rag.check.numbers.quantities import (
 )
 
 _TOKENS = re.compile(
-    r"(?<=\d)\. (?=\d+ ?(?:%|per ?cent|[mb]illion))|(?<=\d) , (?=\d{3}(?!\d))|(?<=\d) [.:] (?=\d)|(?<=[ap]) \. (?=m\b)|(?<=[a-z]) - (?=old\b)"
+    r"(?<=\d)\. (?=\d+ ?(?:%|per ?cent|[mb]illion))|(?<=\d) , (?=\d{3}(?!\d))"
+    r"|(?<=\d) [.:] (?=\d)|(?<=[ap]) \. (?=m\b)|(?<=[a-z]) - (?=old\b)"
     r"|(?<=\d) - (?=(?:year|month|week|day|hour|minute|second|foot|inch|mile|met(?:er|re)|member"
     r"|point|time|storey|seat|bed|page|goal|game|match|strong)s?\b)"
 )
 _CODE = "|".join(sorted(CODES))
-_SYMBOL = "|".join(re.escape(symbol) for symbol in sorted(SYMBOLS, key=len, reverse=True))
-_CURRENCY = re.compile(rf"(?P<currency>{_SYMBOL}|(?<![A-Za-z])(?:{_CODE}))[ ]?$")
 _MONEY = re.compile(
     rf"[ -]?(?:(?P<symbol>[€£¥₹₽₩]|zł)|(?P<code>{_CODE})\b"
     rf"|(?:(?P<country>{'|'.join(map(re.escape, COUNTRIES))})[ ])?"
@@ -110,84 +108,6 @@ _LABEL = re.compile(
 )
 _MARKER = re.compile(r"(?:^|[.!?:;\n]\s+)\(?$")  # before "2. The pump" or "(3) The seal"
 _MARKED = re.compile(r"[.)]\s+[A-Z(]")
-_BOUND_WORDS: dict[Bound, str] = {
-    "least": r"at least|no (?:less|fewer) than|not (?:less|fewer) than|a minimum of|minimum|>=|≥",
-    "most": r"at most|no more than|not more than|up to|a maximum of|maximum of|<=|≤",
-    "over": r"more than|over|above|greater than|exceeding|in excess of|upwards of|>",
-    "nearly": r"nearly|almost|just (?:under|below|short of|shy of)",
-    "under": r"less than|fewer than|under|below|<",
-    "about": r"about|approximately|approx\.?|around|roughly|some|circa|ca\.|c\.|close to|"
-    r"an estimated|estimated|~|≈|in the region of",
-}
-_BOUNDS: list[tuple[Bound, re.Pattern[str]]] = [
-    (bound, re.compile(rf"(?<![\w'])(?:{pattern})\s*(?:a |an )?$", re.IGNORECASE))
-    for bound, pattern in _BOUND_WORDS.items()
-]
-_BOUNDS_AFTER: tuple[tuple[Bound, re.Pattern[str]], ...] = (
-    ("least", re.compile(r" or (?:more|over|above|older|longer|higher)\b|\+(?![\w/-])")),
-    ("most", re.compile(r" or (?:less|fewer|under|below|younger|shorter)\b")),
-    ("about", re.compile(r" or so\b")),
-)
-_LINK = (
-    r"(?:[ ]+(?:of|by|was|were|is|are|at|totaled|totalled|totaling|:|amounted to|equal to|about"
-    r"|approximately|around|roughly|nearly|almost|over|more than|another|an estimated)){0,3}"
-)
-_MINUS_NOUN = (
-    r"(?:net |operating |pre-?tax |comprehensive |gross )*"
-    r"(?:loss(?:es)?|deficit|shortfall|decrease|decline|drop|reduction|fall|dip|slump|outflow|"
-    r"contraction|cut)"
-)
-_MINUS_VERB = (
-    r"(?:fell|fall(?:s|en|ing)?|dropp?(?:ed|s|ing)?|declin(?:e|ed|es|ing)|decreas(?:e|ed|es|ing)|"
-    r"lower(?:ed)?|slipp?(?:ed|s)|shr[aiu]nk|contracted|lost|los(?:es|ing)|plunged|plummeted|"
-    r"tumbled|slid|sank|reduced|down|cut|minus|negative|dipped|slumped)"
-)
-_PLUS = (
-    r"(?:increas(?:e|es|ed|ing)|ris(?:e|es|en|ing)|rose|grew|grow(?:n|s|th|ing)|gain(?:s|ed)?|"
-    r"profits?|surplus|up|plus|positive|higher|climb(?:ed|s)|jump(?:ed|s)?|surg(?:e|ed)|soared|"
-    r"advanced|expanded|improved|inflow)"
-)
-_SHARE = r"(?: (?:per|on|in|for|from|attributable) [\w ]{1,30}?)?"
-# Words before a number that give it a sign; a level that was reached ("fell to") has none.
-_BEFORE: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("", re.compile(r"(?:reduced|lowered|cut|down|fell|dropped|declined) to\s*$", re.IGNORECASE)),
-    (
-        "-",
-        re.compile(
-            rf"(?<![\w'])(?:{_MINUS_NOUN}{_SHARE}(?:[ ]+(?:of|was|were|totaled|totalled|:))"
-            rf"{_LINK}|{_MINUS_VERB}(?:[ ]+by)?{_LINK.replace('of|', '')})\s*$",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        "+",
-        re.compile(
-            rf"(?<![\w'])(?:{_PLUS}{_SHARE}(?:[ ]+(?:of|by|was|were))?{_LINK})\s*$", re.IGNORECASE
-        ),
-    ),
-    ("", re.compile("")),
-)
-_AFTER: tuple[tuple[str, re.Pattern[str]], ...] = (
-    (
-        "-",
-        re.compile(
-            r"[ -]?(?:[a-z]+[ ]){0,2}?(?:decrease|decline|drop|reduction|loss|deficit|fall|lower|"
-            r"less|fewer|down|cut|shortfall|below)\b",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        "+",
-        re.compile(
-            r"[ -]?(?:[a-z]+[ ])?(?:increase|rise|growth|gain|higher|more|up|jump|surplus|profit|"
-            r"above)\b(?! than \d)",
-            re.IGNORECASE,
-        ),
-    ),
-    ("", re.compile("")),
-)
-_WINDOW = 70
-_BEFORE_SIGN = ("", *"(|:=,[\"'<>~≈$€£¥")
 
 
 def read(text: str, mark: DecimalMark | None = None) -> list[Mention]:
@@ -246,41 +166,6 @@ def equal(value: str | Mention, rival: str | Mention) -> bool:
     return agreement(first, second) == agreement(second, first) == Agreement.SAME
 
 
-class _Before(NamedTuple):
-    """What stands before a number: where it begins, ISO code or "", sign, accounting's bracket,
-    bound, and the sign that a word gives."""
-
-    start: int
-    currency: str
-    sign: str
-    bracket: bool
-    bound: Bound
-    word: str
-
-
-def _read_before(text: str, position: int) -> _Before:
-    start, currency, sign = position, "", ""
-    bound: Bound = ""
-    for _ in range(2):  # -$5 and $-5
-        money = _CURRENCY.search(text, max(0, start - 5), start)
-        if money and not currency:
-            currency = SYMBOLS.get(money["currency"], money["currency"])
-            start = money.start()
-        # A sign stands behind a space, a bracket or nothing; in 5-10 and A-4 it joins.
-        ahead, near = text[max(0, start - 2) : start - 1], text[start - 1 : start]
-        if not sign and near in ("+", "-") and (ahead.isspace() or ahead in _BEFORE_SIGN):
-            sign, start = near, start - 1
-    bracket = text[start - 1 : start] == "("
-    start -= bracket
-    window = re.split(r"[.;!?\n|]\s|\n|\|", text[max(0, start - _WINDOW) : start])[-1]
-    for name, pattern in _BOUNDS:
-        if words := pattern.search(window):
-            bound, window = name, window[: words.start()] + " "
-            break
-    word = next(word for word, pattern in _BEFORE if pattern.search(window))
-    return _Before(start, currency, sign, bracket, bound, word)
-
-
 def _quantities(text: str, mark: DecimalMark) -> Iterator[Quantity]:
     for core in cores(text, mark):
         label = _LABEL.search(text, max(0, core.start - 12), core.start)
@@ -302,16 +187,16 @@ def _quantities(text: str, mark: DecimalMark) -> Iterator[Quantity]:
 
 
 def _quantity(text: str, core: Core) -> Quantity:
-    before = _read_before(text, core.start)
+    before = read_before(text, core.start)
     closed = text[core.end : core.end + 1] == ")"
     if before.bracket and closed:  # (5)% and $(3.2) million
         core, before = core._replace(end=core.end + 1), before._replace(bracket=False, sign="-")
     number, *more = _readings(text, core, before)
-    number, *more = (_with_sign(text, reading, before) for reading in (number, *more))
+    number, *more = (with_sign(text, reading, before) for reading in (number, *more))
     return replace(number, alternatives=tuple(more))
 
 
-def _readings(text: str, core: Core, before: _Before) -> Iterator[Quantity]:
+def _readings(text: str, core: Core, before: Before) -> Iterator[Quantity]:
     """The number with scale and unit, in every way that its letters or words may mean."""
     number = Quantity(core.value, core.step, start=core.start, end=core.end)
     if core.ordinal:
@@ -337,7 +222,7 @@ def _readings(text: str, core: Core, before: _Before) -> Iterator[Quantity]:
         yield measured
 
 
-def _in_units(text: str, number: Quantity, before: _Before) -> Iterator[Quantity]:
+def _in_units(text: str, number: Quantity, before: Before) -> Iterator[Quantity]:
     """The number with its unit, currency or percent sign, or as a share (3 out of 10)."""
     position = number.end
     if number.step == 0 and (article := re.compile(r" (?:of )?an? (?=\w)").match(text, position)):
@@ -383,23 +268,6 @@ def _number_at(text: str, start: int) -> Core | None:
         return Core(start, digits.end(), *parse_digits(plain)) if plain else None
     word = next(spelled(text[start : start + 20]), None)
     return word._replace(end=start + word.end) if word and word.start == 0 else None
-
-
-def _with_sign(text: str, number: Quantity, before: _Before) -> Quantity:
-    closed = before.bracket and text[number.end : number.end + 1] == ")"
-    bounds = ((name, pattern.match(text, number.end)) for name, pattern in _BOUNDS_AFTER)
-    bound, behind = next((pair for pair in bounds if pair[1]), (before.bound, None))
-    word = next(word for word, pattern in _AFTER if pattern.match(text, number.end))
-    word = "" if number.unit == "times" else before.word or word
-    negative = before.sign == "-" or closed or word == "-"  # a loss of (5) is the loss once
-    return replace(
-        number,
-        value=-number.value if negative else number.value,
-        bound=bound,
-        signed=negative or before.sign == "+" or word != "",
-        start=before.start if closed or not before.bracket else before.start + 1,
-        end=(behind.end() if behind else number.end) + closed,
-    )
 
 
 def _joined(text: str, numbers: list[Quantity]) -> list[Quantity]:
@@ -458,7 +326,7 @@ def _is_range(text: str, low: Quantity, high: Quantity) -> bool:
         return True
     if between.strip().lower() == "and":
         return bool(_BETWEEN.search(text, max(0, low.start - 14), low.start))
-    ahead = _FROM.sub("", text[max(0, low.start - _WINDOW) : low.start])
-    if len(ahead) < min(low.start, _WINDOW):  # "rose from 5 to 8" states two values, no range
+    ahead = _FROM.sub("", text[max(0, low.start - WINDOW) : low.start])
+    if len(ahead) < min(low.start, WINDOW):  # "rose from 5 to 8" states two values, no range
         return not _MOVED.search(re.split(r"[.;!?]\s", ahead)[-1])
-    return _read_before(text, low.start).word == "" or low.unit == high.unit == "%"
+    return read_before(text, low.start).word == "" or low.unit == high.unit == "%"

@@ -23,14 +23,16 @@ from harness.rag.retrieve import Document, sentence_spans
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z'&-]*[A-Za-z]|[A-Za-z]")
 _STOP_WORDS = (
-    "a an the of for in on at to by and or with from as was were is are be been being has had have "
-    "it its this that these those their his her our they we he she which who than then into over "
-    "under about after before during between both each other such not no also would will can could "
-    "may million millions billion billions thousand thousands trillion percent percentage dollars "
-    "dollar usd euros approximately roughly nearly around totaled totalled amounted reported stood "
-    "came equal equalled respectively year years ended ending fiscal month months quarter january "
-    "february march april june july august september october november december compared said there am pm where when while whose whom them him her me us you your if "
-    "because since until so what how much many why did does amount amounts"
+    "a an the of for in on at to by and or with from as was were is are be been being has "
+    "had have it its this that these those their his her our they we he she which who than "
+    "then into over under about after before during between both each other such not no also "
+    "would will can could may million millions billion billions thousand thousands trillion "
+    "percent percentage dollars dollar usd euros approximately roughly nearly around totaled "
+    "totalled amounted reported stood came equal equalled respectively year years ended "
+    "ending fiscal month months quarter january february march april june july august "
+    "september october november december compared said there am pm where when while whose "
+    "whom them him her me us you your if because since until so what how much many why did "
+    "does amount amounts "
 )
 _STOP = frozenset(_STOP_WORDS.split())
 _ENDING = re.compile(r"(?<=...)(?:ing|ed|es|(?<!s)s|e)$")
@@ -51,7 +53,7 @@ _FORMS = (
     "|bad worse worst|man men|woman women|child children|person people|foot feet|mouse mice"
     "|tooth teeth|life lives|wife wives|half halves"
 )
-BASE_FORMS = {
+BASE_FORMS: dict[str, str] = {
     form: words[0] for words in (group.split() for group in _FORMS.split("|")) for form in words
 }
 """Irregular forms of verbs and nouns, to their base."""
@@ -76,7 +78,8 @@ _EMPTY = frozenset(("", "-", "\u2013", "\u2014", "n/a", "nm", "n.m.", "na", "*",
 @lru_cache(maxsize=1 << 15)
 def words(text: str) -> frozenset[str]:
     """Content words, lower case, endings off; numbers, months and words of amounts left out."""
-    lowered = (word.lower().strip("'-") for word in _WORD.findall(normalise(text)))
+    spelled: list[str] = _WORD.findall(normalise(text))
+    lowered = (word.lower().strip("'-") for word in spelled)
     parts = (part for word in lowered for part in word.replace("'s", "").split("-"))
     # endings off: enough to join sale and sales, increase and increased
     return frozenset(
@@ -227,8 +230,9 @@ def sentences(text: str) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     for start, end in sentence_spans(text):
         if spans and _OPEN.search(text, spans[-1][0], spans[-1][1]) and _REST.match(text, start):
-            start = spans.pop()[0]
-        spans.append((start, end))
+            spans.append((spans.pop()[0], end))
+        else:
+            spans.append((start, end))
     return spans
 
 

@@ -61,7 +61,7 @@ def main() -> None:
             marked = [case for case in claims if flagged(case, verifier)]
             kind = "true, flagged" if true else "wrong, found"
             print(f"{verifier}, {kind}: {len(marked)} of {len(claims)}")
-            for case in claims if '-v' in sys.argv or name == "development" else ():
+            for case in claims if "-v" in sys.argv or name == "development" else ():
                 if (case in marked) is true:
                     for claim in check(case.claim, case.document, verifier=verifier).claims:
                         print(f"  {case.claim} [{claim.text}] {claim.verdict}: {claim.reason}")
