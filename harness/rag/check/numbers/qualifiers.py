@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from harness.rag.check.numbers.quantities import CODES, SYMBOLS, Bound, Quantity
 
+_CLOSED = re.compile(r"[\d.,]+\)")
 _SYMBOL = "|".join(re.escape(symbol) for symbol in sorted(SYMBOLS, key=len, reverse=True))
 _CURRENCY = re.compile(rf"(?P<currency>{_SYMBOL}|(?<![A-Za-z])(?:{'|'.join(sorted(CODES))}))[ ]?$")
 _BOUND_WORDS: dict[Bound, str] = {
@@ -119,6 +120,10 @@ def read_before(text: str, position: int) -> Before:
             sign, start = near, start - 1
     bracket = text[start - 1 : start] == "("
     start -= bracket
+    outside = _CURRENCY.search(text, max(0, start - 5), start) if bracket else None
+    if outside and not currency and _CLOSED.match(text, position):  # $(3.2) million
+        currency = SYMBOLS.get(outside["currency"], outside["currency"])
+        start = outside.start()
     window = re.split(r"[.;!?\n|]\s|\n|\|", text[max(0, start - WINDOW) : start])[-1]
     for name, pattern in _BOUNDS:
         if words := pattern.search(window):
