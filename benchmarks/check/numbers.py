@@ -31,8 +31,8 @@ from harness.rag.check.numbers import (
     read,
     words,
 )
-from harness.rag.check.rules import judge
 from harness.rag.check.types import Claim, Verdict
+from harness.rag.check.value_verdicts import judge
 from harness.rag.retrieve import Document
 from harness.stats import ratio_interval
 

@@ -10,9 +10,8 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from harness.rag.check.numbers import Period, read, words
+from harness.rag.check.numbers import Period, read, sentences, words
 from harness.rag.check.types import STATEMENT_TYPES, Claim, ClaimType
-from harness.rag.retrieve import sentence_spans
 
 NEGATION = re.compile(
     r"\b(?:not|no|never|none|nobody|nothing|neither|nor|without|cannot|fail(?:s|ed)? to"
@@ -123,7 +122,7 @@ def statements(answer: str) -> list[tuple[int, int]]:
     """Spans of the sentences that state something: no question, no courtesy, no bare heading."""
     return [
         (start, end)
-        for start, end in sentence_spans(answer)
+        for start, end in sentences(answer)
         for text in [answer[start:end]]
         if not _QUESTION.search(text) and not _OPINION.match(text)
         if re.search("[a-z]", text) or read(text) or names(text)

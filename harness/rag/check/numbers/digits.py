@@ -105,10 +105,17 @@ _PHRASE = re.compile(
     rf"\b(?:(?P<cardinal>(?:(?:a|half a)[ -]+(?={'|'.join(SCALES)})|)(?:{_NUMBER})"
     rf"(?:{_JOIN}(?:{_NUMBER}))*)(?:{_JOIN}a[ -]half(?P<scale>[ -]+(?:{'|'.join(SCALES)}))?)?"
     rf"(?:[ -]+(?P<part>{_PART}))?(?:[ -]+(?P<last>{_ORDINAL}))?"
-    rf"|(?P<lone>(?:one|a)[ -](?:{_PART})|half)|(?P<ordinal>{_ORDINAL}))\b",
+    rf"|(?P<lone>(?:one|a)[ -](?:{_PART})|half)|(?P<article>an?|one)(?= \w+ and a half\b)"
+    rf"|(?P<ordinal>{_ORDINAL}))\b",
     re.IGNORECASE,
 )
-_SHARE = re.compile(r" (?:in|out of)(?: every)? (?:two|three|four|five|six|eight|ten|\d)")
+_SHARE = re.compile(
+    r" (?:in|out of)(?: every)? (?:two|three|four|five|six|eight|ten|a hundred|a thousand|\d)"
+)
+_NOUN = re.compile(
+    r" (?!of\b|to\b|in\b|more\b|less\b|by\b|and\b|or\b|as\b|than\b|are\b|is\b|were\b|was\b)[a-z]"
+)
+_THE = re.compile(r"\bthe $", re.IGNORECASE)
 _HALF = re.compile(r"and[ -]+a[ -]+half", re.IGNORECASE)
 
 
@@ -187,8 +194,14 @@ def spelled(text: str) -> Iterator[Core]:
         if match["ordinal"]:
             value = Fraction(ORDINALS[match["ordinal"].lower()])
             yield Core(*span, value, Fraction(1), spelled=True, ordinal=True)
+        elif match["article"]:
+            yield Core(*span, Fraction(1), Fraction(1, 2), spelled=True)
         elif match["lone"]:
-            part = Fraction(1, _PARTS[re.split(r"[ -]+", phrase)[-1]])
+            word = re.split(r"[ -]+", phrase)[-1]
+            part = Fraction(1, _PARTS[word])
+            if phrase.startswith("a ") and word in ORDINALS and _NOUN.match(text, span[1]):
+                yield Core(*span, Fraction(ORDINALS[word]), Fraction(1), spelled=True, ordinal=True)
+                continue
             yield Core(*span, part, Fraction(0), spelled=True)
         elif (phrase != "one" or _SHARE.match(text, span[1])) and (
             re.split(r"[ -]", phrase)[0] not in SCALES
@@ -212,10 +225,12 @@ def _cardinal(match: re.Match[str]) -> Core:
             total += (group or Fraction(1)) * SCALES[word]
             group, step = Fraction(0), SCALES[word]
     value, worth = total + group, Fraction(step if group == 0 or step >= 100 else 1)
-    ordinal = False
+    ordinal, before = False, match.string[: match.start()]
     if _HALF.search(match[0]):
         scale = SCALES[match["scale"].strip(" -").lower()] if match["scale"] else 1
         value, worth = (value + Fraction(1, 2)) * scale, Fraction(scale, 2)
+    elif match["part"] in ("hundredth", "thousandth") and value == 1 and _THE.search(before):
+        value, worth, ordinal = Fraction(ORDINALS[match["part"]]), Fraction(1), True
     elif match["part"]:
         value, worth = value / _PARTS[match["part"].lower()], Fraction(0)
     elif match["last"]:

@@ -1,15 +1,17 @@
 """Every number, date and period of a text, as values with their places.
 
 What stands around a number changes it: currency, sign, scale, unit, a word of rising or falling,
-an approximation, the other end of a range.
+an approximation, an uncertainty, the other end of a range, the whole that it is a part of. Text
+that was taken apart into tokens ("16 - year - old", "2 , 500") is read as it was.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from typing import NamedTuple
+from functools import lru_cache
 
 from harness.rag.check.numbers.digits import (
     CORE,
@@ -22,22 +24,30 @@ from harness.rag.check.numbers.digits import (
     parse_digits,
     spelled,
 )
-from harness.rag.check.numbers.units import CODES, NAMES, SYMBOLS, Unit, unit_after
-from harness.rag.check.numbers.values import (
-    Agreement,
-    Bound,
+from harness.rag.check.numbers.periods import Agreement, periods
+from harness.rag.check.numbers.qualifiers import WINDOW, Before, read_before, with_sign
+from harness.rag.check.numbers.quantities import (
+    CODES,
+    COUNTRIES,
+    NAMES,
+    SYMBOLS,
     Mention,
     Quantity,
     agreement,
-    periods,
+    base,
+    unit_after,
 )
 
+_TOKENS = re.compile(
+    r"(?<=\d)\. (?=\d+ ?(?:%|per ?cent|[mb]illion))|(?<=\d) , (?=\d{3}(?!\d))"
+    r"|(?<=\d) [.:] (?=\d)|(?<=[ap]) \. (?=m\b)|(?<=[a-z]) - (?=old\b)"
+    r"|(?<=\d) - (?=(?:year|month|week|day|hour|minute|second|foot|inch|mile|met(?:er|re)|member"
+    r"|point|time|storey|seat|bed|page|goal|game|match|strong)s?\b)"
+)
 _CODE = "|".join(sorted(CODES))
-_SYMBOL = "|".join(re.escape(symbol) for symbol in sorted(SYMBOLS, key=len, reverse=True))
-_CURRENCY = re.compile(rf"(?P<currency>{_SYMBOL}|(?<![A-Za-z])(?:{_CODE}))[ ]?$")
 _MONEY = re.compile(
-    rf"[ ]?(?:(?P<symbol>[€£¥₹₽₩]|zł)|(?P<code>{_CODE})\b"
-    r"|(?:(?:US|U\.S\.|American|Canadian|Australian)[ ])?"
+    rf"[ -]?(?:(?P<symbol>[€£¥₹₽₩]|zł)|(?P<code>{_CODE})\b"
+    rf"|(?:(?P<country>{'|'.join(map(re.escape, COUNTRIES))})[ ])?"
     rf"(?P<name>{'|'.join(sorted(NAMES, key=len, reverse=True))})s?\b)"
 )
 _SCALE = re.compile(
@@ -51,100 +61,53 @@ _POWERS = SCALES | {
     **dict.fromkeys(("b", "bn", "bln"), 10**9),
     **dict.fromkeys(("t", "tn", "trn"), 10**12),
 }
-# Unit, factor and how it is written behind a number.
-_SIGNS: tuple[tuple[str, Fraction, re.Pattern[str]], ...] = tuple(
-    (unit, factor, re.compile(pattern, re.IGNORECASE))
-    for unit, factor, pattern in (
-        ("pp", Fraction(1, 100), r"[ -]?(?:bps?|basis[ -]points?)\b"),
+_CENT = Fraction(1, 100)
+# Units, factor and how it is written behind a number; several units are several readings.
+_SIGNS: tuple[tuple[tuple[str, ...], Fraction, re.Pattern[str]], ...] = tuple(
+    (units, factor, re.compile(pattern, re.IGNORECASE))
+    for units, factor, pattern in (
+        (("pp",), _CENT, r"[ -]?(?:bps?|basis[ -]points?)\b"),
         (
-            "pp",  # points alone are scored in games as well
+            ("pp",),  # points alone are scored in games as well
             Fraction(1),
             r"(?:[ -]?(?:%|percent(?:age)?|per cent)[ -]?points?\b"
             r"|[ ]?(?:pp|ppts?|p\.p\.|%pts?)(?!\w))",
         ),
-        ("%", Fraction(1), r"[ -]?(?:%|percent(?!age)\b|per ?cent\b|pct\b\.?)"),
-        ("times", Fraction(1), r"[ ]?(?:x|\u00d7)(?![\w])|[ -]?(?:times|-?fold)\b"),
-        ("USD", Fraction(1, 100), r"[ ]?(?:cents?|¢)(?!\w)"),
+        (("%",), Fraction(1), r"[ -]?(?:%|percent(?!age)\b|per ?cent\b|pct\b\.?)"),
+        (("times",), Fraction(1), r"[ ]?(?:x|\u00d7)(?![\w])|[ -]?(?:times|-?fold)\b"),
+        (("USD", "EUR", "AUD", "CAD"), _CENT, r"[ ]?(?:cents?|¢)(?!\w)"),
+        (("GBP",), _CENT, r"[ ]?pence\b"),
     )
 )
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b", re.IGNORECASE)
 _OUT_OF = re.compile(r"[ ](?:out of|in|of every|in every)[ ](?:every[ ])?", re.IGNORECASE)
 _JOIN = re.compile(r"\s?(?:-|\u2013|\u2014|to|and|through)\s?$", re.IGNORECASE)
 _FROM = re.compile(r"\s+from\s*$", re.IGNORECASE)
-_BETWEEN = re.compile(r"(?:between|from|range of|ranging from)\s+$", re.IGNORECASE)
-
-_BOUND_WORDS: dict[Bound, str] = {
-    "least": r"at least|no (?:less|fewer) than|not (?:less|fewer) than|a minimum of|minimum|>=|≥",
-    "most": r"at most|no more than|not more than|up to|a maximum of|maximum of|<=|≤",
-    "over": r"more than|over|above|greater than|exceeding|in excess of|upwards of|>",
-    "under": r"less than|fewer than|under|below|nearly|almost|just shy of|<",
-    "about": r"about|approximately|approx\.?|around|roughly|some|circa|ca\.|c\.|close to|"
-    r"an estimated|estimated|~|≈|in the region of|or so|nearly|almost",
+_BETWEEN = re.compile(r"between\s+$", re.IGNORECASE)
+_MOVED = re.compile(
+    r"\b(?:ris|rose|f[ae]ll|gr[eo]w|climb|dropp?|declin|increas|decreas|cut|mov|went|chang|reduc"
+    r"|rais|lower|improv|up|down|jump|gain|slipp?|shr[aiu]nk|expand|widen|narrow)(?:n|s|es|ed|ing)?\b",
+    re.IGNORECASE,
+)
+_PLUS_MINUS = re.compile(r"\s?(?:±|\+/-|\+-|plus or minus)\s?", re.IGNORECASE)
+_OF_WHOLE = re.compile(r" of (?P<whole>(?:the|its|their|all|these|those|our) )?", re.IGNORECASE)
+_AND_SMALLER = re.compile(r",? (?:and )?", re.IGNORECASE)
+_MULTIPLES = {
+    Fraction(1): r"once(?= (?:an?|every|per|each|daily|weekly)\b)",
+    Fraction(2): r"twice|doubl(?:ed|es|ing)|double(?= (?:the|that|its|what|as)\b)",
+    Fraction(3): r"thrice|tripl(?:ed|es|ing)|trebled|triple(?= (?:the|that|its|what|as)\b)",
+    Fraction(4): r"quadrupl(?:ed|es|ing)",
+    Fraction(1, 2): r"halved|halving",
 }
-_BOUNDS: list[tuple[Bound, re.Pattern[str]]] = [
-    (bound, re.compile(rf"(?<![\w'])(?:{pattern})\s*(?:a |an )?$", re.IGNORECASE))
-    for bound, pattern in _BOUND_WORDS.items()
-]
-_LINK = (
-    r"(?:[ ]+(?:of|by|was|were|is|are|at|totaled|totalled|totaling|:|amounted to|equal to|about"
-    r"|approximately|around|roughly|nearly|almost|over|more than|another|an estimated)){0,3}"
+_MULTIPLE_STEP = Fraction(1, 5)  # what is 1.9 to 2.1 times as much has doubled
+_MULTIPLE = re.compile(rf"\b(?:{'|'.join(f'({p})' for p in _MULTIPLES.values())})\b", re.IGNORECASE)
+_LABEL = re.compile(
+    r"\b(section|table|figure|fig|chapter|appendix|annex|paragraph|article|clause|page|equation"
+    r"|footnote|note|step|exhibit|schedule|version)s?\.? $",
+    re.IGNORECASE,
 )
-_MINUS_NOUN = (
-    r"(?:net |operating |pre-?tax |comprehensive |gross )*"
-    r"(?:loss(?:es)?|deficit|shortfall|decrease|decline|drop|reduction|fall|dip|slump|outflow|"
-    r"contraction|cut)"
-)
-_MINUS_VERB = (
-    r"(?:fell|fall(?:s|en|ing)?|dropp?(?:ed|s|ing)?|declin(?:e|ed|es|ing)|decreas(?:e|ed|es|ing)|"
-    r"lower(?:ed)?|slipp?(?:ed|s)|shr[aiu]nk|contracted|lost|los(?:es|ing)|plunged|plummeted|"
-    r"tumbled|slid|sank|reduced|down|cut|minus|negative|dipped|slumped)"
-)
-_PLUS = (
-    r"(?:increas(?:e|es|ed|ing)|ris(?:e|es|en|ing)|rose|grew|grow(?:n|s|th|ing)|gain(?:s|ed)?|"
-    r"profits?|surplus|up|plus|positive|higher|climb(?:ed|s)|jump(?:ed|s)?|surg(?:e|ed)|soared|"
-    r"advanced|expanded|improved|inflow)"
-)
-_SHARE = r"(?: (?:per|on|in|for|from|attributable) [\w ]{1,30}?)?"
-# Words before a number that give it a sign; a level that was reached ("fell to") has none.
-_BEFORE: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("", re.compile(r"(?:reduced|lowered|cut|down|fell|dropped|declined) to\s*$", re.IGNORECASE)),
-    (
-        "-",
-        re.compile(
-            rf"(?<![\w'])(?:{_MINUS_NOUN}{_SHARE}(?:[ ]+(?:of|was|were|totaled|totalled|:))"
-            rf"{_LINK}|{_MINUS_VERB}(?:[ ]+by)?{_LINK.replace('of|', '')})\s*$",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        "+",
-        re.compile(
-            rf"(?<![\w'])(?:{_PLUS}{_SHARE}(?:[ ]+(?:of|by|was|were))?{_LINK})\s*$", re.IGNORECASE
-        ),
-    ),
-    ("", re.compile("")),
-)
-_AFTER: tuple[tuple[str, re.Pattern[str]], ...] = (
-    (
-        "-",
-        re.compile(
-            r"[ -]?(?:[a-z]+[ ]){0,2}?(?:decrease|decline|drop|reduction|loss|deficit|fall|lower|"
-            r"less|fewer|down|cut|shortfall|below)\b",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        "+",
-        re.compile(
-            r"[ -]?(?:[a-z]+[ ])?(?:increase|rise|growth|gain|higher|more|up|jump|surplus|profit|"
-            r"above)\b(?! than \d)",
-            re.IGNORECASE,
-        ),
-    ),
-    ("", re.compile("")),
-)
-_WINDOW = 70
-_BEFORE_SIGN = ("", *"(|:=,[\"'<>~≈$€£¥")
+_MARKER = re.compile(r"(?:^|[.!?:;\n]\s+)\(?$")  # before "2. The pump" or "(3) The seal"
+_MARKED = re.compile(r"[.)]\s+[A-Z(]")
 
 
 def read(text: str, mark: DecimalMark | None = None) -> list[Mention]:
@@ -154,19 +117,36 @@ def read(text: str, mark: DecimalMark | None = None) -> list[Mention]:
         text: any text; offsets of the result count its characters.
         mark: the decimal mark; default as the text's own numbers show it, else ".".
     """
+    return list(_read(text, mark))
+
+
+@lru_cache(maxsize=1 << 13)  # a claim is read for its sentence, its clauses and each of its values
+def _read(text: str, mark: DecimalMark | None) -> tuple[Mention, ...]:
     plain = normalise(text)
+    places: list[int] = []
+    if _TOKENS.search(plain):
+        end = 0
+        for match in _TOKENS.finditer(plain):
+            places += [*range(end, match.start()), match.start() + match[0].index(match[0].strip())]
+            end = match.end()
+        places += range(end, len(plain))
+        plain = "".join(plain[place] for place in places)
     mentions: list[Mention] = list(periods(plain))
     occupied = [(period.start, period.end) for period in mentions]
     numbers: list[Quantity] = []
-    for core in cores(plain, mark or decimal_mark(plain)):
-        if not any(core.start < end and start < core.end for start, end in occupied):
-            numbers.append(_quantity(plain, core))
-            occupied.append((core.start, numbers[-1].end))
+    for number in _quantities(plain, mark or decimal_mark(plain)):
+        if not any(number.start < end and start < number.end for start, end in occupied):
+            numbers.append(number)
+            occupied.append((number.start, number.end))
     numbers.sort(key=lambda number: number.start)
-    mentions += [
-        replace(number, text=text[number.start : number.end]) for number in _joined(plain, numbers)
-    ]
-    return sorted(mentions, key=lambda mention: mention.start)
+    mentions += _joined(plain, numbers)
+    if places:
+        mentions = [
+            replace(each, start=places[each.start], end=places[each.end - 1] + 1)
+            for each in mentions
+        ]
+    mentions = [replace(mention, text=text[mention.start : mention.end]) for mention in mentions]
+    return tuple(sorted(mentions, key=lambda mention: mention.start))
 
 
 def equal(value: str | Mention, rival: str | Mention) -> bool:
@@ -186,60 +166,45 @@ def equal(value: str | Mention, rival: str | Mention) -> bool:
     return agreement(first, second) == agreement(second, first) == Agreement.SAME
 
 
-class _Before(NamedTuple):
-    """What stands before a number: where it begins, ISO code or "", sign, accounting's bracket,
-    bound, and the sign that a word gives."""
-
-    start: int
-    currency: str
-    sign: str
-    bracket: bool
-    bound: Bound
-    word: str
-
-
-def _read_before(text: str, position: int) -> _Before:
-    start, currency, sign = position, "", ""
-    bound: Bound = ""
-    for _ in range(2):  # -$5 and $-5
-        money = _CURRENCY.search(text, max(0, start - 5), start)
-        if money and not currency:
-            currency = SYMBOLS.get(money["currency"], money["currency"])
-            start = money.start()
-        # A sign stands behind a space, a bracket or nothing; in 5-10 and A-4 it joins.
-        ahead, near = text[max(0, start - 2) : start - 1], text[start - 1 : start]
-        if not sign and near in ("+", "-") and (ahead.isspace() or ahead in _BEFORE_SIGN):
-            sign, start = near, start - 1
-    bracket = text[start - 1 : start] == "("
-    start -= bracket
-    window = re.split(r"[.;!?\n|]\s|\n|\|", text[max(0, start - _WINDOW) : start])[-1]
-    for name, pattern in _BOUNDS:
-        if words := pattern.search(window):
-            bound, window = name, window[: words.start()] + " "
-            break
-    word = next(word for word, pattern in _BEFORE if pattern.search(window))
-    return _Before(start, currency, sign, bracket, bound, word)
+def _quantities(text: str, mark: DecimalMark) -> Iterator[Quantity]:
+    for core in cores(text, mark):
+        label = _LABEL.search(text, max(0, core.start - 12), core.start)
+        if label and not core.ordinal:
+            unit = f"#{label[1].lower()}"
+            yield Quantity(core.value, core.step, unit, start=core.start, end=core.end)
+        elif (
+            core.value < 100
+            and _MARKED.match(text, core.end)
+            and _MARKER.search(text, max(0, core.start - 4), core.start)
+        ):
+            yield Quantity(core.value, core.step, "#item", start=core.start, end=core.end)
+        else:
+            yield _quantity(text, core)
+    for match in _MULTIPLE.finditer(text):
+        factor = list(_MULTIPLES)[(match.lastindex or 1) - 1]
+        start, end = match.span()
+        yield Quantity(factor, _MULTIPLE_STEP, "times", bound="about", start=start, end=end)
 
 
 def _quantity(text: str, core: Core) -> Quantity:
-    before = _read_before(text, core.start)
+    before = read_before(text, core.start)
     closed = text[core.end : core.end + 1] == ")"
     if before.bracket and closed:  # (5)% and $(3.2) million
         core, before = core._replace(end=core.end + 1), before._replace(bracket=False, sign="-")
-    number, measured = _with_scale(text, core, before)
-    number = _with_sign(text, _with_unit(text, number, before), before)
-    if measured is not None:
-        number = replace(number, alternatives=(_with_sign(text, measured, before),))
-    return number
+    number, *more = _readings(text, core, before)
+    number, *more = (with_sign(text, reading, before) for reading in (number, *more))
+    return replace(number, alternatives=tuple(more))
 
 
-def _with_scale(text: str, core: Core, before: _Before) -> tuple[Quantity, Quantity | None]:
-    """The number with the scale behind it, and the measure that its letter may mean (5m, 3t)."""
+def _readings(text: str, core: Core, before: Before) -> Iterator[Quantity]:
+    """The number with scale and unit, in every way that its letters or words may mean."""
     number = Quantity(core.value, core.step, start=core.start, end=core.end)
     if core.ordinal:
-        return number, None
+        yield number
+        return
     if not core.spelled and (ordinal := _ORDINAL.match(text, core.end)):
-        return replace(number, end=ordinal.end()), None
+        yield replace(number, end=ordinal.end())
+        return
     measured: Quantity | None = None
     while match := _SCALE.match(text, number.end):
         if match["short"] == "mm" and not before.currency:
@@ -247,42 +212,53 @@ def _with_scale(text: str, core: Core, before: _Before) -> tuple[Quantity, Quant
         if match["letter"] and not before.currency and (measure := unit_after(text, number.end)):
             if match["near"]:
                 break  # "5 m" with a space is metres, unless money
-            measured = _in_unit(replace(number, end=match.end()), measure[0])
+            measured = replace(number, unit=measure[0], end=match.end())
         power = _POWERS[(match["word"] or match["short"] or match["letter"]).lower()]
-        number = replace(
-            number, value=number.value * power, step=number.step * power, end=match.end()
-        )
+        number = replace(number.times(Fraction(power), ""), scale=power, end=match.end())
         if not match["word"]:
             break
-    return number, measured
+    yield from _in_units(text, number, before)
+    if measured is not None:
+        yield measured
 
 
-def _in_unit(number: Quantity, unit: Unit) -> Quantity:
-    value = number.value * unit.factor + unit.offset
-    return replace(number, value=value, step=number.step * unit.factor, unit=unit.name)
-
-
-def _with_unit(text: str, number: Quantity, before: _Before) -> Quantity:
+def _in_units(text: str, number: Quantity, before: Before) -> Iterator[Quantity]:
     """The number with its unit, currency or percent sign, or as a share (3 out of 10)."""
-    money = _MONEY.match(text, number.end)
+    position = number.end
+    if number.step == 0 and (article := re.compile(r" (?:of )?an? (?=\w)").match(text, position)):
+        position = article.end() - 1  # half a percentage point, a quarter of an hour
+    money = _MONEY.match(text, position)
     if before.currency:
-        return replace(number, unit=before.currency, end=money.end() if money else number.end)
-    for unit, factor, pattern in _SIGNS:
-        if sign := pattern.match(text, number.end):
-            value, step = number.value * factor, number.step * factor
-            return replace(number, value=value, step=step, unit=unit, end=sign.end())
+        yield replace(number, unit=before.currency, end=money.end() if money else number.end)
+        return
+    for units, factor, pattern in _SIGNS:
+        if sign := pattern.match(text, position):
+            for unit in units:
+                yield replace(number.times(factor, unit), end=sign.end())
+            return
+    measure = unit_after(text, position)
     if money:
-        code = money["code"] or SYMBOLS.get(money["symbol"] or "") or NAMES[money["name"]]
-        return replace(number, unit=code, end=money.end())
-    if measure := unit_after(text, number.end):
-        return replace(_in_unit(number, measure[0]), end=measure[1])
-    share = _OUT_OF.match(text, number.end)
-    total = share and _number_at(text, share.end())
-    if not share or not total or not total.value or number.value > total.value:
-        return number
-    if " in " in share[0] and total.value > 1000:
-        return number
-    return replace(number, value=number.value / total.value, step=Fraction(0), end=total.end)
+        name = COUNTRIES.get(money["country"] or "") or NAMES.get(money["name"] or "")
+        code = money["code"] or SYMBOLS.get(money["symbol"] or "") or name
+        yield replace(number, unit=code or "", end=money.end())
+        if measure and number.scale < 10**6:  # pounds
+            yield replace(number, unit=measure[0], end=measure[1])
+    elif measure:
+        half = re.compile(r" and a half\b").match(text, measure[1])
+        whole = replace(number, value=number.value + Fraction(1, 2)) if half else number
+        yield replace(whole, unit=measure[0], end=half.end() if half else measure[1])
+    else:
+        share = _OUT_OF.match(text, number.end)
+        total = share and _number_at(text, share.end())
+        if (
+            share
+            and total
+            and 0 < number.value <= total.value
+            and (" in " not in share[0] or total.value <= 1000)
+        ):
+            ratio = number.value / total.value
+            number = replace(number, value=ratio, step=Fraction(0), end=total.end)
+        yield number
 
 
 def _number_at(text: str, start: int) -> Core | None:
@@ -294,41 +270,50 @@ def _number_at(text: str, start: int) -> Core | None:
     return word._replace(end=start + word.end) if word and word.start == 0 else None
 
 
-def _with_sign(text: str, number: Quantity, before: _Before) -> Quantity:
-    closed = before.bracket and text[number.end : number.end + 1] == ")"
-    word = next(word for word, pattern in _AFTER if pattern.match(text, number.end))
-    word = "" if number.unit == "times" else before.word or word
-    negative = before.sign == "-" or closed or word == "-"  # a loss of (5) is the loss once
-    return replace(
-        number,
-        value=-number.value if negative else number.value,
-        bound=before.bound,
-        signed=negative or before.sign == "+" or word != "",
-        start=before.start if closed or not before.bracket else before.start + 1,
-        end=number.end + closed,
-    )
-
-
 def _joined(text: str, numbers: list[Quantity]) -> list[Quantity]:
-    """Two numbers that state one range become one."""
+    """Neighbours that state one value become one: ends of a range, value and uncertainty, hours
+    and minutes, a part and its whole."""
     joined: list[Quantity] = []
     for number in numbers:
-        low = joined[-1] if joined else None
-        if low is None or low.high is not None or not _is_range(text, low, number):
+        both = _join(text, joined[-1], number) if joined else None
+        if both is None:
             joined.append(number)
-            continue
-        factor = Fraction(1)  # the lower end takes scale and unit of the upper: $5-10 million
-        if low.unit != number.unit or 0 < abs(low.value) * 1000 <= abs(number.value):
-            factor = number.step if low.step == 1 and number.step > 1 else factor
-        joined[-1] = replace(
-            low,
-            value=low.value * factor,
-            step=max(low.step * factor, number.step),
-            high=number.value,
-            unit=number.unit or low.unit,
-            end=number.end,
-        )
+        else:
+            joined[-1:] = both
     return joined
+
+
+def _join(text: str, low: Quantity, number: Quantity) -> list[Quantity] | None:
+    between = text[low.end : number.start]
+    if low.high is not None or low.error is not None:
+        return None
+    if _PLUS_MINUS.fullmatch(between) and number.unit in ("", low.unit or number.unit):
+        unit = low.unit or number.unit
+        return [replace(low, unit=unit, error=abs(number.value), end=number.end)]
+    if _is_range(text, low, number):
+        # the lower end takes scale and unit of the upper: $5-10 million
+        scaled = low.scale == 1 and 0 < abs(low.value) * number.scale <= abs(number.value)
+        low = low.times(Fraction(number.scale if scaled else 1), number.unit or low.unit)
+        step = max(low.step, number.step)
+        return [replace(low, step=step, high=number.value, end=number.end, alternatives=())]
+    part = _OF_WHOLE.fullmatch(between)
+    if part and (low.step == 0 or low.unit == "%") and low.unit in ("", "%") and low.value > 0:
+        share = low.value / (100 if low.unit else 1)
+        product = replace(
+            low, value=share * number.value, step=max(low.step / 100 * number.value, number.step),
+            unit=number.unit,
+        )  # fmt: skip
+        if part["whole"] or low.unit:
+            return [replace(low, alternatives=(*low.alternatives, product)), number]
+        return [replace(product, end=number.end, alternatives=(low,))]
+    if low.unit != number.unit and _AND_SMALLER.fullmatch(between):
+        larger, smaller = base(low.unit), base(number.unit)
+        if larger and smaller and larger.name == smaller.name and larger.factor > smaller.factor:
+            ratio = smaller.factor / larger.factor
+            if number.value * ratio < 1:  # 21 hours and 40 minutes
+                value = low.value + number.value * ratio
+                return [replace(low, value=value, step=number.step * ratio, end=number.end)]
+    return None
 
 
 def _is_range(text: str, low: Quantity, high: Quantity) -> bool:
@@ -340,7 +325,8 @@ def _is_range(text: str, low: Quantity, high: Quantity) -> bool:
     if re.search("[-\u2013\u2014]", between):
         return True
     if between.strip().lower() == "and":
-        lead = _BETWEEN.search(text, max(0, low.start - 14), low.start)
-        return lead is not None and lead[0].lower().startswith("between")
-    ahead = _FROM.sub("", text[: low.start])  # "rose from 5 to 8" states two values, no range
-    return _read_before(text, len(ahead)).word == ""
+        return bool(_BETWEEN.search(text, max(0, low.start - 14), low.start))
+    ahead = _FROM.sub("", text[max(0, low.start - WINDOW) : low.start])
+    if len(ahead) < min(low.start, WINDOW):  # "rose from 5 to 8" states two values, no range
+        return not _MOVED.search(re.split(r"[.;!?]\s", ahead)[-1])
+    return read_before(text, low.start).word == "" or low.unit == high.unit == "%"

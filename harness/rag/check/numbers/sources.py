@@ -15,25 +15,50 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from harness.rag.check.numbers.digits import normalise
+from harness.rag.check.numbers.periods import Period
+from harness.rag.check.numbers.quantities import CODES, SYMBOLS, Mention, Quantity
 from harness.rag.check.numbers.reading import read
-from harness.rag.check.numbers.units import CODES, SYMBOLS
-from harness.rag.check.numbers.values import Mention, Period, Quantity
 from harness.rag.check.types import Evidence, Finding, Verdict
 from harness.rag.retrieve import Document, sentence_spans
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z'&-]*[A-Za-z]|[A-Za-z]")
 _STOP_WORDS = (
-    "a an the of for in on at to by and or with from as was were is are be been being has had have "
-    "it its this that these those their his her our they we he she which who than then into over "
-    "under about after before during between both each other such not no also would will can could "
-    "may million millions billion billions thousand thousands trillion percent percentage dollars "
-    "dollar usd euros approximately roughly nearly around totaled totalled amounted reported stood "
-    "came equal equalled respectively year years ended ending fiscal month months quarter january "
-    "february march april june july august september october november december compared said there"
+    "a an the of for in on at to by and or with from as was were is are be been being has "
+    "had have it its this that these those their his her our they we he she which who than "
+    "then into over under about after before during between both each other such not no also "
+    "would will can could may million millions billion billions thousand thousands trillion "
+    "percent percentage dollars dollar usd euros approximately roughly nearly around totaled "
+    "totalled amounted reported stood came equal equalled respectively year years ended "
+    "ending fiscal month months quarter january february march april june july august "
+    "september october november december compared said there am pm where when while whose "
+    "whom them him her me us you your if because since until so what how much many why did "
+    "does amount amounts "
 )
 _STOP = frozenset(_STOP_WORDS.split())
 _ENDING = re.compile(r"(?<=...)(?:ing|ed|es|(?<!s)s|e)$")
 
+_FORMS = (
+    "be am is are was were been|begin began begun|become became|break broke broken"
+    "|bring brought|build built|buy bought|catch caught|choose chose chosen|come came|do did done"
+    "|draw drew drawn|drink drank drunk|drive drove driven|eat ate eaten|fall fell fallen"
+    "|feel felt|fight fought|find found|fly flew flown|forget forgot forgotten|get got gotten"
+    "|give gave given|go went gone|grow grew grown|have has had|hear heard|hide hid hidden"
+    "|hold held|keep kept|know knew known|lead led|leave left|lend lent|lose lost|make made"
+    "|mean meant|meet met|pay paid|ride rode ridden|rise rose risen|run ran|say said|see saw seen"
+    "|sell sold|send sent|shake shook shaken|shoot shot|show shown|shrink shrank shrunk"
+    "|sing sang sung|sink sank sunk|sit sat|sleep slept|speak spoke spoken|spend spent"
+    "|stand stood|steal stole stolen|stick stuck|strike struck|swim swam swum|take took taken"
+    "|teach taught|tell told|think thought|throw threw thrown|understand understood|wake woke"
+    "|wear wore worn|win won|withdraw withdrew|write wrote written|good better best"
+    "|bad worse worst|man men|woman women|child children|person people|foot feet|mouse mice"
+    "|tooth teeth|life lives|wife wives|half halves"
+)
+BASE_FORMS: dict[str, str] = {
+    form: words[0] for words in (group.split() for group in _FORMS.split("|")) for form in words
+}
+"""Irregular forms of verbs and nouns, to their base."""
+_OPEN = re.compile(r"\d ?[.:]$")
+_REST = re.compile(r"\d+ (?:%|[a-z])")
 _RULER = re.compile(r"[\s|:+=-]*")
 _IN = re.compile(
     r"\b(?:in|of|\w+ in|expressed in|stated in)\s+(?P<money>[A-Z]{0,3}[$€£¥]|[A-Za-z]+\s)?\s*"
@@ -50,12 +75,16 @@ _UNSCALED = re.compile(
 _EMPTY = frozenset(("", "-", "\u2013", "\u2014", "n/a", "nm", "n.m.", "na", "*", "\u2014%", "-%"))
 
 
+@lru_cache(maxsize=1 << 15)
 def words(text: str) -> frozenset[str]:
     """Content words, lower case, endings off; numbers, months and words of amounts left out."""
-    lowered = (word.lower().strip("'-") for word in _WORD.findall(normalise(text)))
+    spelled: list[str] = _WORD.findall(normalise(text))
+    lowered = (word.lower().strip("'-") for word in spelled)
     parts = (part for word in lowered for part in word.replace("'s", "").split("-"))
     # endings off: enough to join sale and sales, increase and increased
-    return frozenset(_ENDING.sub("", part) for part in parts if part and part not in _STOP)
+    return frozenset(
+        _ENDING.sub("", BASE_FORMS.get(part, part)) for part in parts if part and part not in _STOP
+    )
 
 
 def coverage(expected: frozenset[str], present: Iterable[str]) -> float:
@@ -118,12 +147,26 @@ class Cell:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence of prose: its place, content words, and values with offsets of the document."""
+    """A sentence of prose.
+
+    Attributes:
+        start: first character in the document.
+        end: character behind the last one.
+        text: verbatim.
+        words: its content words.
+        mentions: its values, with offsets of the sentence.
+        context: content words of the sentence before it and of the first one, which it may leave
+            out.
+        topic: those of the first one.
+    """
 
     start: int
     end: int
+    text: str
     words: frozenset[str]
     mentions: tuple[Mention, ...]
+    context: frozenset[str]
+    topic: frozenset[str]
 
     @cached_property
     def periods(self) -> tuple[Period, ...]:
@@ -165,18 +208,32 @@ def _read_document(text: str) -> tuple[list[Cell], list[Sentence]]:
     cells = [
         cell for number, (rows, lead) in enumerate(tables) for cell in _cells(rows, lead, number)
     ]
-    sentences: list[Sentence] = []
-    for start, end in sentence_spans(text):
+    prose: list[Sentence] = []
+    for start, end in sentences(text):
         if not any(
             rows[0][0].start < end and start < rows[-1][-1].start + len(rows[-1][-1].text)
             for rows, _ in tables
         ):
-            mentions = tuple(
-                replace(mention, start=mention.start + start, end=mention.end + start)
-                for mention in read(text[start:end])
+            sentence = text[start:end]
+            topic = prose[0].words if prose else frozenset[str]()
+            context = topic | (prose[-1].words if prose else topic)
+            prose.append(
+                Sentence(
+                    start, end, sentence, words(sentence), tuple(read(sentence)), context, topic
+                )
             )
-            sentences.append(Sentence(start, end, words(text[start:end]), mentions))
-    return cells, sentences
+    return cells, prose
+
+
+def sentences(text: str) -> list[tuple[int, int]]:
+    """Spans of sentences; where a text was taken apart into tokens, "3 . 5" ends none."""
+    spans: list[tuple[int, int]] = []
+    for start, end in sentence_spans(text):
+        if spans and _OPEN.search(text, spans[-1][0], spans[-1][1]) and _REST.match(text, start):
+            spans.append((spans.pop()[0], end))
+        else:
+            spans.append((start, end))
+    return spans
 
 
 def _periods(mentions: Iterable[Mention]) -> tuple[Period, ...]:

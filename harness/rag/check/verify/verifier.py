@@ -118,7 +118,8 @@ class _Comparison(NamedTuple):
 
 
 class TrainedVerifier:
-    """Sentences by a classifier trained here, values and names by :class:`RulesVerifier`.
+    """Sentences without values by a classifier trained here, unless the rules find a difference;
+    the rest by :class:`RulesVerifier`, so that right values are never turned into a failure.
 
     Every document is looked at alone and the best support counts, so that a document more cannot
     take support away. Readings of documents are kept for the next call.
@@ -139,16 +140,17 @@ class TrainedVerifier:
     def verify(self, claims: Sequence[Claim], documents: Sequence[Document]) -> list[Finding]:
         """One finding for every claim, in their order."""
         readable = [document for document in documents if document.text.strip()]
-        numbered = dict(enumerate(claims))
-        learned = {
+        findings = dict(enumerate(RulesVerifier().verify(claims, readable)))
+        doubtful = {
             number: claim
-            for number, claim in numbered.items()
-            if readable and claim.type in STATEMENT_TYPES
+            for number, claim in enumerate(claims)
+            if claim.type in STATEMENT_TYPES
+            and findings[number].verdict in (Verdict.SUPPORTED, Verdict.NOT_FOUND)
+            and not read_values(claim.sentence or claim.text)
         }
-        ruled = {number: numbered[number] for number in numbered.keys() - learned.keys()}
-        findings = dict(zip(learned, self._judge([*learned.values()], readable), strict=True))
-        findings |= zip(ruled, RulesVerifier().verify([*ruled.values()], readable), strict=True)
-        return [findings[number] for number in numbered]
+        if doubtful and readable:
+            findings |= zip(doubtful, self._judge([*doubtful.values()], readable), strict=True)
+        return [findings[number] for number in range(len(claims))]
 
     def index(self, documents: Sequence[Document]) -> None:
         """Read documents, with all vectors, before the first claim comes."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from harness.rag.check.numbers import Cell, open_sources
-from harness.rag.check.rules import judge
 from harness.rag.check.types import Claim, Finding, Verdict
+from harness.rag.check.value_verdicts import judge
 from harness.rag.retrieve import Document
 
 TABLE = """Results of the brewery ($ in thousands)

@@ -1,0 +1,130 @@
+"""What a claimed value may be computed from: cells and values of prose that speak of the same."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from fractions import Fraction
+
+from harness.rag.check.derivations import (
+    ORDINAL,
+    Derivation,
+    Operand,
+    derive,
+    each_times,
+    elapsed,
+    meant,
+    parts_of_wholes,
+)
+from harness.rag.check.numbers import (
+    Agreement,
+    Quantity,
+    Source,
+    agreement,
+    coverage,
+    overlap,
+    words,
+)
+from harness.rag.check.roles import Statement, fit, parts, share_of
+from harness.rag.check.types import Finding, Verdict
+
+# Share of a row label's words from which its cells are operands.
+_PROSE = 0.75
+# Shares of words from which a sentence's values are operands, and from which its shares are.
+_NEARBY, _SPOKEN = 0.2, 0.5
+_BALANCE = words("income revenue revenues turnover sales costs expenses spending")
+_RESULT = re.compile(r"\b(?:profit|loss|surplus|deficit|result)\b", re.IGNORECASE)
+_EACH = re.compile(r"\b(?:each|apiece|per)\b", re.IGNORECASE)
+_HALVED = re.compile(r"\b(?:equally|evenly|half each)\b", re.IGNORECASE)
+
+
+def derive_from_cells(statement: Statement, value: Quantity, source: Source) -> Finding | None:
+    """A computation over cells that the sentence speaks of."""
+    spoken = [cell for cell in source.cells if coverage(cell.row_words, statement.words) >= _PROSE]
+    spoken.sort(
+        key=lambda cell: (
+            -overlap(statement.words, cell.row_words),
+            fit(statement.periods, cell.periods) is not Agreement.SAME,
+        )
+    )
+    scaled, plain = (
+        [
+            Operand(
+                number, cell.plain.text, cell.row_words, cell.periods, source.line(cell),
+                (cell.table, *cell.place),
+            )
+            for cell, number in zip(spoken, numbers, strict=True)
+        ]
+        for numbers in ([cell.value for cell in spoken], [cell.plain for cell in spoken])
+    )  # fmt: skip
+    derived = derive(value, statement.sentence, scaled)
+    if derived is None and value.unit == "" and value.scale == 1:  # as the table prints them
+        derived = derive(value, statement.sentence, plain)
+    return _derived(derived, source)
+
+
+def _derived(derivation: Derivation | None, source: Source) -> Finding | None:
+    if derivation is None:
+        return None
+    reason = f"{derivation.operation}: {derivation.formula}"
+    lines = sorted({operand.line for operand in derivation.operands})
+    return source.finding(Verdict.DERIVED, lines, reason, 0.85)
+
+
+def derive_from_prose(statement: Statement, value: Quantity, source: Source) -> Finding | None:
+    """A computation over values of sentences that speak of the same."""
+    about = statement.words
+    operands: list[tuple[float, Operand]] = []
+    dates: list[Operand] = []
+    shares: list[Operand] = []
+    context = ""
+    for sentence in source.sentences:
+        share = share_of(about, sentence)
+        if _RESULT.search(statement.sentence) and len(_BALANCE & sentence.words) > 1:
+            share = 1.0  # income and costs give a profit
+        elif not about & sentence.words or share < _NEARBY:
+            continue
+        context += sentence.text if share >= _SPOKEN else ""
+        line = (sentence.start, sentence.end)
+        values = [mention for mention in sentence.mentions if isinstance(mention, Quantity)]
+        stretches = parts(sentence.text, tuple((each.start, each.end) for each in values))
+        for each, part in zip(values, stretches, strict=True):
+            near = part.near(len(part.ahead))
+            bonus = fit(statement.periods, part.periods) is Agreement.SAME
+            rank = share + coverage(about, near) + 0.5 * bonus
+            units = [reading.unit for reading in (value, *value.alternatives)]
+            fitting = (reading for reading in (each, *each.alternatives) if reading.unit in units)
+            stated = next(fitting, each)  # cents of the claimed currency
+            numbered = each.unit[:1] == "#" or (each.value >= 1 and ORDINAL.search(each.text))
+            for end in () if numbered else {stated.value, stated.high or stated.value}:
+                number = replace(stated, value=end, high=None)
+                operand = Operand(number, each.text, near, part.periods, line)
+                operands.append((rank, operand))
+                shares += [operand] if share >= _SPOKEN and _is_share(number) else []
+        dates += [
+            Operand(Quantity(Fraction(0), Fraction(0)), each.text, sentence.words, (each,), line)
+            for each in sentence.periods
+        ]
+    operands.sort(key=lambda pair: -pair[0])
+    ranked = [operand for _, operand in operands]
+    if ranked and _HALVED.search(context):
+        half = Quantity(Fraction(1, 2), Fraction(0))
+        shares.append(ranked[0]._replace(value=half, plain="half"))
+        if agreement(value, half) is Agreement.SAME:
+            return _derived(Derivation("share", "equally", (shares[-1],)), source)
+    spans_time = value.unit == "year" or "difference" in meant(statement.sentence, prose=True)
+    readings = (value, *value.alternatives)
+    computed = (derive(each, statement.sentence, ranked, context) for each in readings)
+    return _derived(
+        next(filter(None, computed), None)
+        or parts_of_wholes(value, shares, ranked)
+        or (each_times(value, ranked) if _EACH.search(context) else None)
+        or (elapsed(value, dates) if spans_time else None),
+        source,
+    )
+
+
+def _is_share(value: Quantity) -> bool:
+    return value.value > 0 and (
+        value.unit == "%" or (value.unit == "" and value.step == 0 and value.value < 1)
+    )
