@@ -9,21 +9,33 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from harness.core import BadInput, Option, Unreachable, Usage, Value, digest_file, write_atomic
+from harness.core import (
+    BadInput,
+    Option,
+    Unreachable,
+    Usage,
+    Value,
+    digest_file,
+    read_models,
+    write_atomic,
+)
 from harness.core.rundir import RunWriter
 from harness.evals import DEFAULT_MODEL, ItemRecord, ModelSettings, ProgressHook, Tally, budget_of
+from harness.evals.report import open_run
 from harness.judge.direct import DirectJudge
 from harness.judge.knockout import Best, best_of
 from harness.judge.rows import LabelRow, Row, passes, read_judged
-from harness.judge.types import Judge, Verdict
+from harness.judge.rubric import question_of
+from harness.judge.types import Judge, Question, Rater, Verdict
 from harness.models import CallStore, ChatModel, Model, open_model, parse_roles
-from harness.stats import rate_interval, reliability_curve
+from harness.stats import rate_interval, reliability_curve, share_interval
 from harness.tasks import Calibration, JudgeSettings
 
 Method = Literal["direct", "openrs", "skill"]
 CALIBRATION = "calibration.json"
-SKILL_CALLS = 9
-"""Of the reward skill for one verdict, at most: diagnose, select, six steps, forced finish."""
+SKILL_CALLS = 10
+"""Of the reward skill for one verdict, at most: diagnose, select, six steps, forced finish, and the
+verdict of an emergency."""
 
 
 class JudgeCommand(ModelSettings):
@@ -40,7 +52,7 @@ class JudgeCommand(ModelSettings):
     rows: Path
     method: Annotated[Method, Option("How answers are compared.")] = "direct"
     rubric: Annotated[str, Option("Criteria, a line each; or a .md or .txt file of them.")] = ""
-    votes: Annotated[int, Field(ge=1), Option("Replies for each verdict.")] = 1
+    votes: Annotated[int, Field(ge=1, le=99), Option("Replies for each verdict.")] = 1
     threshold: Annotated[
         float, Field(gt=0, le=1), Option("Least share of criteria met of an answer that passes.")
     ] = 1.0
@@ -50,23 +62,30 @@ class JudgeCommand(ModelSettings):
     ] = None
     limit: Annotated[int | None, Field(ge=1), Option("Take the first rows only.")] = None
     out: Path
-    concurrency: Annotated[int, Option()] = 8
+    concurrency: Annotated[int, Field(ge=1), Option()] = 8
 
-    def judging(self) -> JudgeSettings:
-        """Criteria, votes and threshold, with their files read.
+    def judging(self) -> tuple[JudgeSettings, dict[str, Question] | None]:
+        """Criteria, votes and threshold, with their files read; and what a suite asks of each task.
+
+        The reference and the criteria of a task go to the judge as `check: rubric` shows them: a
+        judge that was measured without them is another one.
 
         Raises:
             BadInput: if a suite is named that has no `judge:`, or a file cannot be read.
         """
         if self.suite is None:
             settings = JudgeSettings(rubric=self.rubric, votes=self.votes, threshold=self.threshold)
-            return settings.loaded(Path.cwd(), trusted=True)
+            return settings.loaded(Path.cwd(), trusted=True), None
         from harness.evals import load_suite
 
-        suite = load_suite(self.suite)
+        split = open_run(self.rows).lock.get("split") if self.rows.is_dir() else None
+        suite = load_suite(self.suite, split)
         if suite.suite.judge is None:
             raise BadInput(f"suite {self.suite!r} has no 'judge:'")
-        return suite.suite.judge.loaded(suite.root, trusted=False)
+        judging = suite.suite.judge.loaded(suite.root, trusted=False)
+        if not self.rows.is_dir():
+            return judging, None
+        return judging, {task.id: question_of(task, judging) for task in suite.tasks}
 
     def spec(self, judging: JudgeSettings) -> str:
         """Spec of the judge's model."""
@@ -109,6 +128,7 @@ class JudgeReport(Value):
         preferences: how often A, B and tie.
         agreement: share of comparisons in both orders that agreed, of `both`.
         verified: comparisons that a program decided.
+        emergencies: verdicts of a skill that reached its limits, asked for directly.
         accuracy: share of valid labelled rows judged as labelled, a tie counting half where the
             label is none; with its 95 % interval and the number of labels.
         calibration: of the judge, where labels were given with `--calibrate`.
@@ -128,6 +148,7 @@ class JudgeReport(Value):
     agreement: float | None = None
     both: int = 0
     verified: int = 0
+    emergencies: int = 0
     accuracy: float | None = None
     ci95: tuple[float, float] | None = None
     labels: int = 0
@@ -139,11 +160,16 @@ class JudgeReport(Value):
 
 def plan(settings: JudgeCommand) -> dict[str, Any]:
     """What would be judged, and with how many calls at most, without one."""
-    judging, rows = settings.judging(), read_judged(settings.rows, settings.limit)
-    single = {"direct": judging.votes, "openrs": 0, "skill": SKILL_CALLS}[settings.method]
-    pair = {"direct": 2 * judging.votes, "openrs": 5, "skill": 2 * SKILL_CALLS}[settings.method]
-    comparisons = sum(max(1, len(row.candidates) - 1) for row in rows)
-    calls = comparisons * (single if rows[0].mode == "pointwise" else pair)
+    judging, rows, _ = _work(settings)
+    direct, skill = judging.votes, settings.method == "skill"
+    orders = 1 if rows[0].mode == "pointwise" else 2
+    calls = 0
+    for row in rows:
+        openrs = 5 + len(row.constraints)
+        each = (
+            openrs if settings.method == "openrs" else orders * (SKILL_CALLS if skill else direct)
+        )
+        calls += each * max(1, len(row.candidates) - 1)
     return {
         "rows": len(rows),
         "mode": rows[0].mode,
@@ -183,8 +209,7 @@ async def judge_rows(
         LimitReached: when a budget is spent; what is judged is kept.
         Unreachable: if no row got a verdict.
     """
-    judging, rows = settings.judging(), read_judged(settings.rows, settings.limit)
-    labels = _labels(settings, rows)
+    judging, rows, labels = _work(settings)
     spec, file = settings.spec(judging), settings.rows
     lock = {
         "kind": "judge", "rows": digest_file(file / "run.json" if file.is_dir() else file),
@@ -231,8 +256,11 @@ async def judge_rows(
         judged_rows = [finished[row.id] for row in rows]
         report = _report(settings, judging, judge.name, model, judged_rows, rows[0].mode, labels)
     if report.invalid == report.rows:
-        first = next(iter(finished.values()))
-        raise Unreachable(f"no row got a verdict: {first.verdict.invalid if first.verdict else ''}")
+        faults = [
+            row.verdict.invalid if row.verdict else row.best.fault if row.best else ""
+            for row in judged_rows
+        ]
+        raise Unreachable(f"no row got a verdict: {next(filter(None, faults), '')}")
     return report
 
 
@@ -244,31 +272,42 @@ async def _judged(row: Row, judge: Judge, judging: JudgeSettings, settings: Judg
     if row.answer is None:
         verdict = await judge.compare(question, row.a or "", row.b or "")
     else:
-        rate = getattr(judge, "rate", None)
-        if rate is None:
-            raise BadInput(f"method {settings.method!r} compares answers: give rows with a and b")
-        verdict = await rate(question, row.answer)
+        assert isinstance(judge, Rater)  # _work refuses single answers for other methods
+        verdict = await judge.rate(question, row.answer)
     return Judged(id=row.id, verdict=verdict, label=row.label)
+
+
+def _work(settings: JudgeCommand) -> tuple[JudgeSettings, list[Row], dict[str, bool]]:
+    """How it is judged, what, and the labels of a calibration; all that is refused is refused now.
+
+    Raises:
+        BadInput: as documented at :func:`judge_rows`.
+    """
+    judging, asked = settings.judging()
+    rows = read_judged(settings.rows, settings.limit, asked)
+    if settings.method == "openrs" and rows[0].mode == "pointwise":
+        raise BadInput("method 'openrs' compares answers: give rows with a and b, or candidates")
+    return judging, rows, _labels(settings, rows)
 
 
 def _labels(settings: JudgeCommand, rows: list[Row]) -> dict[str, bool]:
     """The labels of `--calibrate`, by row.
 
     Raises:
-        BadInput: if they are none, or label nothing.
+        BadInput: if they are none, contradict each other, label nothing, or label rows that are
+            judged by criteria of their own.
     """
     if settings.calibrate is None:
         return {}
     if rows[0].mode != "pointwise" or settings.method != "direct":
         raise BadInput("--calibrate needs single answers and --method direct, as in suites")
-    from harness.core import read_models
-
-    ids = {row.id for row in rows}
-    labels = {
-        row.id: passes(row.label, f"{settings.calibrate}: {row.id}")
-        for row in read_models(settings.calibrate, LabelRow)
-        if row.id in ids
-    }
+    if settings.suite is None and any(row.rubric for row in rows):
+        raise BadInput("a calibration holds for one rubric: leave 'rubric' out of the rows")
+    ids, labels = {row.id for row in rows}, dict[str, bool]()
+    for row in read_models(settings.calibrate, LabelRow):
+        label = passes(row.label, f"{settings.calibrate}: {row.id}")
+        if row.id in ids and labels.setdefault(row.id, label) != label:
+            raise BadInput(f"{settings.calibrate}: {row.id!r} has two labels that contradict")
     if not labels:
         raise BadInput(f"{str(settings.calibrate)!r} labels none of the rows")
     return labels
@@ -331,15 +370,16 @@ def _report(
         simulated=model.simulated,
         rows=len(judged),
         invalid=len(judged) - len(valid),
-        lost=sum(row.verdict.lost for row in judged if row.verdict is not None),
+        lost=sum(said.lost for row in judged if (said := row.verdict or row.best) is not None),
         mean=sum(scores) / len(scores) if scores else None,
         passed=sum(score >= judging.threshold for score in scores) if scores else None,
         preferences={side: choices.count(side) for side in ("A", "B", "tie")} if choices else {},
         agreement=agreed / both if both else None,
         both=both,
         verified=sum(verdict.by == "verifier" for verdict in verdicts),
+        emergencies=sum(verdict.by == "emergency" for verdict in verdicts),
         accuracy=sum(points) / len(points) if points else None,
-        ci95=rate_interval([[point] for point in points]) if points and 0.5 not in points else None,
+        ci95=share_interval(points) if 0.5 in points else rate_interval([[p] for p in points]),
         labels=len(points),
         calibration=calibration,
         note=note,

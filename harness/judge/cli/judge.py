@@ -84,13 +84,15 @@ def report_text(report: JudgeReport, run: Path) -> str:
         facts.append(("both orders agree", f"{report.agreement:.1%} of {report.both}"))
     if report.verified:
         facts.append(("decided by a program", report.verified))
+    if report.emergencies:
+        facts.append(("emergency verdicts", f"{report.emergencies}: the skill reached its limits"))
     if report.accuracy is not None:
         ends = f" [{report.ci95[0]:.1%}, {report.ci95[1]:.1%}]" if report.ci95 else ""
         facts.append(("as labelled", f"{report.accuracy:.1%}{ends} of {report.labels}"))
-    if (found := report.calibration) is not None:
+    if (counts := report.calibration) is not None:
         facts += [
-            ("right answers passed", f"{found.right_passes} of {found.passes}"),
-            ("wrong answers failed", f"{found.right_fails} of {found.fails}"),
+            ("right answers passed", f"{counts.right_passes} of {counts.passes}"),
+            ("wrong answers failed", f"{counts.right_fails} of {counts.fails}"),
         ]
     facts += [
         ("error", report.note),
