@@ -226,3 +226,8 @@ def test_the_interval_is_the_published_one_and_holds_the_estimate(data: st.DataO
         expected = lang_reiczigel(judged / n, n, right_passes, passes, right_fails, fails)
         assert corrected[1:] == pytest.approx(expected, abs=1e-6)
         assert corrected.low <= corrected.value <= corrected.high
+        assert corrected.low < corrected.high
+
+
+def test_a_rate_that_no_such_judge_gives_has_no_interval_of_width_0() -> None:
+    assert corrected_rate(0.0, 9, 65, 65, 6, 15) is None  # it passes three of five wrong answers
