@@ -285,3 +285,34 @@ def test_a_calibration_is_of_one_rubric(tmp_path: Path) -> None:
     assert isinstance(result.exception, BadInput)
     assert "rubric" in str(result.exception)
     assert calls == 0
+
+
+def test_the_biases_of_a_judge_stand_beside_its_verdicts(tmp_path: Path) -> None:
+    rows = write(tmp_path / "pairs.jsonl", [{"id": "p", "prompt": "p", "a": "yes", "b": "yes yes"}])
+    planned, calls = judge(rows, "--probe", "--dry-run")
+    assert (json.loads(planned.stdout)["calls"], calls) == (2 + 6 * 64, 0)
+    result, _ = judge(rows, "--probe", "--out", tmp_path / "run")
+    report = json.loads(result.stdout)
+    shares = {row["bias"]: (row["rate"], row["found"]) for row in report["bias"]["probes"]}
+    assert shares["length"] == (0.0, True)  # it takes the shorter answer
+    assert shares["position"][1] is False
+    assert report["tokens"] == 12 * (2 + 6 * 64)
+    again, calls = judge(rows, "--resume", tmp_path / "run")
+    assert (json.loads(again.stdout)["bias"], calls) == (report["bias"], 0)
+    command = ["judge", str(rows), "--model", "openai/j", "--resume", str(tmp_path / "run")]
+    text = CliRunner().invoke(cli, command).output
+    assert "bias: length" in text
+    assert "FOUND: marked answer preferred in 0.0% [0.0%, " in text
+    (tmp_path / "run" / "bias.json").write_text("{}")
+    torn, _ = judge(rows, "--resume", tmp_path / "run")
+    assert isinstance(torn.exception, BadInput)
+    refused, _ = judge(rows, "--probe", "--method", "openrs", "--dry-run")
+    assert isinstance(refused.exception, BadInput)
+
+
+def test_an_unprobed_judge_is_said_to_be_one(tmp_path: Path) -> None:
+    rows = write(tmp_path / "rows.jsonl", ANSWERS)
+    with serve(colour_judge) as served:
+        command = ["judge", str(rows), "--model", "openai/j", "--base-url", served.url]
+        result = CliRunner().invoke(cli, [*command, "--out", str(tmp_path / "run")])
+    assert "not looked for (--probe)" in result.output
