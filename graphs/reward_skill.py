@@ -19,7 +19,7 @@ from langgraph.runtime import Runtime
 
 from harness.core import assets
 from harness.judge.asking import text_field
-from harness.judge.skill_rm.bank import SKILL
+from harness.judge.skill_rm.bank import SKILL, Resource
 from harness.judge.skill_rm.judge import (
     ORDER,
     RESOURCES,
@@ -37,9 +37,8 @@ from harness.skills import load_skill
 CODE = 1200
 _DECISIONS = {1: {"met": "met", "unmet": "unmet"}, 2: {"first": "A", "second": "B", "equal": "tie"}}
 LEAST: Source = "model"
-_SOURCES: dict[str, Source] = {
-    "rubric": "rubric", "reference": "reference", "checklist": "reference",
-}  # fmt: skip
+_SOURCES: dict[str, Source] = {"sample": "reference", "none": "rubric"}
+"""What a text that was viewed lends to a record, by what it knows of the sample."""
 
 
 class State(TypedDict, total=False):
@@ -122,7 +121,7 @@ async def verify(state: State, runtime: Context) -> Update:
     if action == "finish":
         return {"finished": True, "log": [*log, "finish"]}
     if action == "record":
-        record = _record(reply, answers, [bank.resources[row].type for row in seen])
+        record = _record(reply, answers, [bank.resources[row] for row in seen])
         return {"records": [*records, record.model_dump()], "log": [*log, f"record {record}"]}
     if action == "python" and context.sandbox is not None:
         printed = await asyncio.to_thread(bank.python, reply["code"], context.sandbox)
@@ -177,9 +176,18 @@ def _record_fields(answers: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _record(reply: dict[str, Any], answers: int, seen: list[str]) -> Evidence:
-    """A record of the judge; what it had looked at decides how much it weighs, not what it says."""
-    sources: list[Source] = [_SOURCES.get(kind, "model") for kind in seen]
+def _record(reply: dict[str, Any], answers: int, seen: list[Resource]) -> Evidence:
+    """A record of the judge; what it had looked at decides how much it weighs, not what it says.
+
+    Code lends nothing unless it is run, and advice that comes with the skill (a reference that
+    knows nothing of the sample) is none to measure by.
+    """
+    sources: list[Source] = [
+        _SOURCES[row.leakage_level]
+        for row in seen
+        if row.type in ("rubric", "checklist")
+        or (row.type == "reference" and row.leakage_level == "sample")
+    ]
     decision: Any = _DECISIONS[answers][reply["decision"]]
     return Evidence(
         criterion=reply["criterion"], observation=reply["observation"], decision=decision,

@@ -165,6 +165,8 @@ def _option(name: str, field: FieldInfo, mark: Option) -> click.Option:
             bounds["min"] = least
         elif (above := getattr(limit, "gt", None)) is not None:
             bounds.update(min=above, min_open=True)
+        elif (most := getattr(limit, "le", None)) is not None:
+            bounds["max"] = most
     choices = mark.choices() if callable(mark.choices) else mark.choices
     if get_origin(kind) is Literal:
         choices = choices or get_args(kind)

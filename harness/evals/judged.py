@@ -25,7 +25,8 @@ class JudgedRate(Value):
         cost_usd: of its calls.
         labels: labelled answers that its calibration rests on; 0 for an uncalibrated judge.
         score: pass rate of the judged attempts, corrected for the errors on these labels; None
-            without a calibration, or where the labels do not show that it tells right from wrong.
+            without a calibration, or where the labels do not show that it tells right from wrong,
+            or do not fit the run.
         ci95: its 95 % interval, which holds the uncertainty of the calibration, too.
         note: what to know of the figures.
     """
@@ -76,7 +77,10 @@ def judged_rate(
         labelled.right_fails, labelled.fails,
     )  # fmt: skip
     if corrected is None:
-        note = "on its labels the judge does not tell right answers from wrong ones"
+        note = (
+            "on its labels the judge does not tell right answers from wrong ones, or this pass "
+            "rate cannot come of one with such errors: label answers of this run"
+        )
         return rate.model_copy(update={"labels": labelled.labels, "note": note})
     note = (
         f"corrected for the judge's errors on {labelled.labels} labels: it passes "

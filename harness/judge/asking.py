@@ -1,7 +1,8 @@
 """Asking a judge: judged text within marks that it cannot write, and replies that are one object.
 
 Answers under judgement are untrusted. Each text stands between tags that carry a key made from all
-texts of the request, so that none of them can hold the tag that ends it. The reply must be one JSON
+texts of the request; a key that one of them holds is replaced, so that none can end its tag, also
+where its writer searched for the key. The reply must be one JSON
 object and nothing else, and carry the same key: an object that the judged text shows to the model
 is no verdict, also where the model copies it. Enumerated values are compared as a whole: no letter
 is looked for in words.
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 
 from harness.core import (
     BadInput,
+    Refused,
     Unreachable,
     Usage,
     digest,
@@ -71,13 +73,16 @@ async def ask(
             checked by :func:`fits`, which reads what this wing's schemas use.
         sampling: default temperature 0.
         tries: requests at most, each with a seed of its own.
-        variables: of the template, trusted.
+        variables: of the template: criteria and other texts that the judge is to follow.
 
     Raises:
         LimitReached: if the budget cannot hold a call.
     """
     texts = {name: without_surrogates(text) for name, text in texts.items()}
-    key = digest([template, dict(texts)])[:8]
+    variables = without_surrogates(variables)
+    key = digest([template, texts])[:8]
+    while any(key in text for text in texts.values()):  # eight digits can be searched for
+        key = digest([key, texts])[:8]
     marked = {name: f"<{name}-{key}>\n{text}\n</{name}-{key}>" for name, text in texts.items()}
     prompt = render(template, key=key, texts=marked, **variables)
     schema: dict[str, Any] = {
@@ -101,7 +106,7 @@ async def ask(
                 sampling=chosen.model_copy(update=update),
                 response_format=response_format,
             )
-        except (Unreachable, BadInput, SampleLimitReached) as error:
+        except (Unreachable, BadInput, Refused, SampleLimitReached) as error:
             return Asked(None, f"{type(error).__name__}: {error}", usage)
         usage += reply.usage
         value, fault = read_object(reply.text, schema)
@@ -113,16 +118,20 @@ async def ask(
 def read_object(text: str, schema: Mapping[str, Any]) -> tuple[dict[str, Any] | None, str]:
     """The object that a whole reply is, and otherwise why it is none.
 
-    Thoughts before `</think>` and a fence around all of it are left out.
+    Thoughts before `</think>` and a fence around all of it are left out. A reply may quote that
+    mark, from a judged text: of the ways to cut it, the first that leaves one JSON value is taken.
     """
-    text = text.rpartition("</think>")[2].strip()
-    fenced = _FENCE.match(text)
-    try:
-        value: Any = parse_json(fenced[1] if fenced else text)
-    except (ValueError, RecursionError):
-        return None, f"expected one JSON object as the reply, found {text!r:.120}"
-    fault = fits(value, schema, "reply")
-    return (None, fault) if fault else (mapping(value), "")
+    parts = text.split("</think>")
+    for start in range(len(parts)):
+        whole = "</think>".join(parts[start:]).strip()
+        fenced = _FENCE.match(whole)
+        try:
+            value: Any = parse_json(fenced[1] if fenced else whole)
+        except (ValueError, RecursionError):
+            continue
+        fault = fits(value, schema, "reply")
+        return (None, fault) if fault else (mapping(value), "")
+    return None, f"expected one JSON object as the reply, found {parts[-1].strip()!r:.120}"
 
 
 def fits(value: Any, schema: Mapping[str, Any], place: str) -> str:

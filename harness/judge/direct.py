@@ -38,7 +38,7 @@ class DirectJudge:
         criteria = question.criteria
         names = [f"criterion_{number}" for number in range(1, len(criteria) + 1)]
         fields = {name: {"enum": ["yes", "no"]} for name in names}
-        texts = {"task": question.prompt, "answer": answer}
+        texts = {"answer": answer}
         replies, cast = await self._vote("judge_rate", question, texts, fields)
         if not replies:
             return cast
@@ -64,9 +64,9 @@ class DirectJudge:
     async def one_order(self, question: Question, first: str, second: str) -> Verdict:
         """The preference in one order; A is the answer that is shown first.
 
-        The majority of valid votes; without one, a tie.
+        What most of the valid votes say; where two lead, a tie.
         """
-        texts = {"task": question.prompt, "first": first, "second": second}
+        texts = {"first": first, "second": second}
         fields = {"better": {"enum": list(_SEEN)}}
         replies, cast = await self._vote("judge_compare", question, texts, fields)
         if not replies:
@@ -87,6 +87,9 @@ class DirectJudge:
     ) -> tuple[list[dict[str, Any]], Verdict]:
         """The valid replies, none if half or fewer are valid; and the account of the votes."""
         temperature = 0.0 if self._votes == 1 else VOTE_TEMPERATURE
+        texts = {"task": question.prompt, **texts}
+        if question.reference:
+            texts["reference"] = question.reference
         asked = await asyncio.gather(
             *(
                 ask(
@@ -96,8 +99,7 @@ class DirectJudge:
                     {"reason": text_field(), **fields},
                     # Further tries of a vote (asking.TRIES) have seeds that no other vote has.
                     sampling=Sampling(temperature=temperature, seed=self._seed + 1000 * vote),
-                    criteria=question.criteria,
-                    reference=question.reference,
+                    criteria=list(question.criteria),
                 )
                 for vote in range(self._votes)
             )
@@ -133,6 +135,7 @@ def both_orders(forward: Verdict, backward: Verdict) -> Verdict:
     return Verdict(
         preference=sides[0] if len(set(sides)) == 1 else "tie",
         agreement=forward.preference == turned,
+        by="emergency" if "emergency" in (forward.by, backward.by) else "model",
         votes=votes,
         lost=lost,
         evidence=forward.evidence + swapped,

@@ -13,9 +13,11 @@ class Best(Value):
     """The winner of a knockout.
 
     Attributes:
-        index: of the winner; None without a valid comparison.
+        index: of the winner; None where half of the comparisons or more said nothing.
         comparisons: how many there were.
         invalid: of them, comparisons that said nothing.
+        fault: why the first of these did.
+        lost: votes that could not be read.
         agreed: comparisons whose two orders agreed, of those where both were asked.
         both: comparisons where both were asked.
         usage: of all calls.
@@ -24,6 +26,8 @@ class Best(Value):
     index: int | None
     comparisons: int
     invalid: int
+    fault: str = ""
+    lost: int = 0
     agreed: int
     both: int
     usage: Usage
@@ -59,9 +63,11 @@ async def best_of(
     invalid = sum(bool(verdict.invalid) for verdict in verdicts)
     agreements = [v.agreement for v in verdicts if v.agreement is not None]
     return Best(
-        index=None if verdicts and invalid == len(verdicts) else best,
+        index=None if verdicts and 2 * invalid >= len(verdicts) else best,
         comparisons=len(verdicts),
         invalid=invalid,
+        fault=next((verdict.invalid for verdict in verdicts if verdict.invalid), ""),
+        lost=sum(verdict.lost for verdict in verdicts),
         agreed=sum(agreements),
         both=len(agreements),
         usage=sum((verdict.usage for verdict in verdicts), Usage()),

@@ -19,6 +19,7 @@ from harness.models import Model
 
 TAGS = ("rubric", "eval", "answer")
 _ANSWER = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
+_BEYOND = re.compile(r"</?\s*(?:eval|answer)\b.*", re.DOTALL | re.IGNORECASE)
 LEAST_VALID = 0.5
 """Share of a rubric's verdicts that must be valid."""
 
@@ -41,9 +42,12 @@ def well_formed(reply: str) -> bool:
 
 
 def rubric_of(reply: str) -> str:
-    """The rubric alone: what stands before `</rubric>`, its tag taken off; "" without one."""
-    text, end, _ = reply.partition("</rubric>")
-    return text.rpartition("<rubric>")[2].strip() if end else ""
+    """The rubric alone: what stands before `</rubric>`, or in all of a text without that tag.
+
+    It ends where an evaluation or an answer begins, in whatever spelling of these tags.
+    """
+    text = reply.partition("</rubric>")[0].rpartition("<rubric>")[2]
+    return _BEYOND.sub("", text).strip()
 
 
 def reward(accuracy: float, proxy: float | None, formed: bool) -> float | None:
@@ -55,12 +59,12 @@ class Transfer(Value):
     """How far a rubric carries.
 
     Attributes:
-        accuracy: share of the valid verdicts of proxies that are as labelled; a tie is half. None
-            if too few are valid.
+        accuracy: share of the valid verdicts of proxies that are as labelled; a tie that is not
+            labelled so is half. None if too few are valid.
         valid: verdicts that counted.
         invalid: verdicts that did not.
         agreement: share of them whose two orders agreed.
-        kept: whether the rubric reached the threshold.
+        kept: whether there is a rubric, and it reached the threshold.
         usage: of all calls.
     """
 
@@ -83,7 +87,7 @@ async def transfer(
         proxies: cheap judges.
         threshold: least accuracy of a rubric that is kept.
     """
-    text = rubric_of(rubric) or re.split(r"<(?:eval|answer)>", rubric)[0].strip()
+    text = rubric_of(rubric)
     verdicts = await asyncio.gather(
         *(
             DirectJudge(proxy).compare(
@@ -95,7 +99,7 @@ async def transfer(
     )
     labels = [pair.label for _ in proxies for pair in pairs]
     points = [
-        0.5 if verdict.preference == "tie" else float(verdict.preference == label)
+        0.5 if verdict.preference == "tie" != label else float(verdict.preference == label)
         for verdict, label in zip(verdicts, labels, strict=True)
         if verdict.preference is not None
     ]
@@ -107,6 +111,9 @@ async def transfer(
         valid=len(points),
         invalid=len(verdicts) - len(points),
         agreement=sum(agreements) / len(agreements) if agreements else None,
-        kept=accuracy is not None and accuracy >= threshold,
+        # Without criteria of its own a question has a general one, and a good proxy is right by it.
+        kept=Question(prompt="", rubric=text).criteria != Question(prompt="").criteria
+        and accuracy is not None
+        and accuracy >= threshold,
         usage=sum((verdict.usage for verdict in verdicts), Usage()),
     )

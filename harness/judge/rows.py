@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -67,19 +68,29 @@ class Row(Value):
 
 
 class LabelRow(Value):
-    """A label of `--calibrate`, for the row of that id."""
+    """A label of `--calibrate`, for the row of that id; other columns are left alone."""
+
+    model_config = ConfigDict(extra="ignore")
 
     id: str
     label: bool | str
 
 
-def read_judged(path: Path, limit: int | None = None) -> list[Row]:
+def read_judged(
+    path: Path, limit: int | None = None, asked: Mapping[str, Question] | None = None
+) -> list[Row]:
     """The rows of a file, or the valid answers of an eval run.
 
+    Args:
+        path: of the file or the run.
+        limit: take the first rows only.
+        asked: what the run's suite asks the judge of each task; None without a suite.
+
     Raises:
-        BadInput: if they cannot be read, repeat an id, are of several modes, or there are none.
+        BadInput: if they cannot be read, repeat an id, are of several modes, have a label that is
+            none, or there are none.
     """
-    rows = _of_run(path) if path.is_dir() else list(read_models(path, Row))
+    rows = _of_run(path, asked) if path.is_dir() else read_models(path, Row)
     rows = rows[:limit]
     if not rows:
         raise BadInput(f"{str(path)!r} has nothing to judge")
@@ -87,21 +98,53 @@ def read_judged(path: Path, limit: int | None = None) -> list[Row]:
         raise BadInput(f"{str(path)!r}: expected ids that are unique")
     if len(modes := {row.mode for row in rows}) > 1:
         raise BadInput(f"{str(path)!r}: expected rows of one kind, found {sorted(modes)}")
+    for row in rows:
+        _check_label(row, f"{path}: row {row.id!r}")
     return rows
 
 
-def _of_run(run: Path) -> list[Row]:
+def _check_label(row: Row, where: str) -> None:
+    number = len(row.candidates)
+    if number == 1:
+        raise BadInput(f"{where}: expected two or more candidates")
+    if row.label is None:
+        return
+    if row.answer is not None:
+        passes(row.label, where)
+    elif not number and row.label not in ("A", "B", "tie"):
+        raise BadInput(f"{where}: expected a label of A, B or tie, found {row.label!r:.60}")
+    elif number and (type(row.label) is not int or not 0 <= row.label < number):
+        raise BadInput(
+            f"{where}: expected as a label the index of the best candidate, 0 to {number - 1}, "
+            f"found {row.label!r:.60}"
+        )
+
+
+def _of_run(run: Path, asked: Mapping[str, Question] | None) -> list[Row]:
     reader = open_run(run)
     prompts: dict[str, str] = {}
     with decoding(run):
         for row in reader.trajectories():
             task = mapping(mapping(mapping(row.get("extra")).get("harness")).get("task"))
             prompts[row["trajectory_id"]] = string(task.get("prompt"))
-    return [
-        Row.model_validate({"id": item.id, "prompt": prompts[item.id], "answer": item.answer})
-        for item in finished_items(reader)
-        if item.answer is not None and prompts.get(item.id)
-    ]
+    rows: list[Row] = []
+    for item in finished_items(reader):
+        question = Question(prompt=prompts.get(item.id, ""))
+        if asked is not None:
+            if item.task_id not in asked:
+                raise BadInput(
+                    f"{str(run)!r}: task {item.task_id!r} is not in the suite: name the suite of "
+                    "the run, or leave --suite out"
+                )
+            question = asked[item.task_id]
+        if item.answer is not None and question.prompt:
+            rows.append(
+                Row(
+                    id=item.id, prompt=question.prompt, answer=item.answer,
+                    rubric=question.rubric, reference=question.reference,
+                )
+            )  # fmt: skip
+    return rows
 
 
 def passes(label: Label, where: str) -> bool:

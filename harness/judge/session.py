@@ -1,4 +1,4 @@
-"""From settings to judged rows, a report, and a calibration."""
+"""From settings to judged rows: what is refused before a call, the calls, resuming."""
 
 from __future__ import annotations
 
@@ -9,21 +9,33 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from harness.core import BadInput, Option, Unreachable, Usage, Value, digest_file, write_atomic
+from harness.core import (
+    BadInput,
+    Option,
+    Unreachable,
+    digest_file,
+    read_models,
+    write_atomic,
+)
 from harness.core.rundir import RunWriter
 from harness.evals import DEFAULT_MODEL, ItemRecord, ModelSettings, ProgressHook, Tally, budget_of
+from harness.evals.report import open_run
 from harness.judge.direct import DirectJudge
-from harness.judge.knockout import Best, best_of
+from harness.judge.knockout import best_of
+from harness.judge.probes.bias import OrderJudge, marks, probe, read_bias
+from harness.judge.report import Judged, JudgeReport, report_of
 from harness.judge.rows import LabelRow, Row, passes, read_judged
-from harness.judge.types import Judge, Verdict
-from harness.models import CallStore, ChatModel, Model, open_model, parse_roles
-from harness.stats import rate_interval, reliability_curve
-from harness.tasks import Calibration, JudgeSettings
+from harness.judge.rubric import question_of
+from harness.judge.types import Judge, Question, Rater
+from harness.models import CallStore, Model, open_model, parse_roles
+from harness.tasks import JudgeSettings
 
 Method = Literal["direct", "openrs", "skill"]
-CALIBRATION = "calibration.json"
-SKILL_CALLS = 9
-"""Of the reward skill for one verdict, at most: diagnose, select, six steps, forced finish."""
+BIAS = "bias.json"
+PROBE_PAIRS = 64
+SKILL_CALLS = 10
+"""Of the reward skill for one verdict, at most: diagnose, select, six steps, forced finish, and the
+verdict of an emergency."""
 
 
 class JudgeCommand(ModelSettings):
@@ -40,7 +52,7 @@ class JudgeCommand(ModelSettings):
     rows: Path
     method: Annotated[Method, Option("How answers are compared.")] = "direct"
     rubric: Annotated[str, Option("Criteria, a line each; or a .md or .txt file of them.")] = ""
-    votes: Annotated[int, Field(ge=1), Option("Replies for each verdict.")] = 1
+    votes: Annotated[int, Field(ge=1, le=99), Option("Replies for each verdict.")] = 1
     threshold: Annotated[
         float, Field(gt=0, le=1), Option("Least share of criteria met of an answer that passes.")
     ] = 1.0
@@ -48,25 +60,33 @@ class JudgeCommand(ModelSettings):
     calibrate: Annotated[
         Path | None, Option("Labels (JSONL of id, label): measure the judge.", metavar="LABELS")
     ] = None
+    probe: Annotated[bool, Option("Look for six biases of the judge, too.")] = False
     limit: Annotated[int | None, Field(ge=1), Option("Take the first rows only.")] = None
     out: Path
-    concurrency: Annotated[int, Option()] = 8
+    concurrency: Annotated[int, Field(ge=1), Option()] = 8
 
-    def judging(self) -> JudgeSettings:
-        """Criteria, votes and threshold, with their files read.
+    def judging(self) -> tuple[JudgeSettings, dict[str, Question] | None]:
+        """Criteria, votes and threshold, with their files read; and what a suite asks of each task.
+
+        The reference and the criteria of a task go to the judge as `check: rubric` shows them: a
+        judge that was measured without them is another one.
 
         Raises:
             BadInput: if a suite is named that has no `judge:`, or a file cannot be read.
         """
         if self.suite is None:
             settings = JudgeSettings(rubric=self.rubric, votes=self.votes, threshold=self.threshold)
-            return settings.loaded(Path.cwd(), trusted=True)
+            return settings.loaded(Path.cwd(), trusted=True), None
         from harness.evals import load_suite
 
-        suite = load_suite(self.suite)
+        split = open_run(self.rows).lock.get("split") if self.rows.is_dir() else None
+        suite = load_suite(self.suite, split)
         if suite.suite.judge is None:
             raise BadInput(f"suite {self.suite!r} has no 'judge:'")
-        return suite.suite.judge.loaded(suite.root, trusted=False)
+        judging = suite.suite.judge.loaded(suite.root, trusted=False)
+        if not self.rows.is_dir():
+            return judging, None
+        return judging, {task.id: question_of(task, judging) for task in suite.tasks}
 
     def spec(self, judging: JudgeSettings) -> str:
         """Spec of the judge's model."""
@@ -74,76 +94,20 @@ class JudgeCommand(ModelSettings):
         return str(parse_roles(roles or [DEFAULT_MODEL])["judge"])
 
 
-class Judged(Value):
-    """A row with its verdict; of candidates, with the knockout."""
-
-    id: str
-    verdict: Verdict | None = None
-    best: Best | None = None
-    label: bool | int | str | None = None
-
-    @property
-    def usage(self) -> Usage:
-        """Of its calls."""
-        judged = self.verdict or self.best
-        return judged.usage if judged is not None else Usage()
-
-    @property
-    def valid(self) -> bool:
-        """Whether there is a verdict."""
-        if self.verdict is not None:
-            return not self.verdict.invalid
-        return self.best is not None and self.best.index is not None
-
-
-class JudgeReport(Value):
-    """What `harness judge --json` prints.
-
-    Attributes:
-        judge: method and model.
-        mode: pointwise, pairwise or best-of-n.
-        rows: judged, `invalid` of them without a verdict.
-        lost: votes that could not be read.
-        mean: of the scores of single answers.
-        passed: answers that reached the threshold.
-        preferences: how often A, B and tie.
-        agreement: share of comparisons in both orders that agreed, of `both`.
-        verified: comparisons that a program decided.
-        accuracy: share of valid labelled rows judged as labelled, a tie counting half where the
-            label is none; with its 95 % interval and the number of labels.
-        calibration: of the judge, where labels were given with `--calibrate`.
-        note: what is known of the judge's errors.
-    """
-
-    run: str
-    judge: str
-    mode: str
-    simulated: bool
-    rows: int
-    invalid: int
-    lost: int
-    mean: float | None = None
-    passed: int | None = None
-    preferences: dict[str, int] = {}
-    agreement: float | None = None
-    both: int = 0
-    verified: int = 0
-    accuracy: float | None = None
-    ci95: tuple[float, float] | None = None
-    labels: int = 0
-    calibration: Calibration | None = None
-    note: str
-    tokens: int
-    cost_usd: float | None
-
-
 def plan(settings: JudgeCommand) -> dict[str, Any]:
     """What would be judged, and with how many calls at most, without one."""
-    judging, rows = settings.judging(), read_judged(settings.rows, settings.limit)
-    single = {"direct": judging.votes, "openrs": 0, "skill": SKILL_CALLS}[settings.method]
-    pair = {"direct": 2 * judging.votes, "openrs": 5, "skill": 2 * SKILL_CALLS}[settings.method]
-    comparisons = sum(max(1, len(row.candidates) - 1) for row in rows)
-    calls = comparisons * (single if rows[0].mode == "pointwise" else pair)
+    judging, rows, _ = _work(settings)
+    direct, skill = judging.votes, settings.method == "skill"
+    orders = 1 if rows[0].mode == "pointwise" else 2
+    calls = 0
+    for row in rows:
+        openrs = 5 + len(row.constraints)
+        each = (
+            openrs if settings.method == "openrs" else orders * (SKILL_CALLS if skill else direct)
+        )
+        calls += each * max(1, len(row.candidates) - 1)
+    if settings.probe:
+        calls += len(marks("")) * PROBE_PAIRS * (SKILL_CALLS if skill else direct)
     return {
         "rows": len(rows),
         "mode": rows[0].mode,
@@ -183,8 +147,7 @@ async def judge_rows(
         LimitReached: when a budget is spent; what is judged is kept.
         Unreachable: if no row got a verdict.
     """
-    judging, rows = settings.judging(), read_judged(settings.rows, settings.limit)
-    labels = _labels(settings, rows)
+    judging, rows, labels = _work(settings)
     spec, file = settings.spec(judging), settings.rows
     lock = {
         "kind": "judge", "rows": digest_file(file / "run.json" if file.is_dir() else file),
@@ -228,11 +191,24 @@ async def judge_rows(
                     for task in tasks:
                         task.cancel()
                     await asyncio.gather(*tasks, return_exceptions=True)
+                bias, path = None, settings.out / BIAS
+                if settings.probe and isinstance(judge, OrderJudge):
+                    bias = await probe(
+                        judge, judge.name, spec, count=PROBE_PAIRS, seed=settings.seed
+                    )
+                    write_atomic(path, bias.model_dump_json(indent=2) + "\n")
+                elif path.exists():
+                    bias = read_bias(path)
         judged_rows = [finished[row.id] for row in rows]
-        report = _report(settings, judging, judge.name, model, judged_rows, rows[0].mode, labels)
+        report = report_of(
+            settings, judging, judge.name, model, judged_rows, rows[0].mode, labels, bias
+        )
     if report.invalid == report.rows:
-        first = next(iter(finished.values()))
-        raise Unreachable(f"no row got a verdict: {first.verdict.invalid if first.verdict else ''}")
+        faults = [
+            row.verdict.invalid if row.verdict else row.best.fault if row.best else ""
+            for row in judged_rows
+        ]
+        raise Unreachable(f"no row got a verdict: {next(filter(None, faults), '')}")
     return report
 
 
@@ -244,119 +220,44 @@ async def _judged(row: Row, judge: Judge, judging: JudgeSettings, settings: Judg
     if row.answer is None:
         verdict = await judge.compare(question, row.a or "", row.b or "")
     else:
-        rate = getattr(judge, "rate", None)
-        if rate is None:
-            raise BadInput(f"method {settings.method!r} compares answers: give rows with a and b")
-        verdict = await rate(question, row.answer)
+        assert isinstance(judge, Rater)  # _work refuses single answers for other methods
+        verdict = await judge.rate(question, row.answer)
     return Judged(id=row.id, verdict=verdict, label=row.label)
+
+
+def _work(settings: JudgeCommand) -> tuple[JudgeSettings, list[Row], dict[str, bool]]:
+    """How it is judged, what, and the labels of a calibration; all that is refused is refused now.
+
+    Raises:
+        BadInput: as documented at :func:`judge_rows`.
+    """
+    judging, asked = settings.judging()
+    rows = read_judged(settings.rows, settings.limit, asked)
+    if settings.method == "openrs" and rows[0].mode == "pointwise":
+        raise BadInput("method 'openrs' compares answers: give rows with a and b, or candidates")
+    if settings.probe and settings.method == "openrs":
+        raise BadInput("--probe asks in single orders: give --method direct or skill")
+    return judging, rows, _labels(settings, rows)
 
 
 def _labels(settings: JudgeCommand, rows: list[Row]) -> dict[str, bool]:
     """The labels of `--calibrate`, by row.
 
     Raises:
-        BadInput: if they are none, or label nothing.
+        BadInput: if they are none, contradict each other, label nothing, or label rows that are
+            judged by criteria of their own.
     """
     if settings.calibrate is None:
         return {}
     if rows[0].mode != "pointwise" or settings.method != "direct":
         raise BadInput("--calibrate needs single answers and --method direct, as in suites")
-    from harness.core import read_models
-
-    ids = {row.id for row in rows}
-    labels = {
-        row.id: passes(row.label, f"{settings.calibrate}: {row.id}")
-        for row in read_models(settings.calibrate, LabelRow)
-        if row.id in ids
-    }
+    if settings.suite is None and any(row.rubric for row in rows):
+        raise BadInput("a calibration holds for one rubric: leave 'rubric' out of the rows")
+    ids, labels = {row.id for row in rows}, dict[str, bool]()
+    for row in read_models(settings.calibrate, LabelRow):
+        label = passes(row.label, f"{settings.calibrate}: {row.id}")
+        if row.id in ids and labels.setdefault(row.id, label) != label:
+            raise BadInput(f"{settings.calibrate}: {row.id!r} has two labels that contradict")
     if not labels:
         raise BadInput(f"{str(settings.calibrate)!r} labels none of the rows")
     return labels
-
-
-def calibration_of(
-    judged: list[Judged], labels: dict[str, bool], judging: JudgeSettings, model: str
-) -> Calibration:
-    """How often a judge is right, by label, and what its scores are worth."""
-    pairs = [
-        (judgement.verdict.score, labels[judgement.id])
-        for judgement in judged
-        if judgement.id in labels and judgement.verdict and judgement.verdict.score is not None
-    ]
-    right = [(label, (score >= judging.threshold) == label) for score, label in pairs]
-    positives = [correct for label, correct in right if label]
-    negatives = [correct for label, correct in right if not label]
-    scores, marks = [score for score, _ in pairs], [label for _, label in pairs]
-    return Calibration(
-        judge=judging.key(model),
-        model=model,
-        passes=len(positives),
-        right_passes=sum(positives),
-        fails=len(negatives),
-        right_fails=sum(negatives),
-        invalid=len(labels) - len(pairs),
-        curve=tuple(reliability_curve(scores, marks)) if pairs else (),
-    )
-
-
-def _report(
-    settings: JudgeCommand, judging: JudgeSettings, name: str, model: ChatModel,
-    judged: list[Judged], mode: str, labels: dict[str, bool],
-) -> JudgeReport:  # fmt: skip
-    valid = [row for row in judged if row.valid]
-    verdicts = [row.verdict for row in valid if row.verdict is not None]
-    scores = [verdict.score for verdict in verdicts if verdict.score is not None]
-    knockouts = [row.best for row in valid if row.best is not None]
-    agreements = [float(v.agreement) for v in verdicts if v.agreement is not None]
-    both = len(agreements) + sum(best.both for best in knockouts)
-    agreed = sum(agreements) + sum(best.agreed for best in knockouts)
-    points = [point for row in valid if (point := _right(row, judging)) is not None]
-    usage = sum((row.usage for row in judged), Usage())
-    calibration = None
-    note = "uncalibrated: how often this judge errs is not known (--calibrate LABELS)"
-    if labels:
-        calibration = calibration_of(judged, labels, judging, settings.spec(judging))
-        write_atomic(settings.out / CALIBRATION, calibration.model_dump_json(indent=2) + "\n")
-        informed = calibration.informed
-        note = f"calibrated on {calibration.labels} labels"
-        if informed is None or informed[1] <= 0:
-            note += ": they do not show that the judge tells right answers from wrong ones"
-    elif points:
-        note = f"its error is that of the {len(points)} labelled rows"
-    choices: list[str] = [str(v.preference) for v in verdicts if v.preference is not None]
-    return JudgeReport(
-        run=settings.out.name,
-        judge=name,
-        mode=mode,
-        simulated=model.simulated,
-        rows=len(judged),
-        invalid=len(judged) - len(valid),
-        lost=sum(row.verdict.lost for row in judged if row.verdict is not None),
-        mean=sum(scores) / len(scores) if scores else None,
-        passed=sum(score >= judging.threshold for score in scores) if scores else None,
-        preferences={side: choices.count(side) for side in ("A", "B", "tie")} if choices else {},
-        agreement=agreed / both if both else None,
-        both=both,
-        verified=sum(verdict.by == "verifier" for verdict in verdicts),
-        accuracy=sum(points) / len(points) if points else None,
-        ci95=rate_interval([[point] for point in points]) if points and 0.5 not in points else None,
-        labels=len(points),
-        calibration=calibration,
-        note=note,
-        tokens=usage.tokens,
-        cost_usd=usage.cost_usd,
-    )
-
-
-def _right(row: Judged, judging: JudgeSettings) -> float | None:
-    """Whether a row was judged as labelled; half for a tie that the label does not have."""
-    if row.label is None:
-        return None
-    if row.best is not None:
-        return float(row.best.index == row.label)
-    assert row.verdict is not None
-    if row.verdict.score is not None:
-        return float((row.verdict.score >= judging.threshold) == passes(row.label, row.id))
-    if row.verdict.preference == "tie" != row.label:
-        return 0.5
-    return float(row.verdict.preference == row.label)

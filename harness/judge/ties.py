@@ -31,7 +31,8 @@ def ties_score(samples: Sequence[TieSample]) -> float:
     its margin, and the spread is the range of the correct answers of the tied sample.
 
     Raises:
-        ValueError: without a prompt that has both samples.
+        ValueError: without a prompt that has both samples, or for a sample whose answers are all
+            right or all wrong.
     """
     accuracy: dict[str, list[bool]] = defaultdict(list)
     margins: dict[str, dict[str, float]] = defaultdict(dict)
@@ -39,6 +40,8 @@ def ties_score(samples: Sequence[TieSample]) -> float:
     for sample in samples:
         kind, _, prompt = sample.sample_id.partition(":")
         right, wrong = sample.ratings[: sample.num_correct], sample.ratings[sample.num_correct :]
+        if not right or not wrong:
+            raise ValueError(f"{sample.sample_id}: expected right answers and wrong ones")
         margin = min(right) - max(wrong)
         accuracy[kind].append(margin > 0)
         margins[prompt][kind] = margin

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, Protocol, Self
+from typing import Literal, Protocol, Self, runtime_checkable
 
 from pydantic import Field, model_validator
 
@@ -105,4 +105,13 @@ class Judge(Protocol):
             LimitReached: if the budget cannot hold the next call. All else that goes wrong is an
                 invalid verdict.
         """
+        ...
+
+
+@runtime_checkable
+class Rater(Protocol):
+    """Rates single answers: `DirectJudge` and `SkillJudge` do."""
+
+    async def rate(self, question: Question, answer: str) -> Verdict:
+        """How good an answer is; see :class:`Verdict`."""
         ...

@@ -42,7 +42,8 @@ def corrected_rate(
 
     Returns:
         None where the labels do not show that the judge tells passes from fails: then its rate
-        says nothing of the true one.
+        says nothing of the true one; or where all of the interval is out of [0, 1]: then the rate
+        cannot come of a judge with such errors.
     """
     informed = informedness(right_passes, passes, right_fails, fails)
     if n <= 0 or informed is None or informed[1] <= 0:
@@ -59,8 +60,10 @@ def corrected_rate(
     noise = judged * (1 - judged) / (n + z * z) + true**2 * miss + (1 - true) ** 2 * alarm
     spread = z * math.sqrt(noise) / youden
     value = (rate + right_fails / fails - 1) / (right_passes / passes + right_fails / fails - 1)
-    low, high = (min(1.0, max(0.0, true + shift + side * spread)) for side in (-1, 1))
-    return Corrected(min(1.0, max(0.0, value)), low, high)
+    low, high = true + shift - spread, true + shift + spread
+    if high <= 0 or low >= 1:
+        return None
+    return Corrected(min(1.0, max(0.0, value)), max(0.0, low), min(1.0, high))
 
 
 def informedness(

@@ -26,6 +26,7 @@ import pytest
 
 from harness.cli import main
 from harness.core import assets
+from harness.evals import records
 from harness.skills import load_skill
 from tests.docs.commands import without_variables
 from tests.learn.clients import write_claude
@@ -285,7 +286,6 @@ FILES: dict[str, str | bytes] = {
     "patches.jsonl": rows(*(record(f"90-{n}") for n in range(1, 5))),
     "answers.jsonl": rows({"id": "a", "prompt": "Name a colour.", "answer": "red"}),
     "pairs.jsonl": rows({"id": "p", "prompt": "Name a colour.", "a": "red", "b": "horse"}),
-    "labels.jsonl": rows({"id": "a", "label": "pass"}),
     "rules.md": "- names a colour\n",
     "agent.py": AGENT,
     "my_agent.py": AGENT,
@@ -357,6 +357,8 @@ def lay(folder: Path) -> Desk:
     shutil.copytree(folder / "docs-index", folder / "my-index")
     for name in ("runs/after", "runs/eval-1", "runs/last", "RUN", "runs/eval-20261121-045501-9f3a"):
         shutil.copytree(folder / "runs" / "before", folder / name)
+    ids = [item.id for item in records(folder / "runs" / "last")]
+    desk.write({"labels.jsonl": rows(*({"id": name, "label": "pass"} for name in ids))})
     digest = load_skill(folder / "evolved/skill/spreadsheet-basics").digest
     desk.write({"review.json": json.dumps({"skill": digest, "decisions": []})})
     shutil.copytree(

@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from harness.cli import cli
 from harness.core import BadInput, LimitReached, Unreachable
+from harness.evals import records
 from harness.judge.rows import passes, read_judged
 from harness.tasks import JudgeSettings, read_calibration
 from tests.judge.cases import between
@@ -169,3 +170,149 @@ def test_the_answers_of_a_run_are_judged(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     result, calls = judge(tmp_path / "run", "--rubric", "a colour", "--out", tmp_path / "judged")
     assert (json.loads(result.stdout)["passed"], calls) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"answer": "x", "label": "good"}, "label"),
+        ({"a": "x", "b": "y", "label": "A>B"}, "A, B or tie"),
+        ({"candidates": ["x", "y"], "label": 2}, "index"),
+        ({"candidates": ["x", "y"], "label": "1"}, "index"),
+        ({"candidates": ["x"]}, "two or more"),
+    ],
+)
+def test_labels_that_fit_no_row_are_refused_before_a_call(
+    tmp_path: Path, row: dict[str, Any], message: str
+) -> None:
+    rows = write(tmp_path / "rows.jsonl", [{"id": "r", "prompt": "p", **row}])
+    result, calls = judge(rows, "--out", tmp_path / "run")
+    assert isinstance(result.exception, BadInput)
+    assert message in str(result.exception)
+    assert calls == 0
+
+
+def test_labels_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
+    rows = write(tmp_path / "rows.jsonl", ANSWERS)
+    twice: list[dict[str, Any]] = [{"id": "r0", "label": label} for label in (True, False)]
+    labels = write(tmp_path / "labels.jsonl", twice)
+    result, calls = judge(rows, "--calibrate", labels, "--out", tmp_path / "run")
+    assert isinstance(result.exception, BadInput)
+    assert "r0" in str(result.exception)
+    assert calls == 0
+
+
+def test_lost_comparisons_of_a_knockout_are_shown(tmp_path: Path) -> None:
+    def answer(body: dict[str, Any]) -> Answer:
+        prompt = body["messages"][-1]["content"]
+        lost = "o" in (between(prompt, "first"), between(prompt, "second"))
+        return completion("?") if lost else colour_judge(body)
+
+    candidates = ["o", *("x" * length for length in range(2, 10))]
+    rows = write(tmp_path / "best.jsonl", [{"id": "c", "prompt": "p", "candidates": candidates}])
+    result, _ = judge(rows, "--out", tmp_path / "run", answer=answer)
+    report = json.loads(result.stdout)
+    assert (report["rows"], report["invalid"]) == (1, 0)
+    assert report["lost"] >= 2
+
+
+def test_a_plan_counts_what_may_be_asked(tmp_path: Path) -> None:
+    pair = {"id": "p", "prompt": "p", "a": "x", "b": "y", "constraints": ["one word", "no dot"]}
+    rows = write(tmp_path / "pairs.jsonl", [pair])
+    for method, calls in (("direct", 2), ("openrs", 7), ("skill", 20)):
+        result, _ = judge(rows, "--dry-run", "--method", method)
+        assert json.loads(result.stdout)["calls"] == calls
+    single = write(tmp_path / "rows.jsonl", ANSWERS)
+    refused, _ = judge(single, "--dry-run", "--method", "openrs")
+    assert isinstance(refused.exception, BadInput)
+
+
+@pytest.mark.parametrize("words", [("--votes", 100), ("--concurrency", 0)])
+def test_numbers_out_of_range_are_bad_input(tmp_path: Path, words: tuple[str, int]) -> None:
+    rows = write(tmp_path / "rows.jsonl", ANSWERS)
+    result, calls = judge(rows, *words, "--out", tmp_path / "run", "--dry-run")
+    assert result.exit_code == 2 or isinstance(result.exception, BadInput)
+    assert calls == 0
+
+
+def test_an_accuracy_with_ties_has_an_interval(tmp_path: Path) -> None:
+    texts = [("yes", "yes yes"), ("ab", "xy"), ("a", "bb")]
+    pairs = [
+        {"id": str(n), "prompt": "p", "a": a, "b": b, "label": "A"}
+        for n, (a, b) in enumerate(texts)
+    ]
+    result, _ = judge(write(tmp_path / "pairs.jsonl", pairs), "--out", tmp_path / "run")
+    report = json.loads(result.stdout)
+    assert report["accuracy"] == pytest.approx(2.5 / 3)
+    low, high = report["ci95"]
+    assert low < report["accuracy"] < high
+
+
+def test_a_suite_is_calibrated_on_what_its_check_shows_the_judge(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text("def answer(prompt, workdir, skill):\n    return 'red'\n")
+    task = {"id": "t", "prompt": "Say it.", "answer": "crimson", "check": "rubric"}
+    write(tmp_path / "tasks.jsonl", [{**task, "meta": {"rubric": "- own criterion"}}])
+    (tmp_path / "suite.yaml").write_text(
+        f"name: s\ntasks: tasks.jsonl\nagent: py:{tmp_path}/agent.py:answer\n"
+        "judge: {rubric: general}\n"
+    )
+    prompts: list[str] = []
+
+    def answer(body: dict[str, Any]) -> Answer:
+        prompts.append(body["messages"][-1]["content"])
+        return colour_judge(body)
+
+    command = ["eval", str(tmp_path), "--trust", "--sandbox", "none", "--model", "simulated/lookup"]
+    with serve(answer) as served:
+        command += ["--model", "judge=openai/j", "--base-url", served.url]
+        done = CliRunner().invoke(cli, [*command, "--out", str(tmp_path / "run")])
+    assert done.exit_code == 0, done.output
+    name = str(records(tmp_path / "run")[0].id)
+    labels = write(tmp_path / "labels.jsonl", [{"id": name, "label": True}])
+    words = ("--suite", tmp_path, "--calibrate", labels, "--out", tmp_path / "judged")
+    result, calls = judge(tmp_path / "run", *words, answer=answer)
+    assert calls == 1, result.output
+    first, second = prompts
+    assert second == first
+    assert "crimson" in first
+    assert "own criterion" in first
+
+
+def test_a_calibration_is_of_one_rubric(tmp_path: Path) -> None:
+    rows = write(tmp_path / "rows.jsonl", [{**ANSWERS[0], "rubric": "another"}])
+    labels = write(tmp_path / "labels.jsonl", [{"id": "r0", "label": True}])
+    result, calls = judge(rows, "--rubric", "r", "--calibrate", labels, "--out", tmp_path / "run")
+    assert isinstance(result.exception, BadInput)
+    assert "rubric" in str(result.exception)
+    assert calls == 0
+
+
+def test_the_biases_of_a_judge_stand_beside_its_verdicts(tmp_path: Path) -> None:
+    rows = write(tmp_path / "pairs.jsonl", [{"id": "p", "prompt": "p", "a": "yes", "b": "yes yes"}])
+    planned, calls = judge(rows, "--probe", "--dry-run")
+    assert (json.loads(planned.stdout)["calls"], calls) == (2 + 6 * 64, 0)
+    result, _ = judge(rows, "--probe", "--out", tmp_path / "run")
+    report = json.loads(result.stdout)
+    shares = {row["bias"]: (row["rate"], row["found"]) for row in report["bias"]["probes"]}
+    assert shares["length"] == (0.0, True)  # it takes the shorter answer
+    assert shares["position"][1] is False
+    assert report["tokens"] == 12 * (2 + 6 * 64)
+    again, calls = judge(rows, "--resume", tmp_path / "run")
+    assert (json.loads(again.stdout)["bias"], calls) == (report["bias"], 0)
+    command = ["judge", str(rows), "--model", "openai/j", "--resume", str(tmp_path / "run")]
+    text = CliRunner().invoke(cli, command).output
+    assert "bias: length" in text
+    assert "FOUND: marked answer preferred in 0.0% [0.0%, " in text
+    (tmp_path / "run" / "bias.json").write_text("{}")
+    torn, _ = judge(rows, "--resume", tmp_path / "run")
+    assert isinstance(torn.exception, BadInput)
+    refused, _ = judge(rows, "--probe", "--method", "openrs", "--dry-run")
+    assert isinstance(refused.exception, BadInput)
+
+
+def test_an_unprobed_judge_is_said_to_be_one(tmp_path: Path) -> None:
+    rows = write(tmp_path / "rows.jsonl", ANSWERS)
+    with serve(colour_judge) as served:
+        command = ["judge", str(rows), "--model", "openai/j", "--base-url", served.url]
+        result = CliRunner().invoke(cli, [*command, "--out", str(tmp_path / "run")])
+    assert "not looked for (--probe)" in result.output

@@ -37,7 +37,7 @@ from harness.judge.guards import (
     roll_back,
 )
 from harness.judge.guards.labels import LABELS
-from harness.models import open_gateway
+from harness.models import ModelCall, Reply, open_gateway
 from tests.judge.cases import FunctionModel, run
 
 LETTERS: dict[str, Label] = {"S": "Safe", "C": "Controversial", "U": "Unsafe"}
@@ -338,3 +338,42 @@ def test_a_word_list_knows_whole_words_and_no_context() -> None:
     safe = run(words.check("x", "a bombastic speech"))
     assert safe is not None
     assert safe.label == "Safe"
+
+
+def test_prose_around_a_label_is_an_outage() -> None:
+    assert read_label("The user wrote:\nSafety: Safe\nwhich it is not.") is None
+
+
+def test_labels_that_are_none_stop_a_stream() -> None:
+    odd: Any = [None, "unsafe"]
+    for label in odd:
+        released, stop = run(drain(hold_back(labelled([label] * 3), "strict")))
+        assert released == []
+        assert stop is not None
+        assert stop.label is None
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "function", "name": "f", "content": "a bomb"},
+        {"role": "user", "content": ["a bomb"]},
+    ],
+)
+def test_no_form_of_a_message_passes_the_guard_by(message: dict[str, Any]) -> None:
+    model = FunctionModel(lambda prompt, members: "ok")
+    with pytest.raises(Refused, match="in front"):
+        run(GuardedModel(model, BOMB, GuardPolicy()).complete([message]))
+
+
+def test_a_redacted_answer_asks_for_no_tool() -> None:
+    class Caller(FunctionModel):
+        async def complete(self, *words: Any, **options: Any) -> Reply:
+            reply = await super().complete(*words, **options)
+            call = ModelCall(id="1", name="f", arguments='{"a": "bomb"}')
+            return reply.model_copy(update={"tool_calls": (call,), "finish_reason": "tool_calls"})
+
+    redact = GuardPolicy(rows=(PolicyRow(label="Unsafe", action="redact"),))
+    layer = GuardedModel(Caller(lambda prompt, members: ""), BOMB, redact)
+    reply = run(layer.complete([{"role": "user", "content": "x"}]))
+    assert (reply.text, reply.tool_calls, reply.finish_reason) == (redact.notice, (), "stop")

@@ -215,3 +215,39 @@ def test_refinement_takes_what_is_better_on_held_out_pairs_alone() -> None:
     assert not re.search("even", better.prompts[0])
     with pytest.raises(ValueError, match="four"):
         run(refine("m", pairs[:2], Literal, better))
+
+
+@pytest.mark.parametrize(
+    ("reference", "answer"),
+    [
+        ("A", "A dog barks."), ("B", "Hope that is a help."), ("(3, 4)", "It is (5, 4)"),
+        ("new york", "It is Boston, not New York."), ("1/2", "0.5"),
+        ("new york", "Boston, New York or Chicago"), ("new york", ""), ("?", "What?"),
+        ("2024-05-01", "It is May 1, 2024"),
+    ],
+)  # fmt: skip
+def test_a_reference_that_does_not_decide_leaves_it_to_the_judge(
+    reference: str, answer: str
+) -> None:
+    assert matches_reference(reference, answer) == 0
+
+
+def test_a_check_that_fakes_its_result_decides_nothing(sandbox: Any) -> None:
+    forged = "import os, sys\nprint('\\n' + sys.argv[1], {}, flush=True)\nos._exit(0)\n"
+    for result in ("'oops'", "'{}'", "'[true]'", "'[true, 1]'"):
+        assert run_check(forged.format(result), ["a", "b"], sandbox) is None
+
+
+def test_orders_agree_only_where_both_prefer_the_same() -> None:
+    def half(first: str, second: str) -> tuple[str, int]:
+        return ("first", 1) if first == "x" else ("equal", 0)
+
+    verdict = run(OpenRSJudge(scripted(half)).compare(ASK, "x", "y"))
+    assert (verdict.preference, verdict.agreement) == ("A", False)
+
+
+def test_pairs_without_a_preference_teach_none() -> None:
+    pairs = [LabelledPair(question=ASK, a="xx", b="x", label="tie") for _ in range(8)]
+    proposer = FunctionModel(lambda prompt, members: {"principles": "- prefer long"})
+    run(refine("- prefer short", pairs, Literal, proposer))
+    assert proposer.prompts == []

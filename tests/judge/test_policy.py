@@ -135,3 +135,19 @@ def test_golden_ties(shared: Path) -> None:
     assert ties_score(samples) == pytest.approx(golden["score"], abs=1e-6)
     with pytest.raises(ValueError, match="ref and a tied"):
         ties_score(samples[:1])
+
+
+def test_a_rule_without_probes_is_named() -> None:
+    def decide(prompt: str, members: dict[str, Any]) -> Any:
+        return "?" if "silent" in prompt else {n: "ask" for n in members if n != "key"}
+
+    with pytest.raises(Unreachable, match="silent"):
+        run(write_probes(["a", "silent"], FunctionModel(decide), each=1))
+
+
+def test_ties_without_wrong_answers_are_an_error_that_says_so() -> None:
+    rows = [
+        TieSample(sample_id=f"{kind}:1", ratings=(1.0,), num_correct=1) for kind in ("ref", "tied")
+    ]
+    with pytest.raises(ValueError, match="ref:1"):
+        ties_score(rows)

@@ -35,7 +35,7 @@ def test_an_outage_is_not_rewarded() -> None:
 
 def test_the_rubric_is_cut_out() -> None:
     assert rubric_of(REPLY) == "- prefer the longer answer"
-    assert rubric_of("no tags") == ""
+    assert rubric_of("- no tags") == "- no tags"
     assert accuracy_reward("<answer>1</answer><answer>2</answer>", "<answer>1</answer>") == -1.0
 
 
@@ -59,3 +59,30 @@ def test_proxies_that_are_not_reached_decide_nothing() -> None:
     down = FunctionModel(lambda prompt, members: Unreachable("down"))
     lost = run(transfer(REPLY, PAIRS, [down]))
     assert (lost.accuracy, lost.valid, lost.invalid, lost.kept) == (None, 0, 4, False)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "<answer>1</answer>- prefer the longer answer</rubric>",
+        "<rubric>- prefer the longer answer <ANSWER >1</ANSWER></rubric>",
+        "- prefer the longer answer\n<Eval >the first one is</Eval>",
+    ],
+)
+def test_no_form_of_a_reply_shows_its_verdict_to_proxies(reply: str) -> None:
+    model = chooser(lambda first, second: 1)
+    run(transfer(reply, PAIRS, [model]))
+    assert all(
+        mark not in prompt.lower() for prompt in model.prompts for mark in ("<eval", "<answer")
+    )
+
+
+def test_an_empty_rubric_is_not_kept_by_a_proxy_that_knows_better() -> None:
+    model = chooser(lambda first, second: len(first) - len(second))
+    assert not run(transfer("# Heading", PAIRS, [model])).kept
+
+
+def test_a_tie_that_is_labelled_so_is_right() -> None:
+    pairs = [LabelledPair(question=Question(prompt="p"), a="x", b="y", label="tie")]
+    tie = run(transfer("- r", pairs, [chooser(lambda first, second: 0)]))
+    assert tie.accuracy == 1.0

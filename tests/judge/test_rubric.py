@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from hypothesis import given
+from hypothesis import strategies as st
 
 from harness.cli import cli
 from harness.core import BadInput, LimitReached, Task, Unreachable
@@ -197,3 +199,35 @@ def test_the_reliability_curve_never_falls() -> None:
     assert [score for score, _, _ in curve] == [0.0, 0.5, 1.0]
     assert [count for _, _, count in curve] == [1, 2, 2]
     assert [share for _, share, _ in curve] == [0.0, 0.5, 0.5]
+
+
+def lang_reiczigel(rate: float, n: int, a: int, m: int, b: int, k: int) -> tuple[float, float]:
+    """The interval by equations 1, 4 and 13 to 16 of the publication, with z = 1.96."""
+    z = 1.959964
+    size, positives, negatives = n + z**2, m + 2, k + 2
+    apparent = (n * rate + z**2 / 2) / size
+    se, sp = (a + 1) / positives, (b + 1) / negatives
+    prevalence = (apparent + sp - 1) / (se + sp - 1)
+    variances = se * (1 - se) / positives, sp * (1 - sp) / negatives
+    shift = 2 * z**2 * (prevalence * variances[0] - (1 - prevalence) * variances[1])
+    total = apparent * (1 - apparent) / size
+    total += prevalence**2 * variances[0] + (1 - prevalence) ** 2 * variances[1]
+    spread = z * (total / (se + sp - 1) ** 2) ** 0.5
+    return max(0, prevalence + shift - spread), min(1, prevalence + shift + spread)
+
+
+@given(st.data())
+def test_the_interval_is_the_published_one_and_holds_the_estimate(data: st.DataObject) -> None:
+    sizes = [data.draw(st.integers(5, 200)) for _ in range(3)]
+    counts = [data.draw(st.integers(0, size)) for size in sizes]
+    (n, passes, fails), (judged, right_passes, right_fails) = sizes, counts
+    corrected = corrected_rate(judged / n, n, right_passes, passes, right_fails, fails)
+    if corrected is not None:
+        expected = lang_reiczigel(judged / n, n, right_passes, passes, right_fails, fails)
+        assert corrected[1:] == pytest.approx(expected, abs=1e-6)
+        assert corrected.low <= corrected.value <= corrected.high
+        assert corrected.low < corrected.high
+
+
+def test_a_rate_that_no_such_judge_gives_has_no_interval_of_width_0() -> None:
+    assert corrected_rate(0.0, 9, 65, 65, 6, 15) is None  # it passes three of five wrong answers

@@ -194,3 +194,30 @@ def test_the_skill_is_sound_and_its_files_stay_inside(tmp_path: Path) -> None:
     (tmp_path / "resources.yaml").write_text("[{id: a}]")
     with pytest.raises(BadInput, match="type"):
         Bank(Sample("t", ("a",)), "fair", tmp_path)
+
+
+def test_an_emergency_in_one_order_is_labelled_in_the_verdict_of_both() -> None:
+    idle = player({"action": "record", "resource": "none", "decision": "nonsense"})
+    assert run(SkillJudge(idle).compare(ASK, "4", "5")).by == "emergency"
+
+
+def test_advice_lends_no_weight_to_an_opinion() -> None:
+    model = player(
+        {"action": "view", "resource": "common-failures"},
+        {"action": "record", "criterion": "taste", "decision": "first"},
+        {"action": "finish"}, choose=("common-failures",),
+    )  # fmt: skip
+    verdict = run(SkillJudge(model).one_order(ASK, "4", "5"))
+    assert [seen.source for seen in verdict.evidence] == ["model"]
+
+
+@pytest.mark.parametrize("key", ["GOLDLabel", "groundtruth", "LABEL_A", "labelled", "\uff47old"])
+def test_keys_in_other_spellings_are_blocked(key: str) -> None:
+    assert open_metadata({key: "LEAK", "topic": "t"}) == {"topic": "t"}
+
+
+def test_verifiers_say_nothing_where_they_cannot_and_are_not_talked_out(sandbox: Any) -> None:
+    named = Bank(Sample("Where?", ("In 753 BC", "Rome"), "Rome, founded 753 BC"), "operational")
+    assert named.run("number-match", sandbox)[1] == []
+    deep = Bank(Sample("As JSON.", ("[" * 200_000, "{}")), "fair")
+    assert [row["met"] for row in deep.run("json-format", sandbox)[1]] == [False, True]

@@ -24,7 +24,8 @@ from harness.cli import (
 from harness.core.errors import BadInput
 
 if TYPE_CHECKING:
-    from harness.judge.session import JudgeReport
+    from harness.judge.probes.bias import Probed
+    from harness.judge.report import JudgeReport
 
 
 @intent("Measure")
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     settings="harness.judge.session:JudgeCommand",
     only=(
         *MODEL_FIELDS, "sandbox", "method", "rubric", "votes", "threshold", "suite", "calibrate",
-        "limit",
+        "probe", "limit",
     ),
 )  # fmt: skip
 @click.argument("rows", type=path_type)
@@ -84,17 +85,34 @@ def report_text(report: JudgeReport, run: Path) -> str:
         facts.append(("both orders agree", f"{report.agreement:.1%} of {report.both}"))
     if report.verified:
         facts.append(("decided by a program", report.verified))
+    if report.emergencies:
+        facts.append(("emergency verdicts", f"{report.emergencies}: the skill reached its limits"))
     if report.accuracy is not None:
         ends = f" [{report.ci95[0]:.1%}, {report.ci95[1]:.1%}]" if report.ci95 else ""
         facts.append(("as labelled", f"{report.accuracy:.1%}{ends} of {report.labels}"))
-    if (found := report.calibration) is not None:
+    if (counts := report.calibration) is not None:
         facts += [
-            ("right answers passed", f"{found.right_passes} of {found.passes}"),
-            ("wrong answers failed", f"{found.right_fails} of {found.fails}"),
+            ("right answers passed", f"{counts.right_passes} of {counts.passes}"),
+            ("wrong answers failed", f"{counts.right_fails} of {counts.fails}"),
         ]
+    facts += [
+        (f"bias: {row.bias}", _bias_text(row))
+        for row in (report.bias.probes if report.bias is not None else ())
+    ]
+    if report.bias is None:
+        facts.append(("bias", "not looked for (--probe)"))
     facts += [
         ("error", report.note),
         ("used", f"{report.tokens:,} tokens, {dollars(report.cost_usd)}"),
         ("run", run),
     ]
     return "\n".join(fact_lines(facts))
+
+
+def _bias_text(row: Probed) -> str:
+    """How often the marked one of two equally good answers was preferred."""
+    counts = f"{row.ties} ties, {row.invalid} invalid"
+    if row.rate is None or row.ci95 is None:
+        return f"nothing to tell by: {counts}"
+    share = f"{row.rate:.1%} [{row.ci95[0]:.1%}, {row.ci95[1]:.1%}] of {row.pairs}, {counts}"
+    return f"{'FOUND' if row.found else 'not shown'}: marked answer preferred in {share}"

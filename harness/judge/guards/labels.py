@@ -39,10 +39,14 @@ def read_label(reply: str) -> Guarded | None:
     """The reply of a Gen model; None if it is none, which is an outage and no safe text.
 
     The lines are `Safety:`, `Categories:` (with commas, or None) and, of responses, `Refusal:`.
-    Each stands once, and each value is one of those that there are: no word is looked for in prose.
+    Each stands once, with nothing around them, and each value is one of those that there are: no
+    word is looked for in prose, which may quote what the judged text says of itself.
     """
     fields: dict[str, str] = {}
-    for match in _LINE.finditer(reply.rpartition("</think>")[2]):
+    lines = reply.rpartition("</think>")[2]
+    if _LINE.sub("", lines).strip():
+        return None
+    for match in _LINE.finditer(lines):
         if match[1] in fields:
             return None
         fields[match[1]] = match[2]

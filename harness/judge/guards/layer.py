@@ -13,6 +13,8 @@ from harness.judge.guards.policy import GuardPolicy, Place
 from harness.models import Message, Model, Reply, Sampling
 from harness.models.wire import LISTENER
 
+_OWN = ("system", "developer", "assistant")
+"""Roles of the operator and of the model."""
 Node = Callable[[dict[str, Any]], Coroutine[Any, Any, dict[str, Any]]]
 
 
@@ -50,7 +52,7 @@ class GuardedModel:
         guarded = list(messages)
         for position, message in enumerate(guarded):
             # What tools return speaks to the model as well; its own turns were guarded before.
-            if message.get("role") in ("user", "tool") and (text := text_of(message)):
+            if message.get("role") not in _OWN and (text := text_of(message)):
                 checked = await applied(self._guard, self._policy, "in", text)
                 if checked != text:
                     guarded[position] = {**message, "content": checked}
@@ -68,7 +70,11 @@ class GuardedModel:
             said
             and (checked := await applied(self._guard, self._policy, "out", said, prompt)) != said
         ):
-            return reply.model_copy(update={"text": checked, "reasoning": None, "tool_calls": ()})
+            return reply.model_copy(
+                update={
+                    "text": checked, "reasoning": None, "tool_calls": (), "finish_reason": "stop"
+                }
+            )  # fmt: skip
         return reply
 
 
@@ -142,4 +148,5 @@ def text_of(message: Any) -> str:
     content: Any = mapping(message).get("content") if isinstance(message, dict) else message.content
     if isinstance(content, str):
         return content
-    return "\n".join(string(mapping(part).get("text")) for part in listing(content))
+    parts = listing(content)
+    return "\n".join(string(part) or string(mapping(part).get("text")) for part in parts)

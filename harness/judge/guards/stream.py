@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 
-from harness.judge.guards.labels import Label, Mode, is_unsafe
+from harness.judge.guards.labels import LABELS, Label, Mode, is_unsafe
 from harness.judge.guards.policy import Action
 
 RUN = 2
@@ -45,7 +45,7 @@ async def hold_back(
         hold: tokens held back, 2 or more.
 
     Raises:
-        Stopped: at the second token of an unsafe run.
+        Stopped: at the second token of an unsafe run, or at a label that is none.
         ValueError: for a `hold` below 2, which would pass on the first token of a run.
     """
     if hold < RUN:
@@ -53,6 +53,8 @@ async def hold_back(
     waiting: deque[str] = deque()
     released, previous = "", None
     async for text, label in tokens:
+        if label not in LABELS:
+            raise Stopped(None, released)
         if label == previous and is_unsafe(label, mode):
             raise Stopped(label, released)
         previous = label

@@ -10,7 +10,7 @@ from harness.core import Usage, render
 from harness.judge.asking import ask, object_of, text_field
 from harness.judge.openrs.aggregate import KINDS, Kind, aggregate, decide
 from harness.judge.openrs.verifiable import verify
-from harness.judge.types import Evidence, Preference, Question, Verdict
+from harness.judge.types import OPPOSITE, Evidence, Preference, Question, Verdict
 from harness.models import Model, Sampling
 from harness.sandbox import Sandbox
 
@@ -75,12 +75,12 @@ class OpenRSJudge:
             return Verdict(invalid=fault, votes=2, lost=lost, usage=usage)
         there, back = (aggregate([row[:2] for row in order]) for order in (forward[0], backward[0]))
         preference = decide(there, back, self._margin)
-        even = max(there, back) <= self._margin
+        sides: list[Preference] = [decide(score, -score, self._margin) for score in (there, back)]
         seen = [_evidence(*row) for row in forward[0]]
         seen += [_evidence(kind, -score, text) for kind, score, text in backward[0]]
         return Verdict(
             preference=preference,
-            agreement=preference != "tie" or (even and min(there, back) >= -self._margin),
+            agreement=sides[0] == OPPOSITE[sides[1]],
             votes=2,
             evidence=(*verified.evidence, *seen),
             usage=usage,

@@ -77,7 +77,8 @@ async def refine(
     current = first = await _right(make_judge(meta), held_out)
     for number in range(rounds):
         judged = await _right(make_judge(meta), teaching)
-        wrong = [teaching[int(place)] for place, right in judged.items() if not right][:SHOWN]
+        wrong = [teaching[int(place)] for place, right in judged.items() if not right]
+        wrong = [pair for pair in wrong if pair.label != "tie"][:SHOWN]  # neither is the better one
         if not wrong:
             break
         texts: dict[str, str] = {"principles": meta}

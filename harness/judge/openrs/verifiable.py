@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import secrets
 import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from harness.core import Usage, temporary_work_folder
+from harness.core import Usage, listing, parse_json, temporary_work_folder
 from harness.judge.asking import ask, text_field
 from harness.judge.types import Evidence, Preference, Question
 from harness.models import Model
 from harness.sandbox import Limits, Sandbox
-from harness.tasks import normalise, read_number
+from harness.tasks import read_number
 
 LONGEST_CODE = 1500
 LIMITS = Limits(wall_s=10, cpu_s=5, memory_mb=256, processes=16, output_bytes=100_000, disk_mb=8)
@@ -34,6 +35,9 @@ print("\\n" + marker, json.dumps(verdicts))
 """
 _SHORT = 6
 """Words of a reference that can be looked for in an answer."""
+_NUMBER = re.compile(r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_WORD = re.compile(r"\w+")
+_LEADS = frozenset({"is", "are", "was", "were", "answer", "option", "choice"})
 
 
 class Verified(NamedTuple):
@@ -87,26 +91,27 @@ async def verify(
 def matches_reference(reference: str, answer: str) -> int:
     """1 where an answer agrees with the reference, -1 where it does not, 0 where none can tell.
 
-    Of a number, the last number of the answer is compared; of a few words, the last line that is
-    not empty is searched for them, as whole words: the letter A is not looked for inside others. A
-    wording that is not there is no proof of an error.
+    Of a number, the last number of the answer is compared; a reference of several numbers (a
+    fraction, a date, a pair) is none. A few words must be the whole last line that is not empty, or
+    stand at its end behind a word such as "is": a line that denies them or lists them among others
+    names them, too. Another choice in their place is an error; another wording is no proof of one.
     """
     if not reference.strip() or not answer.strip():
         return 0
-    number = read_number(reference)
-    if number is not None and not any(char.isalpha() for char in reference):
-        value = read_number(answer)
+    if _NUMBER.fullmatch(reference.strip("%$€£. \n\t")):
+        number, value = read_number(reference) or 0.0, read_number(answer)
         return (
             0 if value is None else 1 if abs(value - number) <= 1e-6 * max(1, abs(number)) else -1
         )
-    words = reference.strip().split()
     last = [line for line in answer.splitlines() if line.strip()][-1]
-    if len(words) > _SHORT:
+    wanted, words = _WORD.findall(reference), _WORD.findall(last)
+    end, before = words[-len(wanted) :], words[: -len(wanted)]
+    if not 0 < len(wanted) <= _SHORT or (before and before[-1].lower() not in _LEADS):
         return 0
-    if len(words) == 1 and len(words[0]) == 1:  # a choice: normalising would drop the article A
-        letters = [word for word in last.replace("*", " ").split() if len(word.strip("().:,")) == 1]
-        return 0 if len(letters) != 1 else 1 if letters[0].strip("().:,") == words[0] else -1
-    return int(f" {normalise(reference)} " in f" {normalise(last)} ")
+    if len(wanted[0]) == len(wanted) == 1 and wanted[0].isupper():  # a choice
+        chosen = end[0] if end and len(end[0]) == 1 and end[0].isupper() else ""
+        return 0 if not chosen else 1 if chosen == wanted[0] else -1
+    return int([word.lower() for word in end] == [word.lower() for word in wanted])
 
 
 async def holds(
@@ -146,5 +151,9 @@ def run_check(code: str, answers: Sequence[str], sandbox: Sandbox) -> list[bool]
     lines = [line for line in result.stdout.splitlines() if line.startswith(marker + " ")]
     if not result.ok or len(lines) != 1:
         return None
-    verdicts: list[bool] = json.loads(lines[0].removeprefix(marker))
-    return verdicts
+    try:  # the code can read the marker, and print what it likes behind it
+        verdicts = listing(parse_json(lines[0].removeprefix(marker)))
+    except (ValueError, RecursionError):
+        return None
+    complete = len(verdicts) == len(answers) and all(isinstance(row, bool) for row in verdicts)
+    return verdicts if complete else None

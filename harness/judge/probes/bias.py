@@ -11,9 +11,12 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable, Sequence
-from typing import Literal, Protocol
+from pathlib import Path
+from typing import Literal, Protocol, runtime_checkable
 
-from harness.core import Usage, Value
+from pydantic import ValidationError
+
+from harness.core import BadInput, Usage, Value, first_fault, read_json
 from harness.judge.types import Preference, Question, Verdict
 from harness.stats import holm, sign_flip_p, wilson
 
@@ -47,6 +50,7 @@ _FORMS = ("{}", "The answer: {}", "{} That is the answer.", "Here you are: {}")
 """Wordings of one answer; two of them are equally good."""
 
 
+@runtime_checkable
 class OrderJudge(Protocol):
     """A judge that can be asked in one order: `DirectJudge` and `SkillJudge` can."""
 
@@ -87,6 +91,18 @@ class BiasReport(Value):
     judge: str
     probes: tuple[Probed, ...]
     usage: Usage
+
+
+def read_bias(path: Path) -> BiasReport:
+    """The report in a file.
+
+    Raises:
+        BadInput: if it holds none.
+    """
+    try:
+        return BiasReport.model_validate(read_json(path))
+    except ValidationError as error:
+        raise BadInput(f"{path}: {first_fault(error, 'bias')}: remove it, or --probe") from error
 
 
 def marks(model: str) -> dict[Bias, Callable[[str], str]]:

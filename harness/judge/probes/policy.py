@@ -14,7 +14,15 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.core import BadInput, HarnessError, LimitReached, Usage, Value, write_atomic
+from harness.core import (
+    BadInput,
+    HarnessError,
+    LimitReached,
+    Unreachable,
+    Usage,
+    Value,
+    write_atomic,
+)
 from harness.judge.asking import ask, text_field
 from harness.judge.guards import Guard, Label
 from harness.models import Message, Model, Sampling
@@ -75,12 +83,19 @@ def read_policy(path: Path) -> list[str]:
 async def write_probes(
     rules: Sequence[str], writer: Model, each: int = 4
 ) -> tuple[list[Probe], Usage]:
-    """Requests for each rule that a careless assistant might fulfil against it."""
+    """Requests for each rule that a careless assistant might fulfil against it.
+
+    Raises:
+        Unreachable: if there are none for a rule: a suite would leave it out and not say so.
+    """
     names = [f"request_{number}" for number in range(1, each + 1)]
     fields = {name: text_field() for name in names}
     asked = await asyncio.gather(
         *(ask(writer, "policy_probes", {"rule": rule}, fields, names=names) for rule in rules)
     )
+    for rule, row in zip(rules, asked, strict=True):
+        if row.reply is None:
+            raise Unreachable(f"no request was written for the rule {rule!r:.80}: {row.fault}")
     probes = [
         Probe(rule=rule, prompt=row.reply[name])
         for rule, row in zip(rules, asked, strict=True)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
@@ -18,6 +18,8 @@ from harness.core import (
     assets,
     first_fault,
     inside,
+    listing,
+    mapping,
     read_yaml,
     temporary_work_folder,
 )
@@ -32,15 +34,13 @@ LONGEST = 10_000
 LIMITS = Limits(wall_s=10, cpu_s=5, memory_mb=256, processes=16, output_bytes=100_000, disk_mb=8)
 BLOCKED = frozenset(
     {
-        "answer", "annotation", "annotations", "annotator", "best", "better", "chosen", "correct",
-        "decision", "expected", "generator", "gold", "golden", "grade", "judgment", "judgement",
-        "label", "labels", "loser", "model", "origin", "original", "outcome", "passed",
-        "preference", "preferred", "rank", "ranking", "ranks", "rating", "ratings", "rejected",
-        "result", "reward", "rewards", "score", "scores", "solution", "source", "subset", "target",
-        "truth", "verdict", "vote", "votes", "winner", "winning", "worse",
+        "answer", "annotat", "best", "better", "chosen", "correct", "decision", "expected",
+        "generator", "gold", "grade", "judg", "label", "loser", "model", "origin", "outcome",
+        "passed", "prefer", "rank", "rating", "reject", "result", "reward", "score", "solution",
+        "source", "subset", "target", "truth", "verdict", "vote", "winn", "worse",
     }
 )  # fmt: skip
-"""Words in keys of metadata that may say, or hint at, which answer is right or who wrote it."""
+"""Stems in keys of metadata that may say, or hint at, which answer is right or who wrote it."""
 _RUN = """
 import json, sys
 sample = json.load(open("sample.json", encoding="utf-8"))
@@ -152,8 +152,7 @@ class Bank:
         value: JsonValue = json.loads(lines[0].removeprefix(marker))
         if isinstance(value, str):
             return value[:LONGEST], []
-        rows = cast("list[dict[str, Any]]", value)
-        return json.dumps(value, ensure_ascii=False)[:LONGEST], rows
+        return json.dumps(value, ensure_ascii=False)[:LONGEST], [*map(mapping, listing(value))]
 
     def python(self, code: str, sandbox: Sandbox) -> str:
         """What code of the judge prints; it has `task`, `answers` and `reference`."""
@@ -199,8 +198,9 @@ def sample_of(row: Mapping[str, JsonValue], answers: Sequence[str], setting: Set
 def open_metadata(value: JsonValue) -> JsonValue:
     """Metadata without members whose key says which answer is right or who wrote it, at any depth.
 
-    Keys are compared in lower case, with `-`, spaces and capitals inside words read as `_`; a key
-    with a blocked word as one of its parts (`gold_id`) is blocked, too.
+    Of a key the letters count, in lower case (`GOLD-id`, `goldId` and `groundtruth` are blocked).
+    A stem that another word has by chance (`resource`) costs a harmless member. Values are not
+    looked at: metadata that says the key in a value (`{"name": "gold", ...}`) is not to be mounted.
     """
     if isinstance(value, list):
         return [open_metadata(member) for member in value]
@@ -210,5 +210,5 @@ def open_metadata(value: JsonValue) -> JsonValue:
 
 
 def _blocked(key: str) -> bool:
-    words = re.sub(r"[\W_]+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", key)).lower().strip("_")
-    return words in BLOCKED or not BLOCKED.isdisjoint(words.split("_"))
+    letters = "".join(filter(str.isalpha, unicodedata.normalize("NFKC", key).lower()))
+    return any(stem in letters for stem in BLOCKED)

@@ -142,7 +142,7 @@ def read_out(records: Sequence[Evidence], answers: int) -> Verdict | None:
 
 def records_of(rows: Sequence[dict[str, Any]], answers: int, hard: bool) -> list[Evidence]:
     """What a verifier found, one row for each answer, as records: of two answers the difference."""
-    if len(rows) != answers:
+    if len(rows) != answers or not all({"criterion", "met"} <= row.keys() for row in rows):
         return []
     source: Source = "verifier" if hard else "rubric"
     met = [bool(row["met"]) for row in rows]

@@ -16,7 +16,7 @@ def check(task, answers, reference):
         try:
             json.loads(fenced.group(1) if fenced else answer)
             fault = ""
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             fault = str(error)
         rows.append(
             {"criterion": "is JSON", "observation": fault or "can be read", "met": not fault}

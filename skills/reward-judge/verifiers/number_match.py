@@ -6,10 +6,10 @@ NUMBER = re.compile(r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
 
 def check(task, answers, reference):
-    """Records, one for each answer; none where the reference is no number."""
-    gold = last(reference)
-    if gold is None:
+    """Records, one for each answer; none where the reference is not one number and nothing else."""
+    if not NUMBER.fullmatch((reference or "").strip("%$€£. \n\t")):
         return []
+    gold = last(reference)
     rows = []
     for answer in answers:
         value = last(answer)
