@@ -32,7 +32,7 @@ from harness.rag.check.numbers import (
     words,
 )
 from harness.rag.check.types import Claim, Verdict
-from harness.rag.check.value_verdicts import judge
+from harness.rag.check.values import judge
 from harness.rag.retrieve import Document
 from harness.stats import ratio_interval
 

@@ -14,9 +14,8 @@ from typing import NamedTuple
 
 from harness.rag.check.claims import clauses, names
 from harness.rag.check.numbers import Quantity, Source, open_sources, read, words
-from harness.rag.check.roles import parts, share_of
 from harness.rag.check.types import BY_SUPPORT, FAULTS, VALUE_TYPES, Claim, Finding, Verdict
-from harness.rag.check.value_verdicts import alike, judge, judge_value
+from harness.rag.check.values import alike, judge, judge_value, parts, share_of
 from harness.rag.check.wording import difference
 from harness.rag.retrieve import Document
 
@@ -136,13 +135,6 @@ def _rival_name(name: str, sentence: str, line: _Line) -> str:
     return next((texts[place] for place in owners if not about & own), "")
 
 
-def _subjects(clause: str, line: _Line) -> list[str]:
-    """A name that opens a clause, which its capital alone does not show."""
-    first = re.match(r"[A-Z][\w'-]+", clause)
-    texts = [line.text[start:end] for start, end in names(line.text)]
-    return [first[0]] if first and first[0] in texts else []
-
-
 def _compare(clause: str, line: _Line) -> str:
     """Where a clause compares two names and a line has a value for each: what is wrong, or ""."""
     than = _THAN.search(clause)
@@ -218,8 +210,8 @@ def _look_up_sentence(
         reason = f"the closest sentence shares {score:.0%} of the words"
         return Finding(verdict=Verdict.NOT_FOUND, reason=reason, confidence=0.9 - score / 2)
     span = (line.start, line.end)
-    rivals = (_rival_name(name, clause, line) for name in _subjects(clause, line))
-    if score >= _COPIED and (rival := next(filter(None, rivals), "")):
+    first = re.match(r"[A-Z][\w'-]+", clause)  # a name, which its capital alone does not show
+    if first and score >= _COPIED and (rival := _rival_name(first[0], clause, line)):
         reason = f"the sentence says it of {rival!r}"
         return line.source.finding(Verdict.CONTRADICTED, [span], reason, 0.7)
     if score >= _COPIED and (reason := _compare(clause, line)):

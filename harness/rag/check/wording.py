@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from harness.rag.check.claims import NEGATION, clauses, names
 from harness.rag.check.numbers import coverage, read, words
-from harness.rag.check.roles import direction
+from harness.rag.check.values import direction
 
 # Share of the words that a clause must have to be denied by a negation, or to be what is planned;
 # and the part of that share from which another clause speaks of the same.
@@ -37,6 +37,7 @@ _PLANNED = re.compile(
     re.IGNORECASE,
 )
 _DONE = re.compile(r"\b(?:has|have|had|was|were|did|\w{3,}ed)\b", re.IGNORECASE)
+_NOUN = re.compile(r" ([a-z]+)")
 _RANKED = re.compile(r"\b(second|third|fourth|fifth|\d+(?:nd|rd|th))[ -](\w+est)\b", re.IGNORECASE)
 
 
@@ -70,9 +71,11 @@ def difference(clause: str, sentence: str, *, compound: bool = False) -> str:
         return opposite
     if direction(said) * direction(stated) < 0:
         return "the opposite direction"
-    some = any(
-        (_SOME.search(part) or _counted(part, said)) and not _ALL.search(part) for part in near
+    counts = (
+        match for part in near for each in read(part) if (match := _NOUN.match(part, each.end))
     )
+    counted = any(said & words(match[1]) for match in counts)  # nine turbines are not all
+    some = any((counted or _SOME.search(part)) and not _ALL.search(part) for part in near)
     if _ALL.search(clause) and some:
         return "not all"
     planned = not compound and best >= _COPIED and all(_PLANNED.search(part) for part in near)
@@ -82,15 +85,6 @@ def difference(clause: str, sentence: str, *, compound: bool = False) -> str:
         if re.search(rf"\b{best}\b", clause) and rank.lower() not in clause.lower():
             return f"{rank} {best}"
     return _reversed(clause, sentence)
-
-
-def _counted(part: str, said: frozenset[str]) -> bool:
-    """Whether a part counts what was said: nine turbines."""
-    return any(
-        said & words(match[1])
-        for mention in read(part)
-        if (match := re.compile(r" ([a-z]+)").match(part, mention.end))
-    )
 
 
 def opposed(said: frozenset[str], stated: frozenset[str]) -> str:

@@ -24,7 +24,7 @@ from pydantic import TypeAdapter
 from harness.rag.check.numbers import Agreement, Mention, agreement
 from harness.rag.check.numbers import read as read_values
 from harness.rag.check.rules import RulesVerifier
-from harness.rag.check.types import STATEMENT_TYPES, Claim, Evidence, Finding, Verdict
+from harness.rag.check.types import FAULTS, STATEMENT_TYPES, Claim, Evidence, Finding, Verdict
 from harness.rag.check.verify.evidence import (
     ABSOLUTES,
     HEDGES,
@@ -45,6 +45,8 @@ from harness.rag.retrieve import Document
 WEIGHTS = Path(__file__).parent.parent / "weights" / "classifier.json"
 _NEAREST = 5  # sentences of a document that a claim is compared with
 _DOCUMENTS = 6  # that share most words with a claim are looked at
+# Confidence from which a fault stands against sentences that share enough words.
+_CERTAIN = 0.65
 _REMEMBERED = 256  # documents whose reading is kept
 # Share of a claim's words that a sentence must have before a difference contradicts it.
 _ABOUT_THE_SAME = 0.6
@@ -149,7 +151,11 @@ class TrainedVerifier:
             and not read_values(claim.sentence or claim.text)
         }
         if doubtful and readable:
-            findings |= zip(doubtful, self._judge([*doubtful.values()], readable), strict=True)
+            learned = self._judge([*doubtful.values()], readable)
+            for number, finding in zip(doubtful, learned, strict=True):
+                unsure = finding.verdict in FAULTS and finding.confidence < _CERTAIN
+                if not (unsure and findings[number].verdict is Verdict.SUPPORTED):
+                    findings[number] = finding
         return [findings[number] for number in range(len(claims))]
 
     def index(self, documents: Sequence[Document]) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from harness.rag.check.numbers import Cell, open_sources
 from harness.rag.check.types import Claim, Finding, Verdict
-from harness.rag.check.value_verdicts import judge
+from harness.rag.check.values import judge
 from harness.rag.retrieve import Document
 
 TABLE = """Results of the brewery ($ in thousands)

@@ -6,16 +6,6 @@ import re
 from dataclasses import replace
 from fractions import Fraction
 
-from harness.rag.check.derivations import (
-    ORDINAL,
-    Derivation,
-    Operand,
-    derive,
-    each_times,
-    elapsed,
-    meant,
-    parts_of_wholes,
-)
 from harness.rag.check.numbers import (
     Agreement,
     Quantity,
@@ -25,8 +15,18 @@ from harness.rag.check.numbers import (
     overlap,
     words,
 )
-from harness.rag.check.roles import Statement, fit, parts, share_of
 from harness.rag.check.types import Finding, Verdict
+from harness.rag.check.values.derivations import (
+    ORDINAL,
+    Derivation,
+    Operand,
+    derive,
+    each_times,
+    elapsed,
+    meant,
+    parts_of_wholes,
+)
+from harness.rag.check.values.roles import Statement, fit, parts, share_of
 
 # Share of a row label's words from which its cells are operands.
 _PROSE = 0.75

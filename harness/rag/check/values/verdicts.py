@@ -25,8 +25,9 @@ from harness.rag.check.numbers import (
     read,
     words,
 )
-from harness.rag.check.operands import derive_from_cells, derive_from_prose
-from harness.rag.check.roles import (
+from harness.rag.check.types import BY_SUPPORT, FAULTS, Claim, Finding, Verdict
+from harness.rag.check.values.operands import derive_from_cells, derive_from_prose
+from harness.rag.check.values.roles import (
     RELATIVE,
     Statement,
     direction,
@@ -36,7 +37,6 @@ from harness.rag.check.roles import (
     share_of,
     statement_of,
 )
-from harness.rag.check.types import BY_SUPPORT, FAULTS, Claim, Finding, Verdict
 from harness.rag.check.wording import opposed
 
 # Share of a row label's words that a sentence must have to speak of the row.
@@ -231,13 +231,6 @@ def _is_rare(value: Mention) -> bool:
     return isinstance(value, Quantity) and (value.high is not None or digits > 3)
 
 
-def _counts_names(value: Quantity, sentence: str) -> bool:
-    """Whether a small number in words counts the names beside it: two friends, Ann and Bo."""
-    named = [sentence[start:end] for start, end in names(sentence)]
-    counted = sum(len(name.split(" and ")) for name in named)
-    return value.unit == "" and value.value == counted > 1 and value.text.isalpha()
-
-
 def _judge_period(statement: Statement, source: Source) -> Finding | None:
     for cell in source.cells:
         same = any(agreement(statement.value, each) is Agreement.SAME for each in cell.periods)
@@ -271,7 +264,10 @@ def _judge_by_prose(statement: Statement, source: Source) -> Finding | None:
             reason = f"the sentence says {value.text!r} {rival}"
             misplaced = misplaced or source.finding(Verdict.CONTRADICTED, [span], reason, 0.8)
     if isinstance(statement.value, Quantity):
-        if ranked and _counts_names(statement.value, statement.sentence):
+        named = [statement.sentence[start:end] for start, end in names(statement.sentence)]
+        counted = sum(1 + name.count(" and ") for name in named)
+        small = statement.value.text.isalpha() and statement.value.unit == ""
+        if ranked and small and statement.value.value == counted > 1:  # two friends, Ann and Bo
             span = (ranked[0][1].start, ranked[0][1].end)
             return source.finding(Verdict.DERIVED, [span], "count: the names beside it", 0.6)
         derived = derive_from_prose(statement, statement.value, source)
