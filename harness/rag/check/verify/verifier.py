@@ -1,7 +1,6 @@
 """Verdicts by the trained classifier; values and names by the rules.
 
-The classifier is a logistic regression, stored as JSON, over what a claim has in common with a
-document.
+The classifier is a logistic regression, stored as JSON, over what claim and document share.
 """
 
 from __future__ import annotations
