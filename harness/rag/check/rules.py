@@ -22,6 +22,8 @@ from harness.rag.retrieve import Document
 # Share of a sentence's words that support by shared words needs; with right values; from which a
 # difference in wording contradicts.
 _SHARED, _VALUED, _COPIED = 0.6, 0.4, 0.5
+# Confidence that a clause is said nowhere, from which no other clause makes up for it.
+_UNSAID = 0.85
 # Confidence at least in a sentence whose values are right.
 _VOUCHED = 0.8
 # By how much a line about the same that names another beats those that name the claimed one; words
@@ -166,6 +168,8 @@ def _look_up_statement(claim: Claim, lines: list[_Line], sources: Sequence[Sourc
     finding = _look_up_sentence(sentence, sentence, lines, sources, compound=len(spans) > 1)
     parts = [_look_up_sentence(sentence[a:b], sentence, lines, sources) for a, b in spans]
     worst = max(parts, key=lambda part: BY_SUPPORT.index(part.verdict))
+    if worst.verdict is Verdict.NOT_FOUND and worst.confidence > _UNSAID:
+        return worst
     if len(parts) == 1 or worst.verdict is Verdict.NOT_FOUND:
         return finding
     if worst.verdict is Verdict.CONTRADICTED:
@@ -192,9 +196,7 @@ def _look_up_sentence(
     within = range(start, start + len(clause))
     mentions = [mention for mention in read(sentence) if mention.start in within]
     valued = [judge_value(mention, sentence, sources) for mention in mentions]
-    fault = next((finding for finding in valued if finding.verdict in FAULTS), None)
-    if fault is not None:
-        return fault
+    valued = [finding for finding in valued if finding.verdict not in FAULTS]  # claims of their own
     derived = next((finding for finding in valued if finding.verdict is Verdict.DERIVED), None)
     if derived is not None:
         return derived
