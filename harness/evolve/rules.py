@@ -131,7 +131,7 @@ class ClaimCheck(Value):
     Attributes:
         results: in the order of the lessons.
         packages: versions that the claims were judged with.
-        note: why no check was made, "" if one was.
+        note: why no check was made, or most claims were not judged; else "".
     """
 
     results: tuple[ClaimResult, ...] = ()

@@ -334,7 +334,9 @@ async def run_evolution_async(
             command: Sequence[str], *, workdir: Path, files: Mapping[str, bytes] | None = None
         ) -> Result:
             sandbox = select(settings.sandbox)  # chosen when the first script is run
-            return sandbox.exec(command, workdir=workdir, files=files, limits=Limits(wall_s=20))
+            # Processor time limits them: what is refuted must not depend on how busy a machine is.
+            limits = Limits(wall_s=240, cpu_s=20)
+            return sandbox.exec(command, workdir=workdir, files=files, limits=limits)
 
         made = ROLLOUTS if train else ("models", "tasks", "sandbox") if programs else ()
         result = await evolve(

@@ -260,8 +260,9 @@ class Sifted(Value):
         return frozenset(r.content for r in holding if r.claim.kind in ("behaviour", "analyst"))
 
     def __str__(self) -> str:
-        claims, lessons = len(self.checked.results), len(self.discarded)
-        return self.checked.note or f"{claims} claims run, {lessons} lessons refuted"
+        claims, note = len(self.checked.results), self.checked.note
+        run = f"{claims} claims run, {len(self.discarded)} lessons refuted"
+        return f"{run}; {note}" if claims and note else note or run
 
 
 class Draft(Value):

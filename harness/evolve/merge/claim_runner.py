@@ -24,7 +24,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-SECONDS, PRINTED = 10, 1500
+# Processor seconds of a program, seconds on the clock for one that waits, characters printed.
+SECONDS, LONGEST, PRINTED = 10, 60, 1500
 EXCUSED = re.compile(r"NoneType|missing \d+ required")
 MISUSE = (SyntaxError, AttributeError, TypeError, ImportError)
 
@@ -55,7 +56,8 @@ def run(program: str, code: bool) -> dict[str, Any]:
     reader, writer = os.pipe()
     process = os.fork()
     if not process:
-        signal.alarm(SECONDS)
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
+        signal.alarm(LONGEST)
         os.chdir(tempfile.mkdtemp(dir="."))
         os.write(writer, json.dumps(judge(program, code)).encode())
         os._exit(0)

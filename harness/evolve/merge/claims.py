@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
@@ -104,7 +105,12 @@ def check(
     results = [
         _judged(number, lessons[number], claim, ends[claim.program]) for number, claim in claims
     ]
-    return ClaimCheck(results=tuple(results), packages=packages)
+    unjudged = [result.printed for result in results if result.verdict == "not judged"]
+    note = ""
+    if 2 * len(unjudged) > len(results):
+        reason = Counter(unjudged).most_common(1)[0][0].rpartition("\n")[2]
+        note = f"{len(unjudged)} of {len(results)} claims were not judged: {reason}"
+    return ClaimCheck(results=tuple(results), packages=packages, note=note)
 
 
 def sift(

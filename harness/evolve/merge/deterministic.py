@@ -8,8 +8,9 @@ and every rule keeps the ids of the trajectories it came from.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from harness.core import Edit, Patch
@@ -114,18 +115,20 @@ def merge_deterministic(
     causes, conflicts, opposed = agreeing(lessons, causes)
     discarded += unfit + opposed
 
+    speaking = speakers(lessons, causes, by)
+    said = {  # number of a cause -> the rule that says it
+        cause.number: speaker.wording.for_readers()
+        for cause, speaker in zip(causes, speaking, strict=True)
+    }
     edits: list[Edit] = []
     rules: list[Rule] = []
-    said: dict[int, str] = {}  # number of a cause -> the rule that says it
-    for cause, speaker in zip(causes, speakers(lessons, causes, by), strict=True):
-        text = said[cause.number] = speaker.wording.for_readers()
-        if speaker is cause:
-            edits.append(edit_of(lessons, cause))
-            rules.append(rule_of(lessons, cause, signs))
-            reworded = [n for n in cause.members if compact(rows[n]).text != cause.wording.text]
-            discarded += lessons.discarded(reworded, SAID, text)
-        else:
-            discarded += lessons.discarded(cause.members, SAME_RULE, text)
+    for cause, others in joined(lessons, causes, speaking):
+        text = said[cause.number]
+        edits.append(edit_of(lessons, cause))
+        rules.append(rule_of(lessons, cause, signs))
+        reworded = [n for n in cause.members if compact(rows[n]).text != cause.wording.text]
+        discarded += lessons.discarded(reworded, SAID, text)
+        discarded += lessons.discarded(others, SAME_RULE, text)
     for number, mistake in sorted(mistakes.items()):
         discarded += lessons.discarded([number], mistake.reason, said.get(mistake.cause, ""))
 
@@ -234,16 +237,18 @@ def worded(
         else:
             sources, praise = lessons.sources(members), lessons.praise[members[0]]
             causes.append(Cause(number, members, wording, sources, praise))
-    causes.sort(
-        key=lambda cause: (
-            cause.praise,
-            -support(cause.sources, lessons.tasks),
-            -len(cause.members),
-            cause.wording.wording,
-            sorted(quote for number in cause.members for quote in lessons.quotes[number]),
-        )
-    )
-    return causes, discarded
+    return best_supported_first(lessons, causes), discarded
+
+
+def best_supported_first(lessons: Lessons, causes: Iterable[Cause]) -> list[Cause]:
+    """Causes that blame before those that praise; each by distinct tasks, then by lessons."""
+
+    def place(cause: Cause) -> tuple[object, ...]:
+        quotes = sorted(quote for number in cause.members for quote in lessons.quotes[number])
+        tasks = support(cause.sources, lessons.tasks)
+        return cause.praise, -tasks, -len(cause.members), cause.wording.wording, quotes
+
+    return sorted(causes, key=place)
 
 
 def agreeing(
@@ -306,6 +311,34 @@ def speakers(lessons: Lessons, causes: Sequence[Cause], by: Measure) -> list[Cau
         better = causes[next((n for n in later if first[n] is causes[n]), place)]
         first = [better if speaker is cause else speaker for speaker in first]
     return first
+
+
+def joined(
+    lessons: Lessons, causes: Sequence[Cause], speaking: Sequence[Cause]
+) -> list[tuple[Cause, list[int]]]:
+    """Causes that speak for themselves, best supported first, each with the lessons of others that
+    its rule says too.
+
+    Where neither quotes anything, wordings are all that tells two causes apart: such a cause is a
+    part of the one that speaks for it, and its tasks support that one.
+
+    Args:
+        lessons: all of them.
+        causes: that have a wording.
+        speaking: of each, the cause whose rule says it.
+    """
+    parts: dict[int, list[int]] = defaultdict(list)  # number of a cause -> lessons that join it
+    others: dict[int, list[int]] = defaultdict(list)
+    for cause, speaker in zip(causes, speaking, strict=True):
+        if cause is not speaker:
+            quoted = any(lessons.quotes[n] for n in (*cause.members, *speaker.members))
+            (others if quoted else parts)[speaker.number] += cause.members
+    whole: list[Cause] = []
+    for cause, speaker in zip(causes, speaking, strict=True):
+        if cause is speaker:
+            members = [*cause.members, *parts[cause.number]]
+            whole.append(replace(cause, members=members, sources=lessons.sources(members)))
+    return [(cause, others[cause.number]) for cause in best_supported_first(lessons, whole)]
 
 
 def kindred(lessons: Lessons, causes: Sequence[Cause]) -> NDArray[np.bool_]:

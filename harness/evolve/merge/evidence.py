@@ -299,7 +299,7 @@ def opposition(lessons: Sequence[Lesson], tasks: Sequence[frozenset[str]]) -> li
 def typical(
     members: Sequence[int], lessons: Sequence[Lesson], follows: Sequence[bool]
 ) -> list[int]:
-    """The half of the lessons of one cause whose advice the others share most, best first.
+    """The half of the lessons of one cause whose advice the others share most.
 
     One that says the opposite sounds much like the others; what it asks for, they refuse. None
     where the lessons cannot be told apart and speak against each other.
@@ -308,6 +308,9 @@ def typical(
         members: indices, the most central first.
         lessons: all lessons.
         follows: whether what a lesson quotes is what it asks for: then it is no remedy.
+
+    Returns:
+        Indices, the most central first, those that follow last.
     """
     parts = [advice(lessons[index].text) for index in members[:COMPARED]]
     analysts = [lessons[index].sources for index in members[:COMPARED]]
@@ -333,4 +336,5 @@ def typical(
     alike = len({follows[index] for index in members}) == 1
     if alike and len(order) > 1 and agreement(order[0]) < 0:
         return []
-    return [members[place] for place in order[: -(-len(order) // 2)]]
+    half = sorted(order[: -(-len(order) // 2)], key=lambda n: (follows[members[n]], n))
+    return [members[place] for place in half]

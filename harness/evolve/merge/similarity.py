@@ -88,11 +88,14 @@ def measure(grouping: Grouping) -> Measure:
     return Measure(name=f"{encoder.name} with {name}", hybrid=True, distance=HYBRID_DISTANCE)
 
 
-def tfidf_similarities(texts: Sequence[str], **analyzer: Any) -> Matrix:
-    """Cosine similarities of TF-IDF vectors, shape (n, n).
+def tfidf_similarities(
+    texts: Sequence[str], beside: Sequence[str] = (), **analyzer: Any
+) -> Matrix:
+    """Cosine similarities of TF-IDF vectors, shape (n, m).
 
     Args:
         texts: to compare.
+        beside: with these m; with each other where there are none.
         analyzer: of scikit-learn's vectorizer; character n-grams (3 to 5, within words) unless
             given.
     """
@@ -100,18 +103,20 @@ def tfidf_similarities(texts: Sequence[str], **analyzer: Any) -> Matrix:
 
     ngrams = analyzer or {"analyzer": "char_wb", "ngram_range": (3, 5), "lowercase": True}
     text: Any = import_module("sklearn.feature_extraction.text")
-    vectors: Any = text.TfidfVectorizer(sublinear_tf=True, **ngrams).fit_transform(texts)
-    return np.asarray((vectors @ vectors.T).toarray(), dtype=np.float64)
+    model: Any = text.TfidfVectorizer(sublinear_tf=True, **ngrams)
+    vectors = model.fit_transform([*texts, *beside])
+    columns = vectors[len(texts) :] if beside else vectors
+    return np.asarray((vectors[: len(texts)] @ columns.T).toarray(), dtype=np.float64)
 
 
-def word_similarities(texts: Sequence[str]) -> Matrix:
-    """Cosine similarities of TF-IDF over stemmed content words, shape (n, n)."""
+def word_similarities(texts: Sequence[str], beside: Sequence[str] = ()) -> Matrix:
+    """As :func:`tfidf_similarities`, over stemmed content words."""
     import numpy as np
 
     try:
-        return tfidf_similarities(texts, analyzer=content_words)
+        return tfidf_similarities(texts, beside, analyzer=content_words)
     except ValueError:  # no text has a content word
-        return np.eye(len(texts))
+        return np.zeros((len(texts), len(beside))) if beside else np.eye(len(texts))
 
 
 def shared_neighbours(similarities: Matrix) -> Matrix:

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from harness.core import Edit
+from harness.evolve.merge.coverage import by_coverage
 from harness.evolve.merge.lessons import Lesson, of_edit, support
 from harness.evolve.merge.similarity import tfidf_similarities
 from harness.evolve.merge.wording import content_words, says_something, specific
@@ -56,7 +57,9 @@ REFERENCE_RULES: dict[Size, int] = {"compact": 0, "standard": 60, "full": 200}
 RULES, COMPACT_TOKENS = "Rules", 230
 # Share of the places of SKILL.md that rare rules have before all others.
 RESERVED = 0.25
-Place = Literal["main", "rare", "praise", "more"]
+# Rules whose lessons a rule may cover, the best supported, and lessons of each.
+COMPARED, LESSONS = 1000, 20
+Place = Literal["main", "unquoted", "rare", "praise", "more"]
 REFERENCE_INTRO = (
     "# Further rules\n\n"
     "Each was learned from one or two tasks only: evidence that it helps is thin. Read the "
@@ -95,14 +98,20 @@ def assemble(
     """
     rested = {rule.content: rule for rule in rules}
     places: dict[str, list[tuple[Lesson, Edit]]] = {
-        "main": [], "rare": [], "praise": [], "more": [],
+        "main": [], "unquoted": [], "rare": [], "praise": [], "more": [],
     }  # fmt: skip
     for edit in merged:
         for lesson in of_edit(edit):
             rule = rested.get(lesson.for_readers(), Rule(content=""))
             places[_place(rule, edit.support, min_support)].append((lesson, edit))
+    lines = skill.text.split("\n")
+    own = {
+        section.title: "\n".join(lines[section.content : section.end])
+        for section in sections(lines)
+        if section.level == 2
+    }
     reserved = min(len(places["rare"]), int(RESERVED * max_rules))
-    first = [*places["main"], *places["praise"]]
+    first = [*places["main"], *covering(places["unquoted"], rested, tasks, own), *places["praise"]]
     main = first[: max_rules - reserved]
     rare = places["rare"][: max_rules - len(main)]
     strong = [*main, *rare]
@@ -115,12 +124,6 @@ def assemble(
     unplaced = [pair for pair in unplaced if id(pair) not in placed]
     further = [pair for pair in unplaced if says_something(pair[0].text)]
     further.sort(key=lambda pair: not specific(pair[0].text))
-    lines = skill.text.split("\n")
-    own = {
-        section.title: "\n".join(lines[section.content : section.end])
-        for section in sections(lines)
-        if section.level == 2
-    }
     edits = _edits("SKILL.md", strong, own, RULES if size == "compact" else "")
     discarded: list[Discarded] = []
     for edit in merged:
@@ -174,13 +177,42 @@ def fitting(skill: Skill, rules: Sequence[tuple[Lesson, Edit]]) -> list[tuple[Le
     return chosen
 
 
+def covering(
+    rules: Sequence[tuple[Lesson, Edit]],
+    rested: Mapping[str, Rule],
+    tasks: Mapping[str, str],
+    own: Mapping[str, str],
+) -> list[tuple[Lesson, Edit]]:
+    """Rules in the order in which they get a place: support, then what the skill has least of.
+
+    Args:
+        rules: to order.
+        rested: content -> what a rule rests on, of these rules and the others.
+        tasks: trajectory id -> task id.
+        own: headings of the seed -> text of their sections.
+    """
+    unquoted = [rule for rule in rested.values() if not rule.quoted][:COMPARED]
+    headings = file_under([lesson for lesson, _ in rules], own)
+    places = by_coverage(
+        [lesson.wording for lesson, _ in rules],
+        [edit.support for _, edit in rules],
+        ["" if heading == FALLBACK else heading for heading in headings],
+        [member for rule in unquoted for member in rule.members[:LESSONS]],
+        tasks,
+    )
+    return [rules[place] for place in places]
+
+
 def _place(rule: Rule, support: int, min_support: int) -> Place:
     """Where a rule belongs; a rare one explains failures alone, and no passed run shows it.
 
     So does one with support, but no word in common with what it quotes, where runs were compared:
     it may be about nothing.
     Praise of passed runs may be of a habit of all: unless it was measured, it comes after the rest.
+    Where lessons quote nothing, nothing tells blame from praise but support.
     """
+    if rule.members and not rule.quoted:
+        return "unquoted" if support >= min_support else "more"
     if rule.praise and rule.outcome.standing == "not measured":
         return "praise" if support >= min_support else "more"
     alone = rule.outcome.standing == "cause" and not rule.outcome.passed
@@ -193,15 +225,15 @@ def _place(rule: Rule, support: int, min_support: int) -> Place:
 def _edits(
     file: str, rules: Sequence[tuple[Lesson, Edit]], own: Mapping[str, str], section: str = ""
 ) -> list[Edit]:
-    """One edit a rule, in the order in which they are applied, so that each line has its sources.
+    """One edit a rule, so that each line has its sources.
 
     Every edit is an `add_section`, which appends where the section is already there. A new
-    section is placed behind the nearest one that comes before it in the order of the work.
+    section is placed behind the nearest one that comes before it in the order of the work. Edits
+    are applied best supported first, and that is their order here.
     """
-    # How the skill is read is no place for a rule.
-    places = {heading: text for heading, text in own.items() if heading != GUIDE}
+    rules = sorted(rules, key=lambda pair: -pair[1].support)
     lessons = [lesson for lesson, _ in rules]
-    headings = [section] * len(rules) if section else file_under(lessons, places)
+    headings = [section] * len(rules) if section else file_under(lessons, own)
     new_headings = order([heading for heading in headings if heading not in own])
     present = list(own)
     edits: list[Edit] = []
@@ -235,12 +267,13 @@ def file_under(rules: Sequence[Lesson], existing: Mapping[str, str] | None = Non
         rules: the rules, best supported first.
         existing: headings of the skill -> text of their sections; used where they fit.
     """
-    existing = existing or {}
+    # How the skill is read is no place for a rule.
+    existing = {name: text for name, text in (existing or {}).items() if name != GUIDE}
     names = [name for name, text in existing.items() if text.strip()]
     own: dict[int, str] = {}
     if names and rules:
         texts = [rule.wording for rule in rules] + [f"{name}. {existing[name]}" for name in names]
-        scores = tfidf_similarities(texts)[: len(rules), len(rules) :]
+        scores = tfidf_similarities(texts[: len(rules)], texts[len(rules) :])
         for index, best in enumerate(scores.argmax(axis=1)):
             if scores[index, int(best)] >= EXISTING_SIMILARITY:
                 own[index] = names[int(best)]

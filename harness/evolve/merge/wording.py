@@ -83,6 +83,14 @@ _SWEEPING = re.compile(
     r"\b(?:exclusively|entirely|for (?:all|any|every)|in (?:all|any) cases?"
     r"|only (?:[\w-]+ ){1,6}(?:contains?|holds?|has|have))\b"
 )
+# What says why: a reader who knows the reason sees when a rule is meant.
+_WHY = re.compile(
+    r"\b(?:because|since|so that|otherwise|ensuring|preventing|avoiding"
+    r"|(?:to|which|this|these) (?:avoid|prevent|ensure)s?)\b",
+    re.IGNORECASE,
+)
+# A sentence that asks for something more, not one that says why.
+_MORE = re.compile(r"[.!?]\s+(?!This (?:ensures|prevents|avoids)\b)[A-Z`]")
 _PART = re.compile(r"(?<=[.!?;:])\s+|\s*\u2014\s*")
 _FIRST = re.compile(
     r"^(?:when|if|for|in|where|while|during|after|before|once)\b[^,]*,\s*", re.IGNORECASE
@@ -209,7 +217,7 @@ def best_wording(
 ) -> Lesson | None:
     """The most central lesson that can stand in a skill once compacted, or None if none can.
 
-    Among the central third, one is preferred that says what to do, when, and no more than that.
+    Among the central third, one is preferred that says what to do, when and why, and no more.
 
     Args:
         lessons: all lessons.
@@ -224,13 +232,14 @@ def best_wording(
         and not residue(f"{lesson.title} {lesson.text}", terms)
     ]
 
-    def unfit(lesson: Lesson) -> int:
-        """How far a wording is from what its reader needs."""
+    def unfit(lesson: Lesson) -> tuple[int, int]:
+        """How far a wording is from what its reader needs; of equals, how little it says."""
         text = lesson.text
         idle = bool(_VAGUE.search(text)) or bool(_STATEMENT.match(text))
-        several = text.count(";") + len(re.findall(r"[.!?]\s+[A-Z`]", text))
-        sweeping = bool(_SWEEPING.search(text))
-        return 4 * (idle + sweeping) + 2 * (_CONDITION.match(text) is None) + min(several, 2)
+        several = text.count(";") + len(_MORE.findall(text))
+        missing = (_CONDITION.match(text) is None) + (_WHY.search(text) is None)
+        far = 4 * (idle + bool(_SWEEPING.search(text))) + 2 * missing + min(several, 2)
+        return far, -len(content_words(text))
 
     return min(usable[: max(3, len(usable) // 3)], key=unfit, default=None)
 
