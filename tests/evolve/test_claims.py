@@ -18,6 +18,7 @@ from harness.evolve import EvolveOptions, evolve
 from harness.evolve.merge.claims import check, claims_of, sift
 from harness.evolve.merge.lessons import Lesson
 from harness.evolve.rules import ClaimCheck
+from harness.evolve.types import Sifted
 from harness.sandbox import Limits, Result, SandboxUnavailable, select
 from tests.evolve.conftest import record_row, trajectory, write_rows, write_trajectories
 
@@ -179,6 +180,21 @@ def test_without_a_sandbox_the_check_says_that_it_was_not_made() -> None:
     for checked in (check([lesson(READ_BACK)], None), check([lesson(READ_BACK)], unavailable)):
         assert checked.results == () and "not run" in checked.note
     assert check([lesson("Look first.")], None) == ClaimCheck()
+
+
+def test_claims_that_could_not_be_judged_are_not_told_of_as_if_they_held() -> None:
+    def ended(
+        command: Sequence[str], *, workdir: Path, files: Mapping[str, bytes] | None = None
+    ) -> Result:
+        return Result(exit_code=None, stdout="", stderr="", seconds=9, backend="test")
+
+    checked = check([lesson(READ_BACK)], ended)
+    assert checked.note == "1 of 1 claims were not judged: a limit ended it"
+    assert str(Sifted(checked=checked)) == (
+        "1 claims run, 0 lessons refuted; 1 of 1 claims were not judged: a limit ended it"
+    )
+    assert str(Sifted(checked=check([lesson(READ_BACK)], None))).startswith("1 claims were not run")
+    assert str(Sifted()) == "0 claims run, 0 lessons refuted"
 
 
 def test_a_refuted_lesson_teaches_nothing_and_is_listed_with_its_program(tmp_path: Path) -> None:

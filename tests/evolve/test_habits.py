@@ -60,6 +60,19 @@ def test_what_was_blamed_measured_or_seen_in_few_runs_stays() -> None:
     assert remaining(few, runs(does, 9, 4)) == few
 
 
+def test_a_rule_is_no_habit_for_what_its_less_central_lessons_add() -> None:
+    copy = "Copy the file of the task before you change anything in it."
+    more = ["Keep the file of the task: copy it, and change the copy.",
+            "The file itself stays: save the result to the output path."]  # fmt: skip
+    members = tuple(Member(wording=text, sources=("p0",)) for text in (copy, *more))
+    group = Rule(content=f"- {copy}", praise=True, members=members)
+    saved = runs("Save the result to the output path.", 6, 6)
+    assert remaining(draft(group), saved).discarded == ()
+    assert remaining(draft(rule(more[1], praise=True)), saved).discarded != ()
+    copied = runs("I copy the file of the task before I change anything.", 6, 6)
+    assert remaining(draft(group), copied).discarded != ()
+
+
 def test_names_of_code_are_read_word_by_word_and_prompts_do_not_count() -> None:
     shown = runs_that_follow(
         [rule("Check the number of rows against max_row of the sheet.")],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from harness.core import Patch
 from harness.evolve.analysts.records import to_patch
 from harness.evolve.merge.contradictions import contradictions
-from harness.evolve.merge.deterministic import Cause, merge_deterministic, speakers
+from harness.evolve.merge.deterministic import Cause, joined, merge_deterministic, speakers
 from harness.evolve.merge.lessons import Lesson, Lessons
 from harness.evolve.merge.similarity import measure
 from harness.evolve.merge.wording import compact, residue
@@ -108,19 +108,58 @@ def test_asides_go_and_a_full_stop_comes() -> None:
     assert compact(lesson).markdown() == "- **Bounds Check**: Parse ranges to numbers."
 
 
-def said_by(texts: list[str], causes: list[list[int]], quotes: str = "") -> list[int]:
-    """Of every cause, the number of the one whose rule says the same."""
+def causes_of(
+    texts: list[str], causes: list[list[int]], quotes: str = ""
+) -> tuple[Lessons, list[Cause]]:
+    """Causes, each of some of the lessons, one lesson a task."""
     lessons = Lessons(
         rows=[Lesson(title="", text=text, sources=(f"t{n}",)) for n, text in enumerate(texts)],
         tasks={},
         quotes=[(quotes,) if quotes else ()] * len(texts),
         praise=[False] * len(texts),
     )
-    rules = [
+    return lessons, [
         Cause(number, members, lessons.rows[members[0]], lessons.sources(members), praise=False)
         for number, members in enumerate(causes)
     ]
+
+
+def said_by(texts: list[str], causes: list[list[int]], quotes: str = "") -> list[int]:
+    """Of every cause, the number of the one whose rule says the same."""
+    lessons, rules = causes_of(texts, causes, quotes)
     return [cause.number for cause in speakers(lessons, rules, measure("lexical"))]
+
+
+def test_lessons_without_quotes_that_one_rule_says_support_it() -> None:
+    texts = ["Copy fonts.", "Round amounts.", "Round amounts to cents.", "Amounts have cents."]
+    lessons, rules = causes_of(texts, [[0], [1], [2], [3]])
+    speaking = [rules[0], *[rules[1]] * 3]
+    whole = joined(lessons, rules, speaking)
+    assert [(cause.number, list(cause.members), swallowed) for cause, swallowed in whole] == [
+        (1, [1, 2, 3], []), (0, [0], []),
+    ]  # fmt: skip
+    assert whole[0][0].sources == ("t1", "t2", "t3")
+
+
+def test_lessons_of_other_evidence_add_no_support_though_one_rule_says_them() -> None:
+    lessons, rules = causes_of(["Round amounts.", "Round amounts to cents."], [[0], [1]], "a run")
+    ((cause, swallowed),) = joined(lessons, rules, [rules[0], rules[0]])
+    assert (cause.members, swallowed) == ([0], [[1]])
+
+
+def test_what_is_one_cause_in_two_groups_has_the_tasks_of_both() -> None:
+    texts = [
+        "Log a summary at the end: which columns were changed, and which rows.",
+        "Print a summary of changes: formulas, styles and rows that were changed.",
+        "Log how many rows were changed, and where the output begins.",
+        "Print the number of rows before and after, and where the output ends.",
+        "Round amounts to cents before you add them up.",
+        "Write dates as dates, so that they sort.",
+        "Copy fonts and borders with each cell.",
+    ]
+    merged = merge_deterministic([patch(f"t{n}", text) for n, text in enumerate(texts)], {})
+    assert [edit.support for edit in merged.patch.edits] == [4, 1, 1, 1]
+    assert [len(rule.members) for rule in merged.rules] == [4, 1, 1, 1]
 
 
 def test_a_rule_that_says_no_more_than_lessons_of_a_better_one_is_no_rule() -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from harness.core import Edit
+from harness.core import Edit, Patch
 from harness.evolve.merge.lessons import Lesson
 from harness.evolve.merge.skill_layout import GUIDE, assemble, file_under, order
-from harness.skills import new_skill
+from harness.skills import apply_patch, new_skill
 
 LOOK = Lesson(title="Structure Discovery", text="Inspect the structure before you begin.")
 CHECK = Lesson(title="Read Back", text="Verify the result after saving.")
@@ -39,3 +39,30 @@ def test_no_rule_is_filed_under_how_the_skill_is_read() -> None:
     edits, _ = assemble(skill, [rule], {"a": "a", "b": "b"}, min_support=2, max_rules=9)
     assert [edit.target_section for edit in edits] != [f"## {GUIDE}"]
     assert edits[0].after_section == GUIDE
+
+
+def test_sections_stand_in_the_order_of_the_work_whatever_supports_them() -> None:
+    skill = new_skill("x", "Rules.", f"\n# X\n\n## {GUIDE}\n\nRead the rules before you start.\n")
+    supports = {"Read back": 3, "Convert types": 2, "Inspect structure": 2, "Iterate loop": 4}
+    lessons = {
+        "Read back": "Verify the result after saving.",
+        "Convert types": "Normalize dates and blanks.",
+        "Inspect structure": "Explore the headers.",
+        "Iterate loop": "Use a template in each loop.",
+    }
+    edits = [
+        Edit(
+            file="SKILL.md", op="add_section", target_section="## Rules",
+            content=f"- **{title}**: {text}", sources=tuple("abcdef"[: supports[title]]),
+            support=supports[title],
+        )
+        for title, text in lessons.items()
+    ]  # fmt: skip
+    edits.append(edits[0].model_copy(update={"content": "- **Thin**: Only one run says it.",
+                                             "sources": ("a",), "support": 1}))  # fmt: skip
+    final, _ = assemble(skill, edits, {}, min_support=2, max_rules=9)
+    text = apply_patch(skill, Patch(edits=final)).skill.text
+    assert [line for line in text.split("\n") if line.startswith("## ")] == [
+        f"## {GUIDE}", "## Look before you change", "## Handle types, gaps and text",
+        "## Build it robustly", "## Check before you finish", "## References",
+    ]  # fmt: skip

@@ -178,3 +178,23 @@ def test_words_of_other_lessons_are_no_meaning() -> None:
 def test_a_wording_that_only_asks_for_care_is_vague(text: str, empty: bool) -> None:
     assert vague(text) is empty
     assert (best_wording([Lesson(title="", text=text)], [0], frozenset()) is None) is empty
+
+
+def test_of_equally_central_wordings_one_with_its_reason_is_preferred() -> None:
+    rows = [
+        Lesson(title="", text="When you delete rows, begin with the last one of them."),
+        Lesson(
+            title="", text="When you delete rows, begin at the end. This prevents that they shift."
+        ),
+        Lesson(title="", text="When you delete rows, begin at the end. Count the rows twice."),
+    ]
+    for order in ([0, 1, 2], [2, 1, 0]):
+        assert best_wording(rows, order, frozenset()) == compact(rows[1])
+
+
+def test_of_equally_good_wordings_the_one_that_says_most_is_taken() -> None:
+    rows = [
+        Lesson(title="", text="When you read a table, look at it."),
+        Lesson(title="", text="When you read a table, look for its columns in the header row."),
+    ]
+    assert best_wording(rows, [0, 1], frozenset()) == compact(rows[1])

@@ -128,7 +128,8 @@ def merge_deterministic(
         rules.append(rule_of(lessons, cause, signs))
         reworded = [n for n in cause.members if compact(rows[n]).text != cause.wording.text]
         discarded += lessons.discarded(reworded, SAID, text)
-        discarded += lessons.discarded(others, SAME_RULE, text)
+        for members in others:
+            discarded += lessons.discarded(members, SAME_RULE, text)
     for number, mistake in sorted(mistakes.items()):
         discarded += lessons.discarded([number], mistake.reason, said.get(mistake.cause, ""))
 
@@ -315,9 +316,9 @@ def speakers(lessons: Lessons, causes: Sequence[Cause], by: Measure) -> list[Cau
 
 def joined(
     lessons: Lessons, causes: Sequence[Cause], speaking: Sequence[Cause]
-) -> list[tuple[Cause, list[int]]]:
-    """Causes that speak for themselves, best supported first, each with the lessons of others that
-    its rule says too.
+) -> list[tuple[Cause, list[Sequence[int]]]]:
+    """Causes that speak for themselves, best supported first, each with the lessons of those that
+    its rule speaks for.
 
     Where neither quotes anything, wordings are all that tells two causes apart: such a cause is a
     part of the one that speaks for it, and its tasks support that one.
@@ -328,11 +329,14 @@ def joined(
         speaking: of each, the cause whose rule says it.
     """
     parts: dict[int, list[int]] = defaultdict(list)  # number of a cause -> lessons that join it
-    others: dict[int, list[int]] = defaultdict(list)
+    others: dict[int, list[Sequence[int]]] = defaultdict(list)
     for cause, speaker in zip(causes, speaking, strict=True):
         if cause is not speaker:
             quoted = any(lessons.quotes[n] for n in (*cause.members, *speaker.members))
-            (others if quoted else parts)[speaker.number] += cause.members
+            if quoted:
+                others[speaker.number].append(cause.members)
+            else:
+                parts[speaker.number] += cause.members
     whole: list[Cause] = []
     for cause, speaker in zip(causes, speaking, strict=True):
         if cause is speaker:

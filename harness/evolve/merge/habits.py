@@ -100,9 +100,8 @@ def runs_that_follow(
     column = {word: number for number, word in enumerate(counts)}
     rarity = np.log(1 + len(holders) / np.array(list(counts.values()), dtype=np.float64))
     cells = [(column[w], n) for n, (_, lesson) in enumerate(wordings) for w in lesson & set(column)]
-    lessons = sparse.csr_matrix(
-        (np.ones(len(cells)), tuple(zip(*cells, strict=True))), (len(column), len(wordings))
-    )
+    places = tuple(zip(*cells, strict=True)) or ((), ())
+    lessons = sparse.csr_matrix((np.ones(len(cells)), places), (len(column), len(wordings)))
     of_rule = np.zeros((len(wordings), len(rules)), dtype=np.float32)
     of_rule[range(len(wordings)), [place for place, _ in wordings]] = 1
     shown = np.zeros((len(trajectories), len(rules)), dtype=np.bool_)

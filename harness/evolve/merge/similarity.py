@@ -88,9 +88,7 @@ def measure(grouping: Grouping) -> Measure:
     return Measure(name=f"{encoder.name} with {name}", hybrid=True, distance=HYBRID_DISTANCE)
 
 
-def tfidf_similarities(
-    texts: Sequence[str], beside: Sequence[str] = (), **analyzer: Any
-) -> Matrix:
+def tfidf_similarities(texts: Sequence[str], beside: Sequence[str] = (), **analyzer: Any) -> Matrix:
     """Cosine similarities of TF-IDF vectors, shape (n, m).
 
     Args:
