@@ -40,8 +40,8 @@ THEMES: Mapping[str, str] = {
     "formatting, styles and merged cells": "styl font fill border color width merg unmerg alignment"
     " number_format formatting",
     "choice of libraries": "openpyxl pandas librar engine tool",
-    "data types, gaps and text": "type numeric string date boolean none null nan empty blank missing"
-    " conver coerc text case mixed",
+    "data types, gaps and text": "type numeric string date boolean none null nan empty blank"
+    " missing conver coerc text case mixed",
     "checking the result": "verif validat check confirm spot-check reload re-read log report",
     "saving, copies and output files": "save saving output path file copy copies original source"
     " backup overwrit in-place",
@@ -110,7 +110,7 @@ def write(skill: Path, merges: Path, folder: Path, seed: int) -> None:
         for row in read_jsonl(merges)
         if row["kind"] == "skill" and "skill_star" in row["path"]
     }
-    coin = random.Random(seed)  # noqa: S311  # a draw, no secret
+    coin = random.Random(seed)  # a draw, no secret
     pairs = [(theme, name) for theme in THEMES for name in sorted(official)]
     coin.shuffle(pairs)
     first = {pair: coin.random() < 0.5 for pair in pairs}
