@@ -42,6 +42,7 @@ from .runner import run_evaluation as run_evaluation
 from .runner import run_evaluation_async as run_evaluation_async
 from .settings import DEFAULT_MODEL as DEFAULT_MODEL
 from .settings import EvalSettings as EvalSettings
+from .settings import LimitSettings as LimitSettings
 from .settings import ModelSettings as ModelSettings
 from .settings import SuiteSettings as SuiteSettings
 from .settings import TrustSettings as TrustSettings

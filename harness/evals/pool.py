@@ -34,15 +34,25 @@ class Pool:
     Args:
         attempter: makes one attempt.
         attempts: in the order in which they begin.
-        concurrency: may be changed while the pool runs.
+        concurrency: see :meth:`resize`.
+        slots: calls that the model answers at one time: more attempts would wait for it while
+            their time runs. None where that is not known.
 
     Attributes:
+        concurrency: attempts at a time, at most.
         paused: no attempt begins; those under way go on.
         attempter: as given.
     """
 
-    def __init__(self, attempter: Attempter, attempts: Sequence[Attempt], concurrency: int) -> None:
-        self.concurrency, self.paused = concurrency, False
+    def __init__(
+        self,
+        attempter: Attempter,
+        attempts: Sequence[Attempt],
+        concurrency: int,
+        slots: int | None = None,
+    ) -> None:
+        self._slots = slots
+        self.concurrency, self.paused = self._bearable(concurrency), False
         self.attempter = attempter
         # Taken from the front: a plain dict looks at all that was taken before, every time.
         self._waiting = OrderedDict((attempt_id(*attempt), attempt) for attempt in attempts)
@@ -61,6 +71,14 @@ class Pool:
         """Attempts under way, and for how many seconds, the longest first."""
         now = time.monotonic()
         return {name: now - running.started for name, running in self._running.items()}
+
+    def resize(self, concurrency: int) -> None:
+        """Let so many attempts run at a time from now on, but no more than the model answers."""
+        self.concurrency = self._bearable(concurrency)
+        self.attempter.resize(concurrency)
+
+    def _bearable(self, concurrency: int) -> int:
+        return min(concurrency, self._slots or concurrency)
 
     def cancel(self, name: str) -> bool:
         """End an attempt, or never begin it; it is invalid. False if there is no such attempt."""
