@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from harness.evals import Tally
     from harness.evolve import Event
 
-UNCHANGED_S = 30.0
+UNCHANGED_S = 15.0
 """Seconds between two lines that say the same of what is done."""
 KNOWN = 3
 """Items that say how long the next ones take."""
@@ -72,7 +72,7 @@ class Progress:
         ):
             self._last, self._done = now, done
             counts = f"{done}/{self._total}  failed {failed}  invalid {invalid}"
-            echo(f"{self._label} {counts}  {more}", err=True)
+            echo(f"{self._label} {counts}  {more}".rstrip(), err=True)
 
 
 class EventLines:

@@ -168,6 +168,10 @@ class RunComparison(Value):
     unfinished: dict[str, int] = Field(default={}, exclude_if=lambda value: not value)
 
 
+SHORT_S = 5.0
+"""Attempts that take no longer are not named as under way."""
+
+
 @dataclass
 class Tally:
     """The state of a run, as progress shows it.
@@ -193,8 +197,10 @@ class Tally:
 
     @property
     def waits_for(self) -> str:
-        """What a run waits for, for people; "" where attempts are short."""
-        return f"{self.running} under way for {self.longest_s:.0f} s" if self.longest_s > 4 else ""
+        """What a run waits for, for people; "" where attempts are short and some are done."""
+        if not self.running or (self.done and self.longest_s < SHORT_S):
+            return ""
+        return f"{self.running} under way for {self.longest_s:.0f} s"
 
     def count(self, item: ItemRecord) -> None:
         """Add one finished attempt."""
