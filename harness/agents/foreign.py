@@ -282,7 +282,8 @@ async def run_process(
             seconds = model.worked_s if limited else time.monotonic() - began
             if seconds > context.limits.wall_s:
                 raise TimeLimit(
-                    f"the agent took more than {context.limits.wall_s:g} s (--time-limit)"
+                    f"the agent took more than {context.limits.wall_s:g} s of work "
+                    "(--time-limit, --working-limit)"
                 )
     finally:
         with contextlib.suppress(ProcessLookupError):

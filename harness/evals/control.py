@@ -21,10 +21,9 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field, ValidationError
 
 from harness.core import BadInput, Unreachable, Value, write_atomic
-from harness.evals.pool import POLL_S, Pool
+from harness.evals.pool import POLL_S, Pool, Tally
 
 if TYPE_CHECKING:
-    from harness.evals.report import Tally
     from harness.models import Budget
 
 STATUS, FOLDER, LOG = "status.json", "control", "control.jsonl"

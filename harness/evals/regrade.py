@@ -24,10 +24,10 @@ from harness.core import (
 )
 from harness.core.rundir import RunReader, RunWriter
 from harness.evals.plan import PARTS_FILE, RunParts, code_digest, read_parts, sample_parts
+from harness.evals.pool import Tally
 from harness.evals.report import (
     EvalReport,
     ItemRecord,
-    Tally,
     finished_items,
     open_run,
     read_report,

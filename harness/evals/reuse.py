@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
-from harness.core import BadInput, Task, Value, mapping
+from harness.core import BadInput, Task, Value, mapping, remove_tree
 from harness.core.rundir import RunReader, RunWriter
 from harness.evals.plan import EvalPlan, RunParts, attempt_id, parts_of, read_parts, write_parts
 from harness.evals.regrade import FamilyOf, copy_records, judged_again, local_judge, regradable
@@ -162,6 +163,26 @@ def begin(
         with RunWriter(out, lock) as run:
             _take_over(plan, steps, earlier, run, family)
     return steps
+
+
+@contextmanager
+def removed_if_refused(run: Path) -> Generator[None]:
+    """Around a run: a folder that was not there before goes if it then holds no attempt, no call.
+
+    Raises:
+        BadInput: that of the block.
+    """
+    new = not run.exists()
+    try:
+        yield
+    except BadInput:
+        if new:
+            begun = (run / "run.json").is_file() and any(RunReader(run).items())
+            with CallStore(run / CALLS) as calls:
+                begun = begun or bool(calls.answered() or calls.in_flight())
+            if not begun:
+                remove_tree(run)
+        raise
 
 
 def adopt_spent(out: Path, budget: Budget) -> None:

@@ -11,8 +11,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Generator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,24 +21,23 @@ from typing import Any
 from pydantic import JsonValue
 
 from harness.agents import Agent, open_agent
-from harness.core import BadInput, Unreachable, Usage, loops, remove_tree, tracing
+from harness.core import BadInput, Unreachable, Usage, loops, tracing
 from harness.core.plugins import plugins
 from harness.core.rundir import RunReader, RunWriter, new_run_id
 from harness.evals.attempts import Attempts, gateway_of
 from harness.evals.control import controlled
 from harness.evals.judged import JUDGED
 from harness.evals.plan import EvalPlan, attempt_id
-from harness.evals.pool import Pool
+from harness.evals.pool import Pool, Tally
 from harness.evals.regrade import FamilyOf
 from harness.evals.report import (
     EvalReport,
     ItemRecord,
-    Tally,
     finished_items,
     records,
     summarise,
 )
-from harness.evals.reuse import CALLS, Step, adopt_spent, begin
+from harness.evals.reuse import CALLS, Step, adopt_spent, begin, removed_if_refused
 from harness.evals.settings import (
     DEFAULT_MODEL,
     EvalSettings,
@@ -194,7 +193,7 @@ class Evaluator:
         if earlier is not None and skill != settings.skill:  # a baseline has its own, or none
             earlier = earlier.with_name(earlier.name + "-baseline")
             earlier = earlier if (earlier / "run.json").is_file() else None
-        with _removed_if_refused(out), CallStore(out / CALLS) as calls:
+        with removed_if_refused(out), CallStore(out / CALLS) as calls:
             async with AsyncExitStack() as models:
                 model = await models.enter_async_context(
                     aclosing(open_agent_model(settings, calls, budget=budget))
@@ -330,26 +329,6 @@ async def collect(
                 show()
     finally:
         beating.cancel()
-
-
-@contextmanager
-def _removed_if_refused(run: Path) -> Generator[None]:
-    """Around a run: a folder that was not there before goes if it then holds no attempt, no call.
-
-    Raises:
-        BadInput: that of the block.
-    """
-    new = not run.exists()
-    try:
-        yield
-    except BadInput:
-        if new:
-            begun = (run / "run.json").is_file() and any(RunReader(run).items())
-            with CallStore(run / CALLS) as calls:
-                begun = begun or bool(calls.answered() or calls.in_flight())
-            if not begun:
-                remove_tree(run)
-        raise
 
 
 def _slim(item: ItemRecord) -> ItemRecord:

@@ -71,7 +71,7 @@ def test_what_its_calls_wait_is_not_taken_from_the_time_of_a_command(tmp_path: P
         return await run_process(["sh", "-c", "sleep 0.6; echo 4"], context, tmp_path)
 
     assert asyncio.run(ran(Standing)) == b"4\n"
-    with pytest.raises(TimeLimit, match=r"more than 0\.2 s \(--time-limit\)"):
+    with pytest.raises(TimeLimit, match=r"more than 0\.2 s of work \(--time-limit"):
         asyncio.run(ran(LimitedModel))
 
 

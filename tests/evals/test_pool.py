@@ -109,4 +109,4 @@ def test_an_agent_that_takes_too_long_is_told_the_option(tmp_path: Path) -> None
     with serve(lambda _body: completion("4")) as served:
         run_evaluation(settings(tmp_path, served.url, agent="cmd:sleep 60", time_limit=0.2))
     reasons = {item.reason for item in records(tmp_path / "run")}
-    assert reasons == {"the agent took more than 0.2 s (--time-limit)"}
+    assert reasons == {"the agent took more than 0.2 s of work (--time-limit, --working-limit)"}

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from harness.models import Body, Endpoint, client, open_model
+from harness.models import Body, Endpoint, ModelSpec, client, open_model
 from harness.models.concurrency import Slots
 from tests.models.http_server import Answer, Served, completion, error, serve
 
@@ -128,8 +128,10 @@ def test_an_engine_gets_no_more_calls_than_it_has_slots(monkeypatch: pytest.Monk
         message = {"role": "assistant", "content": "4"}
         return {"model": "x", "choices": [{"message": message, "finish_reason": "stop"}]}
 
-    endpoint = Endpoint("local", "x", backend=answer, slots=2)
-    monkeypatch.setattr(client, "resolve", lambda *_: endpoint)
+    def resolved(spec: ModelSpec, base_url: str | None) -> Endpoint:
+        return Endpoint("local", spec.name, backend=answer, slots=2)
+
+    monkeypatch.setattr(client, "resolve", resolved)
 
     async def ask() -> None:
         model = open_model("openai/x", concurrency=16)
