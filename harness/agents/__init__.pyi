@@ -8,6 +8,7 @@ from .foreign import install_skill as install_skill
 from .foreign import pickled_function as pickled_function
 from .opening import is_foreign as is_foreign
 from .opening import open_agent as open_agent
+from .opening import refuse_lost_skill as refuse_lost_skill
 from .protocol import END_SIGNAL as END_SIGNAL
 from .protocol import STOP as STOP
 from .protocol import Action as Action

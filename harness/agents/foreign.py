@@ -17,6 +17,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -25,6 +26,7 @@ from harness.agents.recording import Recorder
 from harness.agents.skills import skill_block
 from harness.agents.types import AgentContext, AgentRun, AttemptEnded, Sample, TimeLimit
 from harness.core import BadInput, UnfitFile, digest, last_words, read_work_file, shortage
+from harness.models import LimitedModel
 from harness.skills import copy_skill
 from harness.tasks import suite_paths
 
@@ -245,7 +247,8 @@ async def run_process(
 
     Args:
         arguments: program and arguments.
-        context: limits, and the variables that lead to the gateway.
+        context: limits, and the variables that lead to the gateway. What the calls of its model
+            wait is not counted.
         workdir: where it runs; None for the working folder of this process.
         data: its standard input.
 
@@ -270,13 +273,18 @@ async def run_process(
         why = shortage(error) or unknown
         raise BadInput(f"cannot start the agent {arguments[0]!r}: {why}") from error
     reading = asyncio.ensure_future(process.communicate(data))
+    began, model = time.monotonic(), context.model
     try:
-        async with asyncio.timeout(context.limits.wall_s):
-            # Not until its pipes are closed: a process that it has left behind may hold them.
-            while process.returncode is None and not reading.done():
-                await asyncio.wait([reading], timeout=0.05)
-    except TimeoutError as error:
-        raise TimeLimit(f"the agent took more than {context.limits.wall_s:g} s") from error
+        # Not until its pipes are closed: a process that it has left behind may hold them.
+        while process.returncode is None and not reading.done():
+            await asyncio.wait([reading], timeout=0.05)
+            limited = isinstance(model, LimitedModel)
+            seconds = model.worked_s if limited else time.monotonic() - began
+            if seconds > context.limits.wall_s:
+                raise TimeLimit(
+                    f"the agent took more than {context.limits.wall_s:g} s of work "
+                    "(--time-limit, --working-limit)"
+                )
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

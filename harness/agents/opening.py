@@ -2,16 +2,43 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import shlex
+from pathlib import Path, PurePath
 
-from harness.agents.types import Agent
+from harness.agents.types import Agent, SkillMode
 from harness.core import BadInput, assets
+
+CLIENTS = frozenset({"claude", "codex", "copilot", "cursor-agent", "gemini", "goose", "opencode"})
+"""Programs that look for skills in the folders where :mod:`harness.agents.foreign` puts them."""
 
 
 def is_foreign(spec: str) -> bool:
     """Whether an agent runs in a process of its own and reaches its model through a gateway."""
     kind, _, reference = spec.partition(":")
     return kind in ("cmd", "py") or (kind == "graph" and ":" in reference)
+
+
+def refuse_lost_skill(spec: str, skill: str, mode: SkillMode) -> None:
+    """Refuse to run a command with a skill that would not reach it: that would measure nothing.
+
+    Args:
+        spec: of the agent.
+        skill: name of the skill.
+        mode: `discovered` says that the command looks for skills by itself, as clients do.
+
+    Raises:
+        BadInput: if the command does not name `{skill}` and is no client that looks for skills.
+    """
+    kind, _, command = spec.partition(":")
+    if kind != "cmd" or mode != "preloaded" or "{skill}" in command:
+        return
+    if PurePath(next(iter(command.split()), "")).name in CLIENTS:
+        return
+    raise BadInput(
+        f"the skill {skill!r} would not reach the agent: write {{skill}}, the path of its folder, "
+        f"into the command (--agent {shlex.quote(spec + ' {skill}')}); of a client that looks into "
+        ".agents/skills or .claude/skills of its work folder by itself, say --skill-mode discovered"
+    )
 
 
 def open_agent(spec: str, *, base: Path | None = None, trusted: bool = False) -> Agent:

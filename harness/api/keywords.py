@@ -31,13 +31,13 @@ class EvalKeywords(TypedDict, total=False):
     out: Path | str | None
     resume: Path | str | None
     concurrency: int
-    skill: Path | str | None
-    baseline: bool
-    epochs: int
     token_limit: int | None
     cost_limit: float | None
     time_limit: float | None
     working_limit: float | None
+    skill: Path | str | None
+    baseline: bool
+    epochs: int
     sample: str | None
     earlier: Path | str | None
     accept: Sequence[str]
@@ -82,6 +82,10 @@ class EvolveKeywords(TypedDict, total=False):
     budget_tokens: int | None
     budget_calls: int | None
     sandbox: str
+    token_limit: int | None
+    cost_limit: float | None
+    time_limit: float | None
+    working_limit: float | None
     suite: str | None
     tasks: str | None
     gate: str

@@ -37,7 +37,7 @@ def list_attempts(run: Path, as_json: bool) -> None:
         f"{state}, at most {status.concurrency} attempts at a time (process {status.pid})",
         f"{finished} of {status.total} done: passed {status.passed}  failed {status.failed}  "
         f"invalid {status.invalid}; {status.waiting} waiting",
-        f"{status.tokens:,} tokens, cost {dollars(status.cost_usd)}",
+        f"{status.tokens:,} tokens of finished attempts, cost {dollars(status.cost_usd)}",
         *(f"  {seconds:8.1f} s  {name}" for name, seconds in status.running.items()),
     ]
     emit(status, as_json, "\n".join(lines))

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from harness.evals import Tally
     from harness.evolve import Event
 
+UNCHANGED_S = 15.0
+"""Seconds between two lines that say the same of what is done."""
 KNOWN = 3
 """Items that say how long the next ones take."""
 
@@ -43,22 +45,34 @@ class Progress:
 
     def __init__(self, total: int, label: str, every: float = 5.0) -> None:
         self._total, self._label, self._every = total, label, every
-        self._started, self._last = time.monotonic(), 0.0
+        self._started, self._last, self._done = time.monotonic(), 0.0, -1
 
     def update(
-        self, done: int, failed: int, invalid: int, tokens: int, cost_usd: float | None
+        self,
+        done: int,
+        failed: int,
+        invalid: int,
+        tokens: int,
+        cost_usd: float | None,
+        waits_for: str = "",
     ) -> None:
-        """Show the state of the work."""
+        """Show the state of the work; `waits_for` names what is under way, where that takes long.
+
+        Tokens and cost are those of what is done: before the first, there are none to be shown.
+        """
         now = time.monotonic()
         cost = "cost unknown" if cost_usd is None else dollars(cost_usd)
-        facts = [f"{tokens:,} tokens", cost, time_left(now - self._started, done, self._total)]
+        used = [f"{tokens:,} tokens", cost] if done else []
+        facts = [*used, time_left(now - self._started, done, self._total), waits_for]
         more = "  ".join(fact for fact in facts if fact)
         if (drawn := bars()) is not None:
             drawn.show(self._label, done, self._total, failed=failed, invalid=invalid, more=more)
-        elif now - self._last >= self._every or done == self._total:
-            self._last = now
+        elif now - self._last >= (self._every if done != self._done else UNCHANGED_S) or (
+            done == self._total
+        ):
+            self._last, self._done = now, done
             counts = f"{done}/{self._total}  failed {failed}  invalid {invalid}"
-            echo(f"{self._label} {counts}  {more}", err=True)
+            echo(f"{self._label} {counts}  {more}".rstrip(), err=True)
 
 
 class EventLines:
@@ -69,7 +83,7 @@ class EventLines:
     """
 
     def __init__(self, every: float = 5.0) -> None:
-        self._every, self._last = every, 0.0
+        self._every, self._last, self._done = every, 0.0, ("", -1)
         self._started: dict[str, float] = {}
 
     def __call__(self, event: Event) -> None:
@@ -82,8 +96,10 @@ class EventLines:
         more = "  ".join(fact for fact in (event.message, left) if fact)
         if (drawn := bars()) is not None:
             drawn.show(event.stage, done, total, more=more)
-        elif now - self._last >= self._every or done >= total:
-            self._last = now
+        elif now - self._last >= (
+            self._every if (event.stage, done) != self._done else UNCHANGED_S
+        ) or (done >= total):
+            self._last, self._done = now, (event.stage, done)
             echo(f"{event.stage}: {done}/{total} {more}".rstrip(), err=True)
 
 
@@ -94,6 +110,8 @@ def tally_progress() -> Callable[[str, Tally], None]:
     def update(label: str, tally: Tally) -> None:
         progress = shown.setdefault(label, Progress(tally.total, label))
         usage = tally.usage
-        progress.update(tally.done, tally.failed, tally.invalid, usage.tokens, usage.cost_usd)
+        progress.update(
+            tally.done, tally.failed, tally.invalid, usage.tokens, usage.cost_usd, tally.waits_for
+        )
 
     return update

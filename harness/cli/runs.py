@@ -108,9 +108,10 @@ def compare(
 ) -> None:  # fmt: skip
     """Compare runs with the first one, paired by task.
 
-    A run is a run folder, or what another tool has written: a log of inspect, samples of lm-eval,
-    an output of promptfoo, skill-creator's benchmark.json, JUnit XML, or a table (CSV, TSV). A file
-    that holds several runs stands for all of them.
+    A run is a run folder, the looks of a gate (EVOLVED/runs/gate-before), or what another tool has
+    written: a log of inspect, samples of lm-eval, an output of promptfoo, skill-creator's
+    benchmark.json, JUnit XML, or a table (CSV, TSV). A file that holds several runs stands for all
+    of them.
 
     \b
     Example: harness compare runs/before runs/after --fail-if-worse 0.02
@@ -136,6 +137,14 @@ def _comparison_text(result: RunComparison) -> str:
     lines = [f"{result.before.run} -> {result.after.run}   ({paired.tasks} paired tasks)"]
     if result.before.simulated or result.after.simulated:
         lines.append("SIMULATED model: says nothing about a real one")
+    for run, planned in result.unfinished.items():
+        lines.append(
+            tinted(
+                f"unfinished: {run} is not at its end of {planned} attempts; go on with "
+                "--resume and compare again",
+                DOUBT,
+            )
+        )
     if paired.difference is not None and paired.before is not None and paired.after is not None:
         interval = f" [{paired.ci95[0]:+.1%}, {paired.ci95[1]:+.1%}]" if paired.ci95 else ""
         name = "pass rate" if result.measure == "outcome" else "mean score"

@@ -101,18 +101,19 @@ def digest_tree(root: Path) -> str:
     return digest({path.relative_to(root).as_posix(): digest_file(path) for path in files})
 
 
-def inside(folder: Path, name: str | Path) -> Path | None:
+def inside(folder: Path, path: Path) -> Path | None:
     """The real path of what a stranger names in a folder, or None where that leads out of it.
 
     Args:
         folder: all that the stranger may name.
-        name: relative to `folder`, or absolute; links count by what they point to.
+        path: as it would be opened: with the folder in front of a name that is relative to it.
+            Links count by what they point to.
     """
     try:
-        root, path = (Path(os.path.realpath(place)) for place in (folder, folder / name))
+        root, real = (Path(os.path.realpath(place)) for place in (folder, path))
     except (OSError, ValueError):  # no possible name
         return None
-    return path if path.is_relative_to(root) else None
+    return real if real.is_relative_to(root) else None
 
 
 @contextmanager

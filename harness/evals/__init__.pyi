@@ -10,6 +10,7 @@ from .plan import EvalPlan as EvalPlan
 from .plan import attempt_id as attempt_id
 from .plan import prompts_digest as prompts_digest
 from .pool import Pool as Pool
+from .pool import Tally as Tally
 from .pool import unfinished as unfinished
 from .regrade import FamilyOf as FamilyOf
 from .regrade import Judge as Judge
@@ -22,7 +23,6 @@ from .report import ItemRecord as ItemRecord
 from .report import Measure as Measure
 from .report import Results as Results
 from .report import RunComparison as RunComparison
-from .report import Tally as Tally
 from .report import attempts_by_task as attempts_by_task
 from .report import compare_paired as compare_paired
 from .report import compare_results as compare_results
@@ -42,6 +42,7 @@ from .runner import run_evaluation as run_evaluation
 from .runner import run_evaluation_async as run_evaluation_async
 from .settings import DEFAULT_MODEL as DEFAULT_MODEL
 from .settings import EvalSettings as EvalSettings
+from .settings import LimitSettings as LimitSettings
 from .settings import ModelSettings as ModelSettings
 from .settings import SuiteSettings as SuiteSettings
 from .settings import TrustSettings as TrustSettings

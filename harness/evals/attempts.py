@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 import time
 from collections.abc import AsyncGenerator
@@ -132,6 +133,10 @@ class Attempts:
         agent = self._plan.agent
         if self._gateway is None:
             return await agent.run(sample, context)
+        now = self.limits.now
+        if (seconds := now.working or now.seconds) is not None:
+            limits = {"wall_s": seconds, "cpu_s": math.ceil(seconds)}
+            context = replace(context, limits=context.limits.model_copy(update=limits))
         key, variables = self._gateway.open_account(context.model, context.sampling.seed)
         try:
             attempt = await agent.run(sample, replace(context, endpoint=variables))

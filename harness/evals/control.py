@@ -21,10 +21,9 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field, ValidationError
 
 from harness.core import BadInput, Unreachable, Value, write_atomic
-from harness.evals.pool import POLL_S, Pool
+from harness.evals.pool import POLL_S, Pool, Tally
 
 if TYPE_CHECKING:
-    from harness.evals.report import Tally
     from harness.models import Budget
 
 STATUS, FOLDER, LOG = "status.json", "control", "control.jsonl"
@@ -198,9 +197,10 @@ def _carry_out(command: Command, pool: Pool, budget: Budget | None, priced: bool
         state = f"{len(pool.running)} attempts under way go on" if pool.paused else "it goes on"
         return Answer(done=True, message=f"{action}d: {state}")
     if action == "concurrency":
-        pool.concurrency = command.value
-        pool.attempter.resize(command.value)
-        return Answer(done=True, message=f"at most {command.value} attempts at a time")
+        pool.resize(command.value)
+        fewer = "" if pool.concurrency == command.value else ": the model answers no more"
+        message = f"at most {pool.concurrency} attempts at a time{fewer}"
+        return Answer(done=True, message=message)
     if "usd" in change and not priced:
         return Answer(done=False, message="dollars are no limit here: the model's price is unknown")
     if action == "limits":

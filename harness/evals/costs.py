@@ -62,9 +62,10 @@ def plan_evaluation(settings: EvalSettings) -> dict[str, Any]:
 
     With an earlier run (`earlier`) it has the steps of its attempts, too.
     """
-    from harness.evals.runner import suite_of
+    from harness.evals.runner import Evaluator, suite_of
 
     suite = suite_of(settings)
+    Evaluator(settings, suite).plan(settings.skill)  # refuses what the run would refuse
     tasks = suite.tasks[: settings.limit]
     arms = [None, settings.skill] if settings.baseline and settings.skill else [settings.skill]
     attempts = list(tasks) * settings.epochs

@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from harness.agents import Agent, SkillMode
+from harness.agents import Agent, SkillMode, refuse_lost_skill
 from harness.core import (
     BadInput,
     Task,
@@ -62,6 +62,12 @@ class EvalPlan:
     limit: int | None = None
     sample_limits: SampleLimits = field(default_factory=SampleLimits)
     judge: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+
+    def __post_init__(self) -> None:
+        """Refuse a skill that would not reach the agent."""
+        if self.skill is not None:
+            mode = self.skill_mode or self.suite.suite.skill_mode
+            refuse_lost_skill(self.agent.spec, self.skill.name, mode)
 
     @property
     def limits(self) -> SampleLimits:
@@ -139,6 +145,7 @@ class RunParts(Value):
         samples: task id -> its own.
         suite: how the suite was named.
         tools: those that its settings name, which an arm of a matrix may have changed.
+        settings: name -> value of what `shared` has one digest of, to say which of them differ.
         carried: dollars, tokens and calls of the answers that came from another run.
     """
 
@@ -148,6 +155,7 @@ class RunParts(Value):
     samples: dict[str, SampleParts]
     suite: str = ""
     tools: tuple[str, ...] | None = None
+    settings: dict[str, JsonValue] = {}
     carried: tuple[float, int, int] = (0.0, 0, 0)
 
 
@@ -182,6 +190,7 @@ def parts_of(plan: EvalPlan, model: str, reference: str = "") -> RunParts:
         },
         suite=reference,
         tools=suite.tools,
+        settings=settings,
     )
 
 

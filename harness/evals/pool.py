@@ -7,9 +7,10 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from harness.core import HarnessError, LimitReached, shortage
+from harness.core import HarnessError, LimitReached, Usage, shortage
 from harness.evals.plan import attempt_id
 from harness.evals.report import ItemRecord
 from harness.evals.workers import Attempt, Attempter, Finished
@@ -17,7 +18,52 @@ from harness.evals.workers import Attempt, Attempter, Finished
 POLL_S = 0.25
 """Seconds between looks for requests while a pool is paused."""
 _log = logging.getLogger("harness.evals")
+SHORT_S = 5.0
+"""Attempts that take no longer are not named as under way."""
 CANCELLED = "cancelled with `harness eval ctl`; --resume tries it again"
+
+
+@dataclass
+class Tally:
+    """The state of a run, as progress shows it.
+
+    Attributes:
+        usage: of the finished attempts.
+        running: attempts under way.
+        longest_s: seconds since the first of them began.
+    """
+
+    total: int
+    passed: int = 0
+    failed: int = 0
+    invalid: int = 0
+    usage: Usage = field(default_factory=Usage)
+    running: int = 0
+    longest_s: float = 0.0
+
+    @property
+    def done(self) -> int:
+        """Finished attempts."""
+        return self.passed + self.failed + self.invalid
+
+    @property
+    def waits_for(self) -> str:
+        """What a run waits for, for people; "" where attempts are short and some are done."""
+        if not self.running or (self.done and self.longest_s < SHORT_S):
+            return ""
+        return f"{self.running} under way for {self.longest_s:.0f} s"
+
+    def count(self, item: ItemRecord) -> None:
+        """Add one finished attempt."""
+        self.passed += item.outcome == "pass"
+        self.failed += item.outcome == "fail"
+        self.invalid += item.outcome == "invalid"
+        self.usage += item.usage
+
+    def take_back(self, item: ItemRecord) -> None:
+        """Remove an invalid attempt that was tried again, so that it is not counted twice."""
+        self.invalid -= 1
+        self.usage -= item.usage
 
 
 class _Running(NamedTuple):
@@ -34,15 +80,25 @@ class Pool:
     Args:
         attempter: makes one attempt.
         attempts: in the order in which they begin.
-        concurrency: may be changed while the pool runs.
+        concurrency: see :meth:`resize`.
+        slots: calls that the model answers at one time: more attempts would wait for it while
+            their time runs. None where that is not known.
 
     Attributes:
+        concurrency: attempts at a time, at most.
         paused: no attempt begins; those under way go on.
         attempter: as given.
     """
 
-    def __init__(self, attempter: Attempter, attempts: Sequence[Attempt], concurrency: int) -> None:
-        self.concurrency, self.paused = concurrency, False
+    def __init__(
+        self,
+        attempter: Attempter,
+        attempts: Sequence[Attempt],
+        concurrency: int,
+        slots: int | None = None,
+    ) -> None:
+        self._slots = slots
+        self.concurrency, self.paused = self._bearable(concurrency), False
         self.attempter = attempter
         # Taken from the front: a plain dict looks at all that was taken before, every time.
         self._waiting = OrderedDict((attempt_id(*attempt), attempt) for attempt in attempts)
@@ -61,6 +117,14 @@ class Pool:
         """Attempts under way, and for how many seconds, the longest first."""
         now = time.monotonic()
         return {name: now - running.started for name, running in self._running.items()}
+
+    def resize(self, concurrency: int) -> None:
+        """Let so many attempts run at a time from now on, but no more than the model answers."""
+        self.concurrency = self._bearable(concurrency)
+        self.attempter.resize(concurrency)
+
+    def _bearable(self, concurrency: int) -> int:
+        return min(concurrency, self._slots or concurrency)
 
     def cancel(self, name: str) -> bool:
         """End an attempt, or never begin it; it is invalid. False if there is no such attempt."""

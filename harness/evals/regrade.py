@@ -6,6 +6,7 @@ writes the records, so that these do not depend on where the scores come from.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -23,16 +24,16 @@ from harness.core import (
 )
 from harness.core.rundir import RunReader, RunWriter
 from harness.evals.plan import PARTS_FILE, RunParts, code_digest, read_parts, sample_parts
+from harness.evals.pool import Tally
 from harness.evals.report import (
     EvalReport,
     ItemRecord,
-    Tally,
     finished_items,
     open_run,
     read_report,
 )
 from harness.evals.suite import load_suite
-from harness.tasks import COMPARISONS, Family, family, output_file
+from harness.tasks import COMPARISONS, SCORERS, Family, default_check, family, output_file
 
 if TYPE_CHECKING:
     from harness.evals.workers import Executor
@@ -44,7 +45,7 @@ Judge = Callable[[Sequence[Question]], Iterator[tuple[int, Score]]]
 """Yields (number of the question, score) as scores are ready; of several questions that cannot be
 judged it raises the error of the first."""
 
-BY_ANSWER = frozenset({*COMPARISONS, "search", "longdoc", "vqa"})
+BY_ANSWER = frozenset({*COMPARISONS, *SCORERS, "math", "search", "longdoc", "vqa"})
 """Checks that look at the answer alone, not at what was left in the work folder."""
 NO_WORKDIR = "judged by its work folder, which is gone"
 
@@ -133,7 +134,7 @@ def regradable(task: Task, agent: str, tools: tuple[str, ...] | None) -> bool:
         agent: spec of the agent.
         tools: those that the suite names.
     """
-    check = task.check or ("em" if task.answer is not None else "")
+    check = task.check or (default_check(task) if task.answer is not None else "")
     ours = agent.startswith("graph:") and ".py" not in agent
     return check in BY_ANSWER or (ours and not output_file(task) and not tools)
 
@@ -186,8 +187,8 @@ def regrade_folder(
         on_progress: called after every judgement.
 
     Raises:
-        BadInput: if `run` is no eval run or names no suite, `out` holds a run, or the suite now
-            asks different questions.
+        BadInput: if `run` is no eval run or names no suite, `out` holds a run, the suite now asks
+            different questions, or none of its attempts can be judged again.
     """
     reader, rows = open_run(run), read_parts(run)
     if (out / "run.json").exists():
@@ -214,6 +215,12 @@ def regrade_folder(
         elif not regradable(tasks[item.task_id], reader.lock["agent"], tools):
             unchanged[item.id] = NO_WORKDIR
     pending = [item for item in items if item.id not in unchanged]
+    if not pending:
+        reasons = ", ".join(f"{count} {why}" for why, count in Counter(unchanged.values()).items())
+        raise BadInput(
+            f"{str(run)!r}: none of {len(items)} attempts can be judged again ({reasons}): run "
+            f"them again with `harness eval {named} --from {run}`"
+        )
     judged, tally = {item.id: item for item in items}, Tally(len(pending))
     for number, score in judge([(tasks[item.task_id], item.answer) for item in pending]):
         item = judged_again(pending[number], score)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -21,6 +21,7 @@ from harness.core import (
 )
 from harness.core.rundir import RunReader
 from harness.evals.judged import JUDGED, JudgedRate, judged_rate
+from harness.evals.plan import read_parts
 from harness.stats import (
     PairedComparison,
     Repeated,
@@ -123,12 +124,14 @@ class Results:
         lock: content of `run.json`.
         items: the last record of every attempt.
         trajectories: of the attempts, in their order, where another tool keeps them.
+        planned: number of attempts of the whole run; None where that is not recorded.
     """
 
     name: str
     lock: dict[str, Any]
     items: list[ItemRecord]
     trajectories: list[Trajectory] = field(default_factory=list[Trajectory])
+    planned: int | None = None
 
     def report(self) -> EvalReport:
         """The report, computed from the records."""
@@ -151,6 +154,7 @@ class RunComparison(Value):
         differs: lock fields that differ, such as skill and model; shows a comparison across
             different tasks, too.
         changes: attempts that passed in one and failed in the other.
+        unfinished: run -> number of its attempts, of runs that were stopped before they had them.
     """
 
     before: EvalReport
@@ -161,34 +165,7 @@ class RunComparison(Value):
     needed: int | None = None
     differs: tuple[str, ...]
     changes: tuple[ChangedOutcome, ...] = ()
-
-
-@dataclass
-class Tally:
-    """The state of a run, as progress shows it."""
-
-    total: int
-    passed: int = 0
-    failed: int = 0
-    invalid: int = 0
-    usage: Usage = field(default_factory=Usage)
-
-    @property
-    def done(self) -> int:
-        """Finished attempts."""
-        return self.passed + self.failed + self.invalid
-
-    def count(self, item: ItemRecord) -> None:
-        """Add one finished attempt."""
-        self.passed += item.outcome == "pass"
-        self.failed += item.outcome == "fail"
-        self.invalid += item.outcome == "invalid"
-        self.usage += item.usage
-
-    def take_back(self, item: ItemRecord) -> None:
-        """Remove an invalid attempt that was tried again, so that it is not counted twice."""
-        self.invalid -= 1
-        self.usage -= item.usage
+    unfinished: dict[str, int] = Field(default={}, exclude_if=lambda value: not value)
 
 
 def finished_items(run: RunReader) -> list[ItemRecord]:
@@ -312,8 +289,24 @@ def read_run(path: Path) -> Results:
     Raises:
         BadInput: if the folder holds no eval run.
     """
-    run = open_run(path)
-    return Results(path.name, run.lock, finished_items(run))
+    run, rows = open_run(path), read_parts(path)
+    planned = len(rows[-1].samples) * run.lock.get("epochs", 1) if rows else None
+    return Results(path.name, run.lock, finished_items(run), planned=planned)
+
+
+def joined(path: Path, runs: Sequence[Path]) -> Results:
+    """Runs of different tasks as a single one, such as the looks of a gate.
+
+    Args:
+        path: of the whole.
+        runs: their folders, in order; of an attempt in several of them the last one counts.
+
+    Raises:
+        BadInput: as :func:`read_run`.
+    """
+    parts = [read_run(run) for run in runs]
+    items = {item.id: item for part in parts for item in part.items}
+    return Results(path.name, parts[0].lock, list(items.values()))
 
 
 def compare_runs(first: Path, second: Path) -> RunComparison:
@@ -342,6 +335,11 @@ def compare_results(before: Results, after: Results, measure: Measure = "outcome
         detectable = detectable_lift(paired.tasks, discordance)
         if paired.difference and paired.ci95 and paired.ci95[0] <= 0 <= paired.ci95[1]:
             needed = max(required_tasks(abs(paired.difference), discordance), paired.tasks + 1)
+    unfinished = {
+        run.name: run.planned
+        for run in (before, after)
+        if run.planned is not None and len(run.items) < run.planned
+    }
     return RunComparison(
         before=before.report(),
         after=after.report(),
@@ -358,6 +356,7 @@ def compare_results(before: Results, after: Results, measure: Measure = "outcome
             for item in sorted(after.items, key=lambda item: item.id)
             if item.id in old and {old[item.id].outcome, item.outcome} == {"pass", "fail"}
         ),
+        unfinished=unfinished,
     )  # fmt: skip
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from harness.core import BadInput, Task, Value
+from harness.core import BadInput, Task, Value, mapping, remove_tree
 from harness.core.rundir import RunReader, RunWriter
 from harness.evals.plan import EvalPlan, RunParts, attempt_id, parts_of, read_parts, write_parts
 from harness.evals.regrade import FamilyOf, copy_records, judged_again, local_judge, regradable
@@ -79,7 +81,10 @@ def _decide(
         name for name in ("sample", "files") if getattr(before, name) != getattr(after, name)
     ]
     if changed:
-        return "RERUN", f"other {', '.join(changed)}"
+        why = f"other {', '.join(changed)}"
+        if "settings" in changed and old.settings:
+            why += f" ({', '.join(_differences(old.settings, new.settings))})"
+        return "RERUN", why
     judging = {
         "answer or check": before.grading != after.grading,
         "scorer": new.scorer != old.scorer,
@@ -90,6 +95,20 @@ def _decide(
     if regradable(task, plan.agent.spec, plan.suite.suite.tools):
         return "REGRADE", why
     return "RERUN", f"{why}; it is judged by its work folder, which is made again"
+
+
+def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """`name before -> after` for every setting that differs; of a group of them, its members."""
+    lines: list[str] = []
+    for name in sorted(old.keys() | new.keys()):
+        before, after = old.get(name), new.get(name)
+        if before == after:
+            continue
+        if isinstance(before, dict) and isinstance(after, dict):
+            lines += [f"{name}.{line}" for line in _differences(mapping(before), mapping(after))]
+        else:
+            lines.append(f"{name} {json.dumps(before):.60} -> {json.dumps(after):.60}")
+    return lines
 
 
 def begin(
@@ -144,6 +163,26 @@ def begin(
         with RunWriter(out, lock) as run:
             _take_over(plan, steps, earlier, run, family)
     return steps
+
+
+@contextmanager
+def removed_if_refused(run: Path) -> Generator[None]:
+    """Around a run: a folder that was not there before goes if it then holds no attempt, no call.
+
+    Raises:
+        BadInput: that of the block.
+    """
+    new = not run.exists()
+    try:
+        yield
+    except BadInput:
+        if new:
+            begun = (run / "run.json").is_file() and any(RunReader(run).items())
+            with CallStore(run / CALLS) as calls:
+                begun = begun or bool(calls.answered() or calls.in_flight())
+            if not begun:
+                remove_tree(run)
+        raise
 
 
 def adopt_spent(out: Path, budget: Budget) -> None:

@@ -28,17 +28,16 @@ from harness.evals.attempts import Attempts, gateway_of
 from harness.evals.control import controlled
 from harness.evals.judged import JUDGED
 from harness.evals.plan import EvalPlan, attempt_id
-from harness.evals.pool import Pool
+from harness.evals.pool import Pool, Tally
 from harness.evals.regrade import FamilyOf
 from harness.evals.report import (
     EvalReport,
     ItemRecord,
-    Tally,
     finished_items,
     records,
     summarise,
 )
-from harness.evals.reuse import Step, adopt_spent, begin
+from harness.evals.reuse import CALLS, Step, adopt_spent, begin, removed_if_refused
 from harness.evals.settings import (
     DEFAULT_MODEL,
     EvalSettings,
@@ -52,19 +51,20 @@ from harness.models import (
     Budget,
     CallStore,
     ChatModel,
-    SampleLimits,
     Sampling,
     open_model,
     parse_roles,
 )
 from harness.sandbox import Sandbox
-from harness.tasks import JudgeSettings, ModelJudge
+from harness.tasks import JudgeSettings, ModelJudge, refuse_unfit_check
 from harness.tasks import family as builtin_family
 
 ProgressHook = Callable[[str, Tally], None]
 PlanHook = Callable[[list[Step]], None]
 SYNC_S = 0.25
 """Seconds between two syncs of finished attempts."""
+BEAT_S = 2.0
+"""Seconds after which progress is shown where no attempt has finished."""
 _NO_USAGE = Usage()
 
 
@@ -147,7 +147,8 @@ class Evaluator:
         """What a run with `skill` depends on.
 
         Raises:
-            BadInput: if there is no such skill, or two attempts would have one id.
+            BadInput: if there is no such skill, it would not reach the agent, two attempts would
+                have one id, or a task cannot be judged.
         """
         settings = self._settings
         if skill is not None and not (skill / "SKILL.md").is_file():
@@ -162,13 +163,10 @@ class Evaluator:
             epochs=settings.epochs,
             seed=settings.seed,
             limit=settings.limit,
-            sample_limits=SampleLimits(
-                tokens=settings.token_limit,
-                usd=settings.cost_limit,
-                seconds=settings.time_limit,
-                working=settings.working_limit,
-            ),
+            sample_limits=settings.sample_limits,
         )
+        for task in self._suite.tasks[: settings.limit]:
+            refuse_unfit_check(task, self._suite.base)
         names = Counter(attempt_id(*attempt) for attempt in plan.attempts())
         if names.total() > len(names):
             name = names.most_common(1)[0][0]
@@ -186,6 +184,7 @@ class Evaluator:
         """Run the suite with `skill` in the run folder `out`.
 
         Raises:
+            BadInput: for what cannot be run; then it leaves no folder that holds nothing.
             Unreachable: if every attempt was invalid because the endpoint did not answer.
         """
         settings, label = self._settings, out.name
@@ -194,7 +193,7 @@ class Evaluator:
         if earlier is not None and skill != settings.skill:  # a baseline has its own, or none
             earlier = earlier.with_name(earlier.name + "-baseline")
             earlier = earlier if (earlier / "run.json").is_file() else None
-        with CallStore(out / "calls.sqlite") as calls:
+        with removed_if_refused(out), CallStore(out / CALLS) as calls:
             async with AsyncExitStack() as models:
                 model = await models.enter_async_context(
                     aclosing(open_agent_model(settings, calls, budget=budget))
@@ -280,7 +279,7 @@ async def run_eval(
         facts = {"suite": plan.suite.suite.name, "planned": tally.total, "kept": len(items)}
         stack.enter_context(tracing.operation("run", out.name, **facts))
         waiting = [attempt for attempt in plan.attempts() if attempt_id(*attempt) not in items]
-        pool = Pool(attempter, waiting, concurrency)
+        pool = Pool(attempter, waiting, concurrency, model.slots)
         control = controlled(out, pool, tally, budget, priced=model.price is not None)
         await stack.enter_async_context(control)
         await collect(pool, run, items, tally, on_progress)
@@ -298,23 +297,38 @@ async def collect(
     """Write down the attempts of a pool as they finish, and count them.
 
     They reach the disk together, four times a second at most, beside the event loop; the last ones
-    when the run is closed.
+    when the run is closed. Progress is shown as they finish, and every two seconds while none does.
     """
-    synced = time.monotonic()
-    async with aclosing(pool.results()) as results:
-        async for item, attempt in results:
-            if attempt is not None:
-                run.append_trajectory(attempt.trajectory.model_dump(mode="json", exclude_none=True))
-            run.append_item(item.model_dump(mode="json"))
-            if time.monotonic() - synced > SYNC_S:
-                await asyncio.to_thread(run.sync)
-                synced = time.monotonic()
-            if (before := items.get(item.id)) is not None:
-                tally.take_back(before)
-            items[item.id] = _slim(item)
-            tally.count(item)
-            if on_progress is not None:
-                on_progress(tally)
+
+    def show() -> None:
+        if on_progress is not None:
+            running = pool.running
+            tally.running, tally.longest_s = len(running), max(running.values(), default=0.0)
+            on_progress(tally)
+
+    async def beat() -> None:
+        while True:
+            await asyncio.sleep(BEAT_S)
+            show()
+
+    beating, synced = asyncio.create_task(beat()), time.monotonic()
+    try:
+        async with aclosing(pool.results()) as results:
+            async for item, attempt in results:
+                if attempt is not None:
+                    trajectory = attempt.trajectory.model_dump(mode="json", exclude_none=True)
+                    run.append_trajectory(trajectory)
+                run.append_item(item.model_dump(mode="json"))
+                if time.monotonic() - synced > SYNC_S:
+                    await asyncio.to_thread(run.sync)
+                    synced = time.monotonic()
+                if (before := items.get(item.id)) is not None:
+                    tally.take_back(before)
+                items[item.id] = _slim(item)
+                tally.count(item)
+                show()
+    finally:
+        beating.cancel()
 
 
 def _slim(item: ItemRecord) -> ItemRecord:

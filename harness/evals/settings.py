@@ -12,7 +12,7 @@ from harness.agents import SkillMode
 from harness.core import BadInput, Option, Value
 from harness.core.plugins import load, plugins
 from harness.evals.suite import LoadedSuite, Split
-from harness.models import Budget
+from harness.models import Budget, SampleLimits
 from harness.tasks import output_file
 
 if TYPE_CHECKING:
@@ -149,6 +149,44 @@ class WorkerSettings(Value):
         return load("executors", self.executor)(self.workers, self.worker_resources)
 
 
+class LimitSettings(Value):
+    """What one attempt may use, in place of the suite's `limits`.
+
+    Attributes:
+        token_limit: tokens of all its calls.
+        cost_limit: US dollars of all its calls.
+        time_limit: seconds since it began.
+        working_limit: the same without waiting.
+    """
+
+    token_limit: Annotated[int | None, Field(ge=1), Option("Tokens that an attempt may use.")] = (
+        None
+    )
+    cost_limit: Annotated[
+        float | None, Field(gt=0), Option("US dollars that an attempt may cost.")
+    ] = None
+    time_limit: Annotated[
+        float | None,
+        Field(gt=0),
+        Option(
+            "Seconds that an attempt may take. Without a limit, commands and functions have 120."
+        ),
+    ] = None
+    working_limit: Annotated[
+        float | None,
+        Field(gt=0),
+        Option("The same without waiting for a slot, a rate limit or another try."),
+    ] = None
+
+    @property
+    def sample_limits(self) -> SampleLimits:
+        """The limits that are named."""
+        return SampleLimits(
+            tokens=self.token_limit, usd=self.cost_limit,
+            seconds=self.time_limit, working=self.working_limit,
+        )  # fmt: skip
+
+
 class SuiteSettings(ModelSettings, WorkerSettings, TrustSettings):
     """What everything that runs a suite takes.
 
@@ -179,7 +217,9 @@ class SuiteSettings(ModelSettings, WorkerSettings, TrustSettings):
     limit: Annotated[int | None, Option("Take the first tasks only.")] = None
     out: Annotated[Path | None, Option("Run folder. Default: runs/<id>.")] = None
     resume: Annotated[Path | None, Option("Resume this run folder.")] = None
-    concurrency: Annotated[int, Option()] = 16
+    concurrency: Annotated[
+        int, Option("Attempts at a time; with local/ models no more than their engine has slots.")
+    ] = 16
 
     @model_validator(mode="before")
     @classmethod
@@ -191,7 +231,7 @@ class SuiteSettings(ModelSettings, WorkerSettings, TrustSettings):
         return values
 
 
-class EvalSettings(SuiteSettings):
+class EvalSettings(LimitSettings, SuiteSettings):
     """Everything `harness eval` takes.
 
     Attributes:
@@ -201,27 +241,11 @@ class EvalSettings(SuiteSettings):
         sample: run this one task only.
         earlier: run whose attempts are taken over where all that they depend on is as it was.
         accept: parts of an attempt that may differ from the earlier run's (`code`, `prompts`, ...).
-        token_limit: tokens of one attempt; with `cost_limit` (US dollars), `time_limit` and
-            `working_limit` (seconds) in place of the suite's `limits`.
     """
 
     skill: Annotated[Path | None, Option("Skill directory.")] = None
     baseline: Annotated[bool, Option("Run without the skill too, and compare.")] = False
     epochs: Annotated[int, Option("Attempts per task.")] = 1
-    token_limit: Annotated[int | None, Field(ge=1), Option("Tokens that an attempt may use.")] = (
-        None
-    )
-    cost_limit: Annotated[
-        float | None, Field(gt=0), Option("US dollars that an attempt may cost.")
-    ] = None
-    time_limit: Annotated[
-        float | None, Field(gt=0), Option("Seconds that an attempt may take.")
-    ] = None
-    working_limit: Annotated[
-        float | None,
-        Field(gt=0),
-        Option("The same without waiting for a slot, a rate limit or another try."),
-    ] = None
     sample: Annotated[
         str | None, Option("Run this task only, and print its events as they happen.")
     ] = None

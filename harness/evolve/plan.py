@@ -21,6 +21,7 @@ def plan_evolution(asked: EvolveSettings) -> dict[str, Any]:
     """
     seed, runs = seed_skill(asked), SuiteRuns(asked, Budget())
     train, gated = runs.train, runs.gated
+    runs.refuse_lost(seed.name)
     runs.settings = settings = asked.settled(train)
     users, selects = runs.transfer_plan, settings.select != "all"
     taught = train.tasks[: settings.limit] if train else ()

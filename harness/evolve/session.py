@@ -12,11 +12,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from harness.agents import refuse_lost_skill
 from harness.core import BadInput, Patch, Trajectory, Usage, loops, write_atomic
 from harness.evals import (
     EvalSettings,
     Evaluator,
     ItemRecord,
+    LimitSettings,
     LoadedSuite,
     Split,
     agent_model_spec,
@@ -52,7 +54,7 @@ ROLLOUTS = ("suite", "agent", "limit", "epochs", "models", "seed")
 # Settings that an eval run shares with the evolution.
 SHARED = (
     "agent", "limit", "epochs", "models", "base_url", "concurrency", "seed", "sandbox", "trust",
-    "trust_checks", "executor", "workers", "worker_resources",
+    "trust_checks", "executor", "workers", "worker_resources", *LimitSettings.model_fields,
 )  # fmt: skip
 # Tokens of one reply of an embedded analyst or merger: three lessons and their quotes.
 LOCAL_REPLY = 768
@@ -103,7 +105,7 @@ class SuiteRuns:
                     done=tally.done,
                     total=tally.total,
                     message=f"{tally.failed} failed, {tally.invalid} invalid, "
-                    f"{tally.usage.tokens:,} tokens",
+                    f"{tally.usage.tokens:,} tokens  {tally.waits_for}".rstrip(),
                 )
             ),
         )
@@ -141,6 +143,16 @@ class SuiteRuns:
         if settings.gate == "none" or reference is None:
             return None
         return self.split_of(reference, "selection")
+
+    def refuse_lost(self, skill: str) -> None:
+        """Refuse an agent that the skill would not reach: nothing that it does would prove it.
+
+        Raises:
+            BadInput: as :func:`harness.agents.refuse_lost_skill`.
+        """
+        for suite in filter(None, (self.train, self.gated)):
+            agent = self.settings.agent or suite.suite.agent or ""
+            refuse_lost_skill(agent, skill, suite.suite.skill_mode)
 
     @cached_property
     def trial_suite(self) -> LoadedSuite:
@@ -300,6 +312,7 @@ async def run_evolution_async(
     settings.open_executor()
     seed, runs = seed_skill(settings), SuiteRuns(settings, budget_of(settings), progress)
     gated, train = runs.gated, runs.train
+    runs.refuse_lost(seed.name)
     runs.settings = settings = settings.settled(train)
     programs = settings.analyst == "programs" and not settings.lessons
     if selects := settings.select != "all":

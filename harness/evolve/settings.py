@@ -8,7 +8,13 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import Field
 
 from harness.core import BadInput, Option, Value
-from harness.evals import LoadedSuite, ModelSettings, TrustSettings, WorkerSettings
+from harness.evals import (
+    LimitSettings,
+    LoadedSuite,
+    ModelSettings,
+    TrustSettings,
+    WorkerSettings,
+)
 from harness.evolve.merge.similarity import Grouping
 from harness.evolve.types import AnalystType, Signal, Size
 from harness.skills import Limits
@@ -155,7 +161,7 @@ def read_names(context: Any, parameter: Any, text: str | None) -> list[str]:
     return names
 
 
-class EvolveSettings(ModelSettings, WorkerSettings, TrustSettings, EvolveOptions):
+class EvolveSettings(LimitSettings, ModelSettings, WorkerSettings, TrustSettings, EvolveOptions):
     """Everything `harness evolve` takes: the options, and where models and tasks come from.
 
     Workers make the attempts at tasks; analysts and merger work in this process.

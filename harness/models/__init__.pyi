@@ -12,6 +12,7 @@ from .calls import pack as pack
 from .calls import unpack as unpack
 from .client import ChatModel as ChatModel
 from .client import open_model as open_model
+from .concurrency import waiting as waiting
 from .endpoints import ADDRESSES as ADDRESSES
 from .endpoints import DEFAULT_SPEC as DEFAULT_SPEC
 from .endpoints import IN_PROCESS_URL as IN_PROCESS_URL

@@ -57,6 +57,7 @@ class ChatModel:
         constrains: whether its server holds replies to a JSON schema.
         role: who asks, in the record of calls.
         price: of its tokens; None if that is unknown.
+        slots: calls that its back end answers at one time; None where that is not known.
     """
 
     def __init__(
@@ -73,12 +74,12 @@ class ChatModel:
         self.spec = str(spec)
         self.simulated, self.constrains = endpoint.simulated, endpoint.constrains
         self.role: Role = role
-        self._endpoint = endpoint
+        self._endpoint, self.slots = endpoint, endpoint.slots
         self.price: Price | None = price_of(spec, official=endpoint.official)
         self._calls = calls
         self._budget = budget
         self._sampling = sampling
-        self._connections = Connections(endpoint, concurrency)
+        self._connections = Connections(endpoint, self._bearable(concurrency))
         self._gate = transport.RateGate()
         self._rng = random.Random()
         self._warned = False
@@ -127,7 +128,11 @@ class ChatModel:
 
     def resize(self, concurrency: int) -> None:
         """Let so many calls be in flight from now on, at most; those under way go on."""
-        self._connections.resize(concurrency)
+        self._connections.resize(self._bearable(concurrency))
+
+    def _bearable(self, concurrency: int) -> int:
+        """No more than the back end answers: the others wait here, where no clock runs."""
+        return min(concurrency, self.slots or concurrency)
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
@@ -283,7 +288,8 @@ def open_model(
             spent before counts against the budget.
         budget: limits, which several models may share; default none.
         sampling: sampling parameters of calls that bring none of their own.
-        concurrency: calls in flight at one time, at most; fewer where the server refuses them.
+        concurrency: calls in flight at one time, at most; fewer where the server refuses them, or
+            the embedded engine has fewer slots.
         role: who asks, for the record.
         hedge: send a request a second time when its answer is long overdue (see
             :mod:`harness.models.concurrency`); for fleets that wait for their slowest member.

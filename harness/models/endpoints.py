@@ -126,6 +126,7 @@ class Endpoint:
         key_variable: the variable it comes from, for messages.
         backend: answers in this process; None where the URLs are asked over HTTP.
         streams: whether the back end gives chunks where it is asked for a stream.
+        slots: requests that the back end answers at one time; None where that is not known.
         simulated: whether a simulated or scripted model answers.
         constrains: whether replies can be held to a JSON schema, so that none is malformed. Of a
             recording: whether they were.
@@ -138,6 +139,7 @@ class Endpoint:
     key_variable: str = ""
     backend: Backend | None = None
     streams: bool = False
+    slots: int | None = None
     simulated: bool = False
     constrains: bool = False
     given_urls: tuple[str, ...] = field(init=False, repr=False)

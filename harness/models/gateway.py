@@ -144,6 +144,19 @@ class Account:
     calls: list[str] = field(default_factory=list[str])
     limit: LimitReached | None = None
     ended: HarnessError | None = None
+    _under_way: set[asyncio.Task[Body]] = field(default_factory=set["asyncio.Task[Body]"])
+
+    def close(self) -> None:
+        """Cancel the calls that are under way: nobody waits for them any longer."""
+        for completion in self._under_way:
+            completion.cancel()
+
+    def _begun(self, body: Body, context: Context) -> asyncio.Task[Body]:
+        """A completion that is under way, until the account is closed."""
+        completion = asyncio.create_task(self._settled(body), context=context)
+        self._under_way.add(completion)
+        completion.add_done_callback(self._under_way.discard)
+        return completion
 
     async def answer(self, body: Body, receive: Receive) -> Body | AsyncGenerator[Body]:
         """The completion of a chat request, by the account's model; its chunks if it asks for them.
@@ -157,7 +170,7 @@ class Account:
             Refused: if a limit is reached, or the model does not answer.
         """
         if not body.get("stream"):
-            return await asyncio.create_task(self._settled(body), context=self.context.copy())
+            return await _completed(self._begun(body, self.context.copy()))
         chunks = self._chunks(body)
         first, leaving = asyncio.ensure_future(anext(chunks)), asyncio.ensure_future(receive())
         try:
@@ -187,12 +200,12 @@ class Account:
         """
         queue, context = ChunkQueue(), self.context.copy()
         context.run(LISTENER.set, queue)
-        completion = asyncio.create_task(self._settled(body), context=context)
+        completion = self._begun(body, context)
         completion.add_done_callback(lambda _: queue.put_nowait(None))
         try:
             while (chunk := await queue.get()) is not None:
                 yield chunk
-            ending = chunks_of(body, await completion, begun=queue.begun)
+            ending = chunks_of(body, await _completed(completion), begun=queue.begun)
         finally:
             completion.cancel()
         async for chunk in ending:
@@ -245,6 +258,21 @@ class Account:
         )
 
 
+async def _completed(completion: asyncio.Task[Body]) -> Body:
+    """What a call came to.
+
+    Raises:
+        Refused: if it was cancelled with its account.
+    """
+    try:
+        return await completion
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        raise Refused(499, "the attempt is over", headers=FINAL) from None
+
+
 class Gateway:
     """The address of one run, with a key for every attempt. Made by :func:`open_gateway`.
 
@@ -272,8 +300,10 @@ class Gateway:
         return key, {**client_variables(self.origin, key), "OPENAI_MODEL": name}
 
     def close_account(self, key: str) -> Account:
-        """What the attempt used; its key is no longer taken."""
-        return self._accounts.pop(key)
+        """What the attempt used; its key is no longer taken, and its calls are cancelled."""
+        account = self._accounts.pop(key)
+        account.close()
+        return account
 
     async def handle(self, request: Request) -> Response:
         """Answer a request that has the key of an account."""

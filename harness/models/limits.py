@@ -93,6 +93,11 @@ class LimitedModel:
         self._price: Price | None = getattr(model, "price", None)
         self._used, self._priced = Budget(), True
 
+    @property
+    def worked_s(self) -> float:
+        """Seconds since the attempt began, without those in which its calls waited."""
+        return self._granted - self._work.left
+
     async def complete(
         self,
         messages: list[Message],

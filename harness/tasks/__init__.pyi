@@ -5,6 +5,7 @@ from .answers import accepted_answers as accepted_answers
 from .answers import all_or_nothing as all_or_nothing
 from .answers import answer_schema as answer_schema
 from .answers import choices_of as choices_of
+from .answers import default_check as default_check
 from .answers import named_metric as named_metric
 from .answers import normalise as normalise
 from .answers import read_number as read_number
@@ -24,6 +25,7 @@ from .families import GenericFamily as GenericFamily
 from .families import copy_inputs as copy_inputs
 from .families import family as family
 from .families import output_file as output_file
+from .families import refuse_unfit_check as refuse_unfit_check
 from .files.spreadsheetbench import KNOWN_BAD as KNOWN_BAD
 from .files.spreadsheetbench import load_spreadsheetbench as load_spreadsheetbench
 from .judging import Calibration as Calibration
@@ -36,6 +38,7 @@ from .output import OutputFamily as OutputFamily
 from .ranges import parse_answer_position as parse_answer_position
 from .recalculation import find_soffice as find_soffice
 from .recalculation import recalculate as recalculate
+from .scorers import SCORERS as SCORERS
 from .spreadsheet import INPUT_NAME as INPUT_NAME
 from .spreadsheet import OUTPUT_NAME as OUTPUT_NAME
 from .spreadsheet import SpreadsheetFamily as SpreadsheetFamily

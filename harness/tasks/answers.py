@@ -68,9 +68,8 @@ def accepted_answers(task: Task) -> list[str]:
     Raises:
         BadInput: if there are none, or one is no text or number.
     """
-    answers = task.answer if isinstance(task.answer, list) else [task.answer]
-    texts = [str(answer) for answer in answers if isinstance(answer, (str, int, float))]
-    if not texts or len(texts) != len(answers):
+    texts = _texts(task)
+    if not texts:
         raise BadInput(
             f"task {task.id!r}: check {task.check!r} expected 'answer' to be a text, a number or "
             f"a list of them, found {task.answer!r}"
@@ -78,8 +77,18 @@ def accepted_answers(task: Task) -> list[str]:
     return texts
 
 
-DEFAULT_CHECK = "em"
-"""How a task is judged that has an answer and names no check."""
+def _texts(task: Task) -> list[str]:
+    """The accepted answers as text; none if one of them is no text or number."""
+    answers = task.answer if isinstance(task.answer, list) else [task.answer]
+    plain = all(isinstance(answer, (str, int, float)) for answer in answers)
+    return list(map(str, answers)) if plain else []
+
+
+def default_check(task: Task) -> str:
+    """How a task is judged that names no check: `em`, or `json` where its answer is no text."""
+    return "em" if _texts(task) else "json"
+
+
 COMPARISONS = ("em", "exact", "contains", "numeric", "f1")
 """Checks that compare an answer text with the accepted ones."""
 
@@ -91,7 +100,7 @@ def compare_answer(task: Task, answer: str | None) -> Score:
         BadInput: if the task has no accepted answers; for `numeric`, if one is no number; for a
             setting that is none.
     """
-    check, accepted = task.check or DEFAULT_CHECK, accepted_answers(task)
+    check, accepted = task.check or "em", accepted_answers(task)
     answer = (answer or "").strip()
     if not answer:
         return failed("there is no final answer")

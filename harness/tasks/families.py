@@ -14,12 +14,16 @@ from typing import TYPE_CHECKING, Protocol
 from harness.core import BadInput, Score, Task
 from harness.core.plugins import load, plugins
 from harness.sandbox import Sandbox, select
-from harness.tasks.answers import COMPARISONS, DEFAULT_CHECK, accepted_answers, compare_answer
+from harness.tasks.answers import COMPARISONS, accepted_answers, compare_answer, default_check
 from harness.tasks.code_checks import command_of, run_command, run_function
 from harness.tasks.scorers import SCORERS
 
 if TYPE_CHECKING:
     from harness.tasks.judging import ModelJudge
+
+
+_OWN = ("math", "output", "spreadsheet", "tableqa")
+"""Checks of families of ours."""
 
 
 class Family(Protocol):
@@ -142,14 +146,7 @@ class GenericFamily:
 
     def prepare(self, task: Task, base: Path, workdir: Path) -> str:
         """See :meth:`Family.prepare`."""
-        check = _check(task)
-        # What cannot judge is refused before a model call is paid for.
-        if check in COMPARISONS:
-            accepted_answers(task)
-        elif check in SCORERS:
-            SCORERS[check](task, None, workdir)
-        elif check not in plugins("scorers") and not is_function(check):
-            _refuse_no_program(task, check, base)
+        refuse_unfit_check(task, base)
         copy_inputs(task, base, workdir)
         return task.prompt
 
@@ -172,13 +169,13 @@ class GenericFamily:
 
 
 def _names() -> list[str]:
-    ours = (*COMPARISONS, *SCORERS, "math", "output", "spreadsheet", "tableqa")
+    ours = (*COMPARISONS, *SCORERS, *_OWN)
     return [*ours, *plugins("scorers"), *plugins("families"), *plugins("judges")]
 
 
 def _check(task: Task) -> str:
     if task.check is None and task.answer is not None:
-        return DEFAULT_CHECK
+        return default_check(task)
     if task.check is None or not task.check.strip():
         raise BadInput(
             f"task {task.id!r} has no 'check' and no 'answer': expected a check, one of "
@@ -186,6 +183,27 @@ def _check(task: Task) -> str:
             "file.py:function, or a command whose exit code 0 is a pass"
         )
     return task.check.strip()
+
+
+def refuse_unfit_check(task: Task, base: Path) -> None:
+    """Refuse what cannot judge before an attempt is begun and a model call is paid for.
+
+    Args:
+        task: its check and answer are looked at; those of families with files of their own are not.
+        base: folder that relative paths of a check start at.
+
+    Raises:
+        BadInput: if there is no such check, or its settings or the expected answer do not fit it.
+    """
+    if task.check in (*_OWN, *plugins("judges"), *plugins("families")):
+        return
+    check = _check(task)
+    if check in COMPARISONS:
+        accepted_answers(task)
+    elif check in SCORERS:
+        SCORERS[check](task, None, base)
+    elif check not in plugins("scorers") and not is_function(check):
+        _refuse_no_program(task, check, base)
 
 
 def _refuse_no_program(task: Task, check: str, base: Path) -> None:

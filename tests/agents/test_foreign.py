@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
-from harness.agents import open_agent
+from harness.agents import AgentContext, SkillMode, TimeLimit, open_agent, refuse_lost_skill
+from harness.agents.foreign import run_process
 from harness.core import BadInput, assets
+from harness.models import LimitedModel, SampleLimits, open_model
+from harness.sandbox import Limits
 from tests.agents.scripted import attempt, completion, in_order
 
 NONE = in_order(completion("never asked"))
@@ -31,6 +35,44 @@ def work(tmp_path: Path) -> Path:
 def test_a_command_answers_on_stdout(work: Path) -> None:
     run, _ = attempt(NONE, work, spec="cmd:echo {prompt} in {workdir}")
     assert run.answer == f"Do it. in {work}"
+
+
+@pytest.mark.parametrize(
+    ("spec", "mode", "lost"),
+    [
+        ("cmd:python3 agent.py {prompt}", "preloaded", True),
+        ("cmd:python3 agent.py {prompt} {skill}", "preloaded", False),
+        ("cmd:sh -c 'cat {skill}/SKILL.md'", "preloaded", False),
+        ("cmd:python3 agent.py {prompt}", "discovered", False),
+        ("cmd:/usr/bin/claude -p {prompt}", "preloaded", False),
+        ("py:agent.py:run", "preloaded", False),
+        ("graph:react", "preloaded", False),
+    ],
+)
+def test_a_skill_that_would_not_reach_a_command_is_refused(
+    spec: str, mode: SkillMode, lost: bool
+) -> None:
+    if not lost:
+        refuse_lost_skill(spec, "mine", mode)
+        return
+    with pytest.raises(BadInput, match=r"'mine' would not reach .* \{prompt\} \{skill\}'"):
+        refuse_lost_skill(spec, "mine", mode)
+
+
+def test_what_its_calls_wait_is_not_taken_from_the_time_of_a_command(tmp_path: Path) -> None:
+    class Standing(LimitedModel):
+        @property
+        def worked_s(self) -> float:
+            return 0.0  # all of it was waiting
+
+    async def ran(kind: type[LimitedModel]) -> bytes:
+        model = kind(open_model("openai/x", base_url="http://127.0.0.1:9/v1"), SampleLimits())
+        context = AgentContext(model=model, limits=Limits(wall_s=0.2))
+        return await run_process(["sh", "-c", "sleep 0.6; echo 4"], context, tmp_path)
+
+    assert asyncio.run(ran(Standing)) == b"4\n"
+    with pytest.raises(TimeLimit, match=r"more than 0\.2 s of work \(--time-limit"):
+        asyncio.run(ran(LimitedModel))
 
 
 def test_a_prompt_is_one_argument_whatever_it_holds(work: Path) -> None:

@@ -22,3 +22,15 @@ def test_time_left_is_shown_once_it_is_known(capsys: pytest.CaptureFixture[str])
     lines = [line.rstrip() for line in capsys.readouterr().err.splitlines()]
     assert [line.endswith(" left") for line in lines] == [False, False, True, False]
     assert lines[-1].endswith(" s"), "the time that it took"
+
+
+def test_what_is_awaited_is_named_once_in_a_while(capsys: pytest.CaptureFixture[str]) -> None:
+    """No tokens before something is done; not a line for every look at work that stands."""
+    progress = Progress(4, "run", every=0)
+    for _ in range(50):
+        progress.update(0, 0, 0, 0, 0.0, "2 under way for 9 s")
+    progress.update(1, 0, 0, 10, 0.0, "2 under way for 9 s")
+    assert capsys.readouterr().err.splitlines() == [
+        "run 0/4  failed 0  invalid 0  2 under way for 9 s",
+        "run 1/4  failed 0  invalid 0  10 tokens  $0.0000  2 under way for 9 s",
+    ]

@@ -35,6 +35,31 @@ def test_a_model_that_no_attempt_reaches_is_exit_code_4(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("task", "says"),
+    [
+        ({"answer": {"a": 1}, "check": "em"}, "check 'em' expected 'answer' to be a text"),
+        ({"answer": "4", "check": "fuzy"}, "no check 'fuzy'"),
+        ({"answer": 5, "check": "json_schema"}, "no JSON schema"),
+    ],
+)
+def test_what_is_refused_is_refused_dry_and_leaves_no_folder(
+    task: dict[str, object], says: str, tmp_path: Path
+) -> None:
+    tasks, out = tmp_path / "tasks.jsonl", tmp_path / "run"
+    tasks.write_text(json.dumps({"id": "t", "prompt": "task", **task}))
+    command = ["eval", str(tasks), "--out", str(out), "--sandbox", "none"]
+    for more in (["--dry-run"], []):
+        ended = CliRunner().invoke(cli, [*command, "--model", "openai/x", "--base-url", NOWHERE,
+                                         *more])  # fmt: skip
+        assert isinstance(ended.exception, BadInput)
+        assert says in str(ended.exception)
+        assert not out.exists()
+    ended = CliRunner().invoke(cli, [*command, "--model", "replay/none.jsonl"])
+    assert isinstance(ended.exception, BadInput)
+    assert not out.exists(), "nor does a model that cannot be opened"
+
+
+@pytest.mark.parametrize(
     ("options", "says"),
     [
         (["--min-pass", "50"], ""),

@@ -118,12 +118,16 @@ def test_other_settings_run_again_unless_they_are_accepted(lab: Lab) -> None:
     with serve(lambda _body: completion("4")) as served:
         lab.run("first", served)
         found = lab.run("other", served, earlier=lab.folder / "first", seed=7)
-        assert {step.why for step in found} == {"other settings"}
+        assert {step.why for step in found} == {"other settings (seed 41 -> 7)"}
+        found = lab.run("slow", served, earlier=lab.folder / "first", time_limit=300, seed=7)
+        assert {step.why for step in found} == {
+            "other settings (limits.seconds null -> 300.0, seed 41 -> 7)"
+        }
         taken = lab.actions("taken", served, seed=7, accept=("settings",))
         assert taken == "t0:REUSE t1:REUSE t2:REUSE t3:REUSE"
         with pytest.raises(BadInput, match="expected a part of an attempt"):
             lab.run("bad", served, earlier=lab.folder / "first", accept=("luck",))
-        assert len(served.bodies) == 8
+        assert len(served.bodies) == 12
 
 
 def test_a_run_that_does_not_say_what_it_was_made_of_is_run_again(lab: Lab) -> None:
@@ -186,6 +190,26 @@ def test_regrade_lists_what_has_changed_and_leaves_the_run_alone(lab: Lab) -> No
     with serve(lambda _body: completion("4")) as served:
         steps = lab.run("next", served, earlier=lab.folder / "first-regraded")
         assert ({step.action for step in steps}, served.bodies) == ({"REUSE"}, [])
+
+
+def test_answers_in_json_are_judged_again_and_what_cannot_be_is_refused(lab: Lab) -> None:
+    lab.rows = [{"id": "t0", "prompt": "task", "answer": {"city": "Rome"}}]
+    lab.rows.append({"id": "t1", "prompt": "task", "answer": "[4]", "check": "json"})
+    agent = f"cmd:cat {lab.folder / 'reply.json'}"
+    (lab.folder / "reply.json").write_text('{"city": "Rome"}')
+    with serve(lambda _body: completion("4")) as served:
+        lab.run("first", served, agent=agent)
+        assert [item.outcome for item in records(lab.folder / "first")] == ["pass", "fail"]
+        lab.rows[0]["answer"] = {"city": "Paris"}
+        steps = lab.run("next", served, agent=agent, earlier=lab.folder / "first")
+        assert [step.action for step in steps] == ["REGRADE", "REUSE"]
+        result = regrade(lab)
+        assert (result["graded"], result["after"]["failed"]) == (2, 2)
+        lab.rows = [{"id": "t", "prompt": "task", "check": "test -f made"}]
+        lab.run("folder", served, agent=agent)
+    with pytest.raises(BadInput, match=r"none of 1 attempts .* \(1 judged by its"):
+        regrade_folder(lab.folder / "folder", lab.folder / "out", None, "none", trust_checks=True)
+    assert not (lab.folder / "out").exists()
 
 
 def edit_prompt(lab: Lab) -> None:

@@ -11,6 +11,20 @@ from harness.cli import cli
 from harness.evals import compare_runs, read_report
 
 
+def test_a_command_that_never_sees_the_skill_is_no_run_with_it(tmp_path: Path) -> None:
+    tasks = tmp_path / "tasks.jsonl"
+    tasks.write_text('{"id": "a", "prompt": "?", "answer": "3"}\n')
+    words = ["eval", str(tasks), "--sandbox", "none", "--model", "simulated/librarian"]
+    words += ["--skill", "skills/short-answers"]
+    for dry in ([], ["--dry-run"]):
+        command = [*words, "--agent", "cmd:echo 3", "--out", str(tmp_path / "run"), *dry]
+        refused = CliRunner().invoke(cli, command)
+        assert "'cmd:echo 3 {skill}'" in str(refused.exception)
+        assert not (tmp_path / "run").exists()
+    command = [*words, "--agent", "cmd:echo 3", "--out", str(tmp_path / "run")]
+    assert CliRunner().invoke(cli, [*command, "--skill-mode", "discovered"]).exit_code == 0
+
+
 @pytest.mark.parametrize("skill", [True, False])
 def test_reports_show_how_the_skill_was_given(skill: bool, tmp_path: Path) -> None:
     tasks = tmp_path / "tasks.jsonl"

@@ -64,6 +64,23 @@ def test_from_suite_to_gated_skill(settings: EvolveSettings) -> None:
     assert {path: path.read_bytes() for path in written} == written
 
 
+def test_what_an_attempt_may_use_can_be_said_of_an_evolution(settings: EvolveSettings) -> None:
+    few = settings.model_copy(update={"limit": 2, "time_limit": 60.0, "gate": "none"})
+    run_evolution(few)
+    lock = json.loads((settings.out / "runs" / "train" / "run.json").read_text())
+    assert lock["sample_limits"] == {"seconds": 60.0}
+
+
+def test_a_skill_that_no_attempt_of_the_gate_would_see_is_not_begun(
+    settings: EvolveSettings, tmp_path: Path
+) -> None:
+    blind = settings.model_copy(update={"agent": f"cmd:python3 {tmp_path / 'agent.py'} {{prompt}}"})
+    for begin in (plan_evolution, run_evolution):
+        with pytest.raises(BadInput, match="'plus-one' would not reach the agent"):
+            begin(blind)
+    assert not settings.out.exists()
+
+
 def test_baselines_are_run_beside_the_skill(settings: EvolveSettings) -> None:
     few = settings.model_copy(update={"baselines": ("none",), "limit": 2})
     assert [(row["name"], row["tasks"]) for row in run_evolution(few).baselines] == [("none", 2)]

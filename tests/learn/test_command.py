@@ -230,7 +230,8 @@ def test_tasks_are_made_again_and_gate_the_skill(
         )
         write_claude(home / ".claude", f"g{number}", session, cwd=str(folder))
     (tmp_path / "agent.py").write_text(AGENT)
-    agent = f"cmd:{sys.executable} {tmp_path}/agent.py {{workdir}} {tmp_path}/seen.txt {{prompt}}"
+    command = f"{sys.executable} {tmp_path}/agent.py {{workdir}} {tmp_path}/seen.txt {{prompt}}"
+    agent = f"cmd:{command} {{skill}}"
     model = ("--model", "openai/test", "--base-url", chat_server.url)
     project = ("--project", home / "code")
     done = harness(

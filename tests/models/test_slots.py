@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from harness.models import open_model
+from harness.models import Body, Endpoint, ModelSpec, client, open_model
 from harness.models.concurrency import Slots
 from tests.models.http_server import Answer, Served, completion, error, serve
 
@@ -114,6 +114,35 @@ def test_refusals_of_one_round_cut_once_and_answers_open_again() -> None:
         assert slots.limit == 5
 
     asyncio.run(run())
+
+
+def test_an_engine_gets_no_more_calls_than_it_has_slots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever was asked for: the others wait here, where the clock of an attempt stands."""
+    now = most = 0
+
+    async def answer(body: Body) -> Body:
+        nonlocal now, most
+        now, most = now + 1, max(most, now + 1)
+        await asyncio.sleep(0.01)
+        now -= 1
+        message = {"role": "assistant", "content": "4"}
+        return {"model": "x", "choices": [{"message": message, "finish_reason": "stop"}]}
+
+    def resolved(spec: ModelSpec, base_url: str | None) -> Endpoint:
+        return Endpoint("local", spec.name, backend=answer, slots=2)
+
+    monkeypatch.setattr(client, "resolve", resolved)
+
+    async def ask() -> None:
+        model = open_model("openai/x", concurrency=16)
+        calls = (model.complete([{"role": "user", "content": str(n)}]) for n in range(8))
+        await asyncio.gather(*calls)
+        model.resize(8)
+        more = (model.complete([{"role": "user", "content": f"more {n}"}]) for n in range(8))
+        await asyncio.gather(*more)
+
+    asyncio.run(ask())
+    assert most == 2
 
 
 @pytest.mark.parametrize("granted", [False, True])

@@ -55,6 +55,10 @@ async def asked(model: LimitedModel, times: int = 1) -> None:
 def test_waiting_is_no_work() -> None:
     model = LimitedModel(Scripted(0.3, 0.02), SampleLimits(working=0.25))
     asyncio.run(asked(model, 3))
+    assert 0.06 <= model.worked_s < 0.25
+    unlimited = LimitedModel(Scripted(0.3, 0.02), SampleLimits())
+    asyncio.run(asked(unlimited, 3))
+    assert 0.06 <= unlimited.worked_s < 0.3, "known without a limit, too"
     hard = LimitedModel(Scripted(0.3, 0.02), SampleLimits(seconds=0.25))
     with pytest.raises(SampleLimitReached, match=r"0.25 seconds after 0 calls"):
         asyncio.run(asked(hard))
@@ -148,6 +152,43 @@ def test_calls_of_a_program_that_overlap_each_stand_within_its_attempt() -> None
         assert asyncio.run(attempt()) == 3
     within = {one.name: one.parent and one.parent.name for one in seen.operations}
     assert within == {"program": None, "a": "program", "b": "program", "c": "program"}
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_calls_of_an_attempt_that_is_over_are_cancelled(stream: bool) -> None:
+    """They would fill the slots of those that come after it, and hold up the end of the run."""
+
+    class Hanging(Scripted):
+        async def complete(self, messages: list[Message], **_: object) -> Reply:
+            asked.set()
+            try:
+                await asyncio.sleep(600)
+            except asyncio.CancelledError:
+                cancelled.set()
+                raise
+            return replied(messages)
+
+    asked, cancelled = asyncio.Event(), asyncio.Event()
+
+    async def attempt() -> int:
+        async with (
+            open_gateway(Hanging(0, 0)) as gateway,
+            httpx.AsyncClient(trust_env=False, timeout=60) as client,
+        ):
+            key, _ = gateway.open_account()
+            posted = asyncio.create_task(
+                client.post(
+                    f"{gateway.origin}/v1/chat/completions",
+                    json={"messages": ASKED, "stream": stream},
+                    headers={"Authorization": f"Bearer {key}"},
+                )
+            )
+            await asked.wait()
+            gateway.close_account(key)
+            await asyncio.wait_for(cancelled.wait(), 60)
+            return (await posted).status_code
+
+    assert asyncio.run(attempt()) == 499
 
 
 def test_waiting_for_a_slot_stops_the_clock() -> None:

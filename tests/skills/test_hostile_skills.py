@@ -59,6 +59,19 @@ def test_what_the_loader_admits_is_installed_and_nothing_else(gift: Path, tmp_pa
     assert files_of(tmp_path / "out" / ".claude/skills/gift") == OWN
 
 
+@pytest.mark.parametrize("start", [".", "secret", "gift/scripts"])
+def test_a_skill_is_the_same_from_wherever_it_is_named(
+    gift: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: str
+) -> None:
+    """A relative path leads nowhere else than an absolute one: not out of it, nor further in."""
+    whole = load_skill(gift)
+    monkeypatch.chdir(tmp_path / start)
+    named = Path(os.path.relpath(gift))
+    assert load_skill(named).all_files == whole.all_files
+    assert load_skill(named).warnings == whole.warnings
+    assert digest_tree(named) == digest_tree(gift)
+
+
 def test_a_copy_is_byte_for_byte(gift: Path, tmp_path: Path) -> None:
     """What a client is measured with is what was written, faults included."""
     data = b"\xef\xbb\xbf" + TEXT.replace("\n", "\r\n").encode()

@@ -43,6 +43,7 @@ from harness.models import (
     base_urls,
     closed_with_loop,
     served,
+    waiting,
 )
 
 if TYPE_CHECKING:
@@ -67,8 +68,9 @@ def endpoint(spec: ModelSpec, base_url: str | None) -> Endpoint:
         return Endpoint("local", spec.name, base_urls(base_url), constrains=True)
     shared = not is_folder(spec.name)
     return Endpoint(
-        "local", spec.name, backend=backend(spec.name), streams=shared, constrains=shared
-    )
+        "local", spec.name, backend=backend(spec.name), streams=shared, constrains=shared,
+        slots=launch_settings().slots if shared else 1,
+    )  # fmt: skip
 
 
 def backend(name: str) -> Backend:
@@ -217,7 +219,10 @@ class LocalModel:
     ) -> tuple[httpx.Response, Address]:
         """A response with status 200, and the engine that gave it."""
         try:
-            self._address = self._address or await asyncio.to_thread(self.engine.start, self._lost)
+            with waiting():  # loading the weights is no work of the attempt that asks first
+                self._address = self._address or await asyncio.to_thread(
+                    self.engine.start, self._lost
+                )
         except (BadInput, Unreachable) as error:
             raise Refused(500, str(error)) from error
         address = self._address

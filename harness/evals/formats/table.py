@@ -14,11 +14,11 @@ from harness.evals.formats.lm_eval import NO_SAMPLES, is_sample, lm_eval_results
 from harness.evals.formats.promptfoo import is_promptfoo, promptfoo_results
 from harness.evals.formats.skill_creator import NO_RESULTS, benchmark_results, is_benchmark
 from harness.evals.formats.tables import junit_results, table_results
-from harness.evals.report import EvalReport, Results, read_report, read_run
+from harness.evals.report import EvalReport, Results, joined, read_report, read_run
 from harness.trajectories.formats.inspect import is_inspect
 
 KNOWN = """\
-  a run folder of ours
+  a run folder of ours, or the looks of a gate (EVOLVED/runs/gate-before)
   inspect         LOG.eval, or a .json log
   lm-eval         samples_*.jsonl, or the folder of --output_path (with --log_samples)
   promptfoo       what `promptfoo eval -o out.json` wrote
@@ -39,6 +39,8 @@ def open_results(path: Path, metric: str | None = None) -> list[Results]:
     """
     if (path / "run.json").is_file():
         return [read_run(path)]
+    if looks := sorted(path.glob("look-*/run.json")):
+        return [joined(path, [look.parent for look in looks])]
     if not path.exists():
         raise BadInput(f"expected results, found nothing at {str(path)!r}")
     return _reader(path, metric)(path)

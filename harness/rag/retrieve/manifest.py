@@ -156,7 +156,8 @@ def read_manifest(folder: Path) -> Manifest:
         raise BadInput(f"{str(path)!r} is damaged: {error.errors()[0]['msg']}") from error
     for segment in manifest.segments:
         for name in (segment.name, *(f"{segment.name}/{file}" for file in segment.files)):
-            if inside(folder / SEGMENTS, name) in (None, inside(folder, SEGMENTS)):
+            root = folder / SEGMENTS
+            if inside(root, root / name) in (None, inside(root, root)):
                 raise BadInput(f"{str(path)!r} is damaged: {name!r} leads out of the index")
     if manifest.tokeniser != TOKENISER:
         raise BadInput(

@@ -149,7 +149,7 @@ def unpack(archive: Path, folder: Path) -> None:
             raise BadInput(f"{str(archive)!r} holds {len(entries)} files, at most {MOST_FILES}")
         for entry in entries:
             mode = entry.external_attr >> 16
-            path = inside(folder, entry.filename)
+            path = inside(folder, folder / entry.filename)
             if path is None or stat.S_ISLNK(mode):
                 raise BadInput(f"{str(archive)!r}: {entry.filename!r} leads out of it")
             with opened_archive.open(entry) as stream:

@@ -54,7 +54,7 @@ def _template(path: Path, prompt: Any) -> str:
     text = string(prompt) or string(mapping(prompt).get("raw"))
     if not text.startswith("file://"):
         return text
-    file = inside(path.parent, text.removeprefix("file://"))
+    file = inside(path.parent, path.parent / text.removeprefix("file://"))
     if file is None or not file.is_file():
         raise BadInput(f"{path}: expected a prompt below its folder, found none at {text!r}")
     return file.read_text("utf-8")

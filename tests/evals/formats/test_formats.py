@@ -12,7 +12,15 @@ from click.testing import CliRunner
 from harness.cli import cli
 from harness.core import BadInput
 from harness.core.rundir import RunReader
-from harness.evals import Results, compare_results, import_results, open_results, records
+from harness.evals import (
+    EvalSettings,
+    Results,
+    compare_results,
+    import_results,
+    open_results,
+    records,
+    run_evaluation,
+)
 from harness.skills.shipping.creator import Attempt, benchmark_of
 
 DATA = Path(__file__).parent / "data"
@@ -215,6 +223,38 @@ def test_a_run_of_several_is_imported_by_its_name(tmp_path: Path) -> None:
     assert [step["message"] for step in steps] == [
         "What is 1 + 3? Answer with the number alone.", "4",
     ]  # fmt: skip
+
+
+def test_the_looks_of_a_gate_are_taken_together_and_a_run_that_stopped_is_named(
+    tmp_path: Path,
+) -> None:
+    tasks = tmp_path / "tasks.jsonl"
+
+    def run(name: str, ids: str, answer: str, **settings: object) -> None:
+        rows = [{"id": task, "prompt": "?", "answer": "4"} for task in ids]
+        tasks.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        values = {
+            "suite": str(tasks), "out": tmp_path / name, "sandbox": "none", "epochs": 2,
+            "agent": f"cmd:echo {answer}", "models": ("openai/x",), "concurrency": 1,
+            "base_url": "http://127.0.0.1:9/v1", **settings,
+        }  # fmt: skip
+        run_evaluation(EvalSettings.model_validate(values))
+
+    for look, ids in (("look-01", "ab"), ("look-02", "cd")):
+        run(f"before/{look}", ids, "5")
+        run(f"after/{look}", ids, "4")
+    [before], [after] = (open_results(tmp_path / name) for name in ("before", "after"))
+    joined = compare_results(before, after)
+    assert (joined.before.run, joined.after.run, joined.paired.tasks) == ("before", "after", 4)
+    assert (joined.paired.difference, joined.unfinished) == (1.0, {})
+    run("whole", "ab", "4")
+    segment = tmp_path / "whole" / "items.seg"
+    segment.write_bytes(segment.read_bytes()[:-20])  # as after a kill
+    [whole] = open_results(tmp_path / "whole")
+    assert compare_results(before, whole).unfinished == {"whole": 4}
+    paths = [str(tmp_path / name) for name in ("before", "whole")]
+    text = CliRunner().invoke(cli, ["compare", *paths]).output
+    assert "unfinished: whole is not at its end of 4 attempts" in text
 
 
 def test_a_difference_that_shows_needs_no_more_tasks(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from harness.evolve.analysts.agentic.replacements import (
     words,
 )
 from harness.evolve.analysts.agentic.trial import TASK_FILE, Trial
-from harness.tasks import COMPARISONS, accepted_answers, normalise
+from harness.tasks import COMPARISONS, accepted_answers, default_check, normalise
 
 NUMBER = re.compile(r"(?<![\w.,/:-])(?!0\d)\d[\d,]*(?:\.\d+)?(?![\w/:-]|[.,]\d)")
 _QUESTION = re.compile(r"[^.!?\n]*\?")
@@ -39,7 +39,7 @@ def text_trials(clean: Trial, seed: int) -> tuple[list[Trial], list[Trial]]:
         clean: the trial on the clean input.
         seed: of the choice of words and numbers.
     """
-    if (clean.task.check or "em") not in COMPARISONS:
+    if (clean.task.check or default_check(clean.task)) not in COMPARISONS:
         return [], []
     answers = accepted_answers(clean.task)
     question, texts = clean.task.prompt, dict[str, str]()
