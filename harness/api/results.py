@@ -85,7 +85,7 @@ class Evolved(EvolveResult):
                 "used": f"{self.calls:,} calls, {self.tokens:,} tokens",
             }
         )
-        if not (Path(self.skill) / "SKILL.md").is_file():
+        if not self.skill or not (Path(self.skill) / "SKILL.md").is_file():
             return table
         blocks = markdown_blocks(load_skill(Path(self.skill)).body)
         return table + "".join(block.html for block in blocks)

@@ -126,7 +126,7 @@ def run_suite(
         write_junit(folders, junit)
     rows = [report.model_dump(mode="json") for report in reports]
     texts = [report_text(*pair) for pair in zip(reports, folders, strict=True)]
-    following = after_eval(reports[-1], folders[-1], settings.suite)
+    following = after_eval(reports[-1], folders[-1], settings)
     text = shown([*texts, *([following] if following else [])], "\n\n")
     emit(rows[0] if len(rows) == 1 else rows, as_json, text)
     refuse_all_invalid(reports, folders)

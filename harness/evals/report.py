@@ -151,6 +151,8 @@ class RunComparison(Value):
         differs: lock fields that differ, such as skill and model; shows a comparison across
             different tasks, too.
         changes: attempts that passed in one and failed in the other.
+        sequential: whether the runs are the two sides of a gate: then interval and p (one-sided)
+            are the gate's, and allow for stopping early.
     """
 
     before: EvalReport
@@ -161,6 +163,7 @@ class RunComparison(Value):
     needed: int | None = None
     differs: tuple[str, ...]
     changes: tuple[ChangedOutcome, ...] = ()
+    sequential: bool = False
 
 
 @dataclass

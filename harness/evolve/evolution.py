@@ -213,11 +213,10 @@ class Evolution:
 def horizon(runs: int, min_support: int) -> str:
     """What so many runs can show and what they cannot, in one sentence."""
     times = {1: "once", 2: "twice"}.get(min_support, f"{min_support} times")
-    chances = [(rate, seen_at_least(min_support, runs, rate)) for rate in RATES]
-    (rate, chance), *more = chances
-    others = "".join(f", one in {rate:.0%} with {chance:.0%}" for rate, chance in more)
-    first = f"a cause in {rate:.0%} of them is seen {times} with {chance:.0%}"
-    return f"with {runs} runs, {first}{others}"
+    (rate, chance), *more = [(rate, seen_at_least(min_support, runs, rate)) for rate in RATES]
+    others = "".join(f", with {chance:.0%} if {rate:.0%} do" for rate, chance in more)
+    first = f"with {chance:.0%} probability if {rate:.0%} of all runs make it"
+    return f"{runs} runs show a mistake at least {times} {first}{others}"
 
 
 def gate_plan(tasks: int, options: EvolveOptions) -> SequentialPlan:
