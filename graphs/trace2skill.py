@@ -328,9 +328,13 @@ async def select(state: State, runtime: Context) -> Update:
 
 async def describe(state: State, runtime: Context) -> Update:
     """Ours: a new skill's description, by which clients load it, from the tasks that taught it."""
-    text = await detached(runtime.context.describe(state))
+    evolution = runtime.context
+    text = await detached(evolution.describe(state))
+    if not (text.text or evolution.options.skill or evolution.options.description):
+        message = "the tasks share too few words to say when to use the skill: give --description"
+        evolution.tell("describe", message)
     spent = [text.usage.model_dump(mode="json")]
-    return {"described": runtime.context.store.put(text), "spent": spent}
+    return {"described": evolution.store.put(text), "spent": spent}
 
 
 def apply(state: State, runtime: Context) -> Update:

@@ -52,8 +52,9 @@ def unsolved(items: Sequence[ItemRecord], tasks: Mapping[str, Task]) -> tuple[st
     if wordy:
         lines += [
             f"{len(wordy)} of {len(formal)} answers contain the expected text among other words",
-            "these may be right, but in the wrong form: tell the agent to reply with the bare answer "
-            '(a format rule), or let another check judge them ("check": "contains" in the tasks)',
+            "these may be right, but in the wrong form: tell the agent to reply with the bare "
+            'answer (a format rule), or let another check judge them ("check": "contains" in the '
+            "tasks)",
         ]
         return tuple(lines)
     if formal:

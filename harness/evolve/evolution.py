@@ -243,13 +243,15 @@ def seed_skill(options: EvolveOptions) -> Skill:
     name = options.create or ""
     if not re.fullmatch(r"[a-z0-9]+(?:-[a-z0-9]+)*", name) or len(name) > 64:
         raise BadInput(f"expected a name of lower-case words and hyphens, got {name!r}")
-    words = name.replace("-", " ")
-    # Until the tasks are known that teach it.
-    description = options.description or f"{words.capitalize()}. Use when a task is about {words}."
+    # Until the tasks are known that teach it; it stays where they share too few words.
+    learned = (
+        f"Rules and worked examples for tasks of the kind {name}, learned from runs of an agent."
+    )
+    description = options.description or f"{learned} Use for such tasks."
     support = f"at least {options.min_support} different tasks"
     guide = "\n# {title}\n" if options.size == "compact" else HOW_TO
     body = (guide if options.lessons else HOW_TO_OTHER[options.analyst]).format(
-        title=words.capitalize(), support=support
+        title=name.replace("-", " ").capitalize(), support=support
     )
     return new_skill(name, description, body)
 
