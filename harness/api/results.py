@@ -79,7 +79,7 @@ class Evolved(EvolveResult):
         )  # fmt: skip
         table = facts(
             {
-                "skill": self.skill,
+                "skill": self.skill or f"none: {gate.reason}",
                 "gate": f"{gate.verdict}{change}",
                 "edits": f"{self.edits} of {self.records} records; {self.discarded} discarded",
                 "used": f"{self.calls:,} calls, {self.tokens:,} tokens",

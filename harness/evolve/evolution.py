@@ -244,9 +244,7 @@ def seed_skill(options: EvolveOptions) -> Skill:
     if not re.fullmatch(r"[a-z0-9]+(?:-[a-z0-9]+)*", name) or len(name) > 64:
         raise BadInput(f"expected a name of lower-case words and hyphens, got {name!r}")
     # Until the tasks are known that teach it; it stays where they share too few words.
-    learned = (
-        f"Rules and worked examples for tasks of the kind {name}, learned from runs of an agent."
-    )
+    learned = f"Rules and worked examples for tasks of the kind {name}, learned from runs."
     description = options.description or f"{learned} Use for such tasks."
     support = f"at least {options.min_support} different tasks"
     guide = "\n# {title}\n" if options.size == "compact" else HOW_TO
