@@ -348,7 +348,7 @@ def apply(state: State, runtime: Context) -> Update:
 def verify(state: State, runtime: Context) -> Update:
     """VERIFY: the skill against the specification, its scripts in the sandbox; then it is written.
 
-    One that learned nothing is its seed, or empty, and is not written.
+    A new one that learned nothing would be empty, and is not written.
 
     Raises:
         BadInput: if it has an error, or a script cannot be run; then nothing is written.
@@ -357,9 +357,9 @@ def verify(state: State, runtime: Context) -> Update:
     result = apply_patch(evolution.start(state), evolution.final(state), evolution.options.limits)
     problems = [str(problem) for problem in check_skill(result.skill, evolution.execute)]
     note = evolution.store.get(state["claims"], Sifted).checked.note
-    if state["learned"]:
+    if state["learned"] or evolution.options.skill is not None:
         write_skill(result.skill, evolution.skill_dir)
-    elif evolution.options.skill is None:
+    else:
         remove_tree(evolution.skill_dir)  # an earlier evolution may have learned something
     return {"problems": [*problems, note] if note else problems}
 

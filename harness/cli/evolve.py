@@ -69,7 +69,8 @@ def result_text(result: EvolveResult) -> str:
     if result.simulated:
         lines.append("SIMULATED model: says nothing about a real one")
     if not result.edits:
-        lines.append(f"no skill was written; {result.gate.reason}")
+        what = f"{result.skill} is its seed, unchanged" if result.skill else "no skill was written"
+        lines.append(f"{what}; {result.gate.reason}")
         lines += [f"  {line}" for line in result.unsolved[1:]]
     else:
         verdict = tinted(result.gate.verdict)

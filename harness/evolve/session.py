@@ -289,7 +289,7 @@ class SuiteRuns:
         async def run(name: str, skill: Path | None, suite: LoadedSuite) -> list[ItemRecord]:
             return await self.attempts(suite, settings.out / "runs" / "baselines" / name, skill)
 
-        skill = evolved.evolution.skill_dir if evolved.learned else settings.skill
+        skill = evolved.evolution.skill_dir if evolved.written else None
         items = await run("evolved", skill, suite)
         ground = Ground(done=evolved, model=model, seed=settings.seed)
         return await run_baselines(
