@@ -331,10 +331,10 @@ class EvolveResult(Value):
     """The end of an evolution, as `harness evolve --json` prints it.
 
     `skill` is "" where a new skill learned nothing: then none is written. `unsolved` says why,
-    where no attempt passed. `accepted` is None where nothing was gated. `edits` and `discarded` are counts;
-    the lists lie in `report.json` and `discarded.json` beside the skill. `problems` are validation
-    warnings, `baselines` rows of :class:`harness.evolve.baselines.BaselineRow`, `transfer` rows of
-    :class:`harness.evolve.baselines.transfer.TransferRow`.
+    where no attempt passed. `accepted` is None where nothing was gated. `edits` and `discarded` are
+    counts; the lists lie in `report.json` and `discarded.json` beside the skill. `problems` are
+    validation warnings, `baselines` rows of :class:`harness.evolve.baselines.BaselineRow`,
+    `transfer` rows of :class:`harness.evolve.baselines.transfer.TransferRow`.
     """
 
     skill: str
