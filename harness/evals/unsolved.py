@@ -34,6 +34,7 @@ def unsolved(items: Sequence[ItemRecord], tasks: Mapping[str, Task]) -> tuple[st
         tasks: the tasks by their ids; may be incomplete.
     """
     judged = [item for item in items if item.outcome != "invalid"]
+    judged.sort(key=lambda item: (item.task_id, item.epoch))  # not as they ended
     if not judged or any(item.outcome == "pass" for item in judged):
         return ()
     invalid = len(items) - len(judged)
