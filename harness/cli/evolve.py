@@ -69,8 +69,8 @@ def result_text(result: EvolveResult) -> str:
     if result.simulated:
         lines.append("SIMULATED model: says nothing about a real one")
     if not result.edits:
-        what = f"{result.skill} is its seed, unchanged" if result.skill else "no skill was written"
-        lines.append(f"{what}; {result.gate.reason}")
+        head = f"{result.skill} is its seed, unchanged" if result.skill else "no skill was written"
+        lines.append(f"{head}; {result.gate.reason}")
         lines += [f"  {line}" for line in result.unsolved[1:]]
     else:
         verdict = tinted(result.gate.verdict)
@@ -85,7 +85,7 @@ def result_text(result: EvolveResult) -> str:
         (result.discarded, "lessons left out"),
         (result.conflicts, "contradictions withheld"),
     ]
-    if texts := [f"{count:,} {what}" for count, what in counts if count]:
+    if texts := [f"{count:,} {label}" for count, label in counts if count]:
         lines.append(", ".join(texts))
     if result.support:
         shares = (

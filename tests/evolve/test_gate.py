@@ -94,13 +94,13 @@ def test_only_valid_tasks_count_and_invalid_attempts_stand_beside_every_decision
     ids = [f"t{number}" for number in range(33)]
     order = task_order(ids, 41)
     before, after = _arms(ids, set(ids), set())
-    lost, said = frozenset(order[:8]), list[str]()
+    lost, messages = frozenset(order[:8]), list[str]()
     result = asyncio.run(
         sequential_gate(
-            _Runs(before), _Runs(after, lost), ids, SequentialPlan(tasks=33), tell=said.append
+            _Runs(before), _Runs(after, lost), ids, SequentialPlan(tasks=33), tell=messages.append
         )
     )
-    assert said[0] == (
+    assert messages[0] == (
         "look 1: need more, 3 valid tasks (11 of 33 run; invalid attempts: 0 before, 8 after)"
     )
     assert (result.tasks, result.run) == (14, 22)

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from harness.cli import cli
 from harness.core import BadInput
+from harness.core.errors import Refused
 from harness.evals import load_suite
 from harness.evolve import EvolveSettings, plan_evolution, plan_notes, run_evolution
 from harness.skills import new_skill, write_skill
@@ -98,7 +99,7 @@ def test_where_nothing_passed_it_says_why_and_writes_no_skill(
     arguments = ["evolve", "--suite", settings.suite, "--agent", settings.agent, "--epochs", "1"]
     arguments += ["--model", "simulated/lookup", "--sandbox", "none", "--create", "plus-one"]
     done = CliRunner().invoke(cli, [*map(str, arguments), "--out", str(settings.out)])
-    assert done.exit_code == 5
+    assert isinstance(done.exception, Refused)
     assert "no skill was written; nothing was learned: none of the 6 judged" in done.stdout
     assert "check em (the default): the answer must be" in done.stdout
     assert "expected '1', got 'I think it is 1, of course.'" in done.stdout
