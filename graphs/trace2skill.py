@@ -26,7 +26,7 @@ from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMiss
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
-from harness.core import BadInput, Edit, Patch, Usage
+from harness.core import BadInput, Edit, Patch, Usage, remove_tree
 from harness.evolve import Evolution, exemplar_patch, merge_deterministic, to_patch
 from harness.evolve.analysts.single import write_patch
 from harness.evolve.evolution import check_skill, detached, horizon
@@ -108,7 +108,8 @@ async def rollouts(state: State, runtime: Context) -> Update:
     if path is None:
         raise BadInput("no trajectories: give --trajectories PATH, or --suite to make some")
     runs = evolution.store.take_in(open_trajectories(path))
-    evolution.tell("rollouts", horizon(len(runs.runs), evolution.options.min_support))
+    if evolution.options.lessons and evolution.rollouts is None:  # else it was said beforehand
+        evolution.tell("rollouts", horizon(len(runs.runs), evolution.options.min_support))
     # T- and T+ by outcome; +Error, +Success or +Combined says which of them teach (section 2.2).
     fleet = [
         number
@@ -179,7 +180,9 @@ async def collect(state: State, runtime: Context) -> Update:
             usage=sum((reading.usage for reading in readings), Usage()),
         )
         patches = [patch or to_patch(record, n) for n, (record, patch) in enumerate(pairs, 1)]
-    evolution.tell("map", f"{len(patches)} patches")
+    edits = sum(len(patch.edits) for patch in patches)
+    read = f"from {len(patches)} runs" if options.lessons else "without a model"
+    evolution.tell("map", f"{edits} proposed edits, made {read}")
     level = evolution.store.put(Patches(patches=tuple(patches)))
     return {"collected": evolution.store.put(collected), "levels": [level]}
 
@@ -208,7 +211,7 @@ def deal(state: State, runtime: Context) -> Update:
         return {"stuck": False}
     steps = [evolution.store.get(key, MergeStep) for key in keys]
     patches = tuple(step.merge.patch for step in steps)
-    evolution.tell("reduce", f"level {len(levels)}: {len(patches)} left")
+    evolution.tell("reduce", f"level {len(levels)}: merged into {len(patches)}")
     levels.append(evolution.store.put(Patches(patches=patches)))
     return {"levels": levels, "stuck": len(patches) == sum(step.members for step in steps)}
 
@@ -325,21 +328,27 @@ async def select(state: State, runtime: Context) -> Update:
 
 async def describe(state: State, runtime: Context) -> Update:
     """Ours: a new skill's description, by which clients load it, from the tasks that taught it."""
-    text = await detached(runtime.context.describe(state))
+    evolution = runtime.context
+    text = await detached(evolution.describe(state))
+    if not (text.text or evolution.options.skill or evolution.options.description):
+        message = "the tasks share too few words to say when to use the skill: give --description"
+        evolution.tell("describe", message)
     spent = [text.usage.model_dump(mode="json")]
-    return {"described": runtime.context.store.put(text), "spent": spent}
+    return {"described": evolution.store.put(text), "spent": spent}
 
 
 def apply(state: State, runtime: Context) -> Update:
     """APPLY: the final patch on the seed, whole or not at all, and always the same."""
     evolution = runtime.context
     result = apply_patch(evolution.start(state), evolution.final(state), evolution.options.limits)
-    evolution.tell("apply", f"{len(result.applied)} edits")
+    evolution.tell("apply", f"{len(result.applied)} edits applied to the skill")
     return {"skill": result.skill.digest, "learned": any(edit.changed for edit in result.applied)}
 
 
 def verify(state: State, runtime: Context) -> Update:
     """VERIFY: the skill against the specification, its scripts in the sandbox; then it is written.
+
+    A new one that learned nothing would be empty, and is not written.
 
     Raises:
         BadInput: if it has an error, or a script cannot be run; then nothing is written.
@@ -348,13 +357,17 @@ def verify(state: State, runtime: Context) -> Update:
     result = apply_patch(evolution.start(state), evolution.final(state), evolution.options.limits)
     problems = [str(problem) for problem in check_skill(result.skill, evolution.execute)]
     note = evolution.store.get(state["claims"], Sifted).checked.note
-    write_skill(result.skill, evolution.skill_dir)
+    if state["learned"] or evolution.options.skill is not None:
+        write_skill(result.skill, evolution.skill_dir)
+    else:
+        remove_tree(evolution.skill_dir)  # an earlier evolution may have learned something
     return {"problems": [*problems, note] if note else problems}
 
 
 async def gate_skill(state: State, runtime: Context) -> Update:
     """The skill against its seed, on tasks that no analyst saw; without them it is not gated."""
-    verdict, used = await gate(runtime.context, state["learned"])
+    evolution = runtime.context
+    verdict, used = await gate(evolution, state["learned"], evolution.runs(state))
     spent = [used.model_dump(mode="json")]
     return {"gate": verdict.model_dump(mode="json"), "spent": spent}
 

@@ -79,13 +79,13 @@ class Evolved(EvolveResult):
         )  # fmt: skip
         table = facts(
             {
-                "skill": self.skill,
+                "skill": self.skill or f"none: {gate.reason}",
                 "gate": f"{gate.verdict}{change}",
                 "edits": f"{self.edits} of {self.records} records; {self.discarded} discarded",
                 "used": f"{self.calls:,} calls, {self.tokens:,} tokens",
             }
         )
-        if not (Path(self.skill) / "SKILL.md").is_file():
+        if not self.skill or not (Path(self.skill) / "SKILL.md").is_file():
             return table
         blocks = markdown_blocks(load_skill(Path(self.skill)).body)
         return table + "".join(block.html for block in blocks)

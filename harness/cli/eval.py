@@ -126,7 +126,7 @@ def run_suite(
         write_junit(folders, junit)
     rows = [report.model_dump(mode="json") for report in reports]
     texts = [report_text(*pair) for pair in zip(reports, folders, strict=True)]
-    following = after_eval(reports[-1], folders[-1], settings.suite)
+    following = after_eval(reports[-1], folders[-1], settings)
     text = shown([*texts, *([following] if following else [])], "\n\n")
     emit(rows[0] if len(rows) == 1 else rows, as_json, text)
     refuse_all_invalid(reports, folders)
@@ -187,6 +187,10 @@ def _show_plan(settings: EvalSettings, as_json: bool) -> None:
     facts = {key: value for key, value in plan.items() if key not in ("steps", "estimate")}
     if (lift := plan.get("detectable_lift")) is not None:
         facts["detectable_lift"] = f"{100 * lift:.1f} points with 80% power"
+    if plan["attempts"]:
+        turns = plan["calls_at_most"] // plan["attempts"]
+        most = f"{plan['calls_at_most']:,}, if every attempt took all of its {turns} turns"
+        facts["calls_at_most"] = most
     lines = fact_lines(facts.items())
     if "steps" in plan:
         steps = plan["steps"]

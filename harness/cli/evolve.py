@@ -37,7 +37,7 @@ def evolve(
 ) -> None:
     """Distil one skill from many trajectories, and gate it on tasks that no analyst saw.
 
-    Exit code 5 if the gate refuses the skill.
+    Exit code 5 if the gate refuses the skill, or if nothing was learned.
 
     Example: harness evolve --suite demo --create table-look-up --out evolved --analyst exemplar
     """
@@ -59,23 +59,42 @@ def evolve(
     emit(result, as_json, text)
     if result.gate.verdict == "refused":
         raise Refused(f"the gate refused the skill: {result.gate.reason}")
+    if not result.edits:
+        raise Refused(result.gate.reason)
 
 
 def result_text(result: EvolveResult) -> str:
     """A result for people."""
-    cost = dollars(result.cost_usd)
-    shares = ", ".join(f"{count} from {tasks}" for tasks, count in result.support.items())
     lines: list[str] = []
     if result.simulated:
         lines.append("SIMULATED model: says nothing about a real one")
-    lines += [
-        shown([f"{result.skill}:", tinted(result.gate.verdict), f"({result.gate.reason})"], " "),
-        f"{result.edits} edits, {result.lines} lines, {result.skill_tokens} tokens in SKILL.md",
-        f"{result.records} records, {result.losses} gave nothing; {result.discarded} discarded, "
-        f"{result.conflicts} contradictions withheld",
-        f"rules by number of tasks: {shares or 'none'}; grouped by {result.method}",
-        f"{result.tokens:,} model tokens, cost {cost}, {result.seconds:.1f} s",
+    if not result.edits:
+        head = f"{result.skill} is its seed, unchanged" if result.skill else "no skill was written"
+        lines.append(f"{head}; {result.gate.reason}")
+        lines += [f"  {line}" for line in result.unsolved[1:]]
+    else:
+        verdict = tinted(result.gate.verdict)
+        lines += [
+            shown([f"{result.skill}:", verdict, f"({result.gate.reason})"], " "),
+            f"SKILL.md has {result.lines} lines, {result.skill_tokens} tokens; "
+            f"{result.edits} edits made it",
+        ]
+    counts = [
+        (result.records, "runs gave lessons"),
+        (result.losses, "gave none"),
+        (result.discarded, "lessons left out"),
+        (result.conflicts, "contradictions withheld"),
     ]
+    if texts := [f"{count:,} {label}" for count, label in counts if count]:
+        lines.append(", ".join(texts))
+    if result.support:
+        shares = (
+            f"{count} from {tasks} task{'s'[: tasks != '1']}"
+            for tasks, count in result.support.items()
+        )
+        lines.append(f"what taught the edits: {', '.join(shares)}; method: {result.method}")
+    cost = dollars(result.cost_usd)
+    lines.append(f"{result.tokens:,} model tokens, cost {cost}, {result.seconds:.1f} s")
     for row in result.baselines:
         rate = "no valid attempt" if row["pass_rate"] is None else f"{row['pass_rate']:.1%} pass"
         lines.append(f"baseline {row['name']}: {rate}; evolved skill {_points(row)}")

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 from harness.core.errors import BadInput
 
 if TYPE_CHECKING:
-    from harness.evals import EvalReport
+    from harness.evals import EvalReport, EvalSettings
     from harness.evolve import EvolveResult, EvolveSettings
 
 _SAME = ("agent", "models", "base_url", "sandbox", "trust", "trust_checks", "limit")
@@ -32,13 +32,18 @@ def next_lines(commands: Sequence[str], note: str = "") -> str:
     return "\n  ".join(lines)
 
 
-def after_eval(report: EvalReport, run: Path, suite: str) -> str:
-    """What follows a run: an evolution, or the comparison with the run without the skill; "" where
-    there is nothing to learn from, or to compare with."""
+def after_eval(report: EvalReport, run: Path, settings: EvalSettings) -> str:
+    """What follows a run: an evolution, or the comparison with the run without the skill; where
+    nothing passed, why; "" where there is nothing to learn from, or to compare with."""
     if report.skill is not None:
         before = _without_skill(run)
         return next_lines([command_line("compare", before, run)]) if before else ""
-    if not report.failed or not _divides(suite):
+    if not report.failed:
+        return ""
+    if not report.passed:
+        return _after_failure(run, settings)
+    suite = settings.suite
+    if not _divides(suite):
         return ""
     name = "-".join("".join(c if c.isalnum() else " " for c in report.suite.lower()).split())
     name = name if name.isascii() and 0 < len(name) <= 64 else "my-skill"
@@ -49,9 +54,7 @@ def after_eval(report: EvalReport, run: Path, suite: str) -> str:
 def after_evolution(result: EvolveResult, settings: EvolveSettings) -> str:
     """What follows an evolution: using what the gate accepted, reading what it could not decide."""
     if not result.edits:
-        return next_lines(
-            [command_line("view", settings.out)], "what the runs did; a stronger model may pass"
-        )
+        return next_lines([command_line("view", settings.out)], "every attempt, step by step")
     if result.accepted is None:
         note = (
             "no gate decided: approve what is true, reject the others; more tasks or --epochs tell"
@@ -65,6 +68,21 @@ def after_evolution(result: EvolveResult, settings: EvolveSettings) -> str:
             command_line("eval", *held_out, *_typed(), "--skill", result.skill),
             command_line("skill", "export", result.skill, "--target", "agents", "--out", "."),
         ]
+    )
+
+
+def _after_failure(run: Path, settings: EvalSettings) -> str:
+    """Why nothing passed, and where to look; worked examples cannot be made of failures."""
+    from harness.evals import records, unsolved
+    from harness.evals.runner import suite_of
+
+    tasks = {task.id: task for task in suite_of(settings).tasks}
+    note = (
+        "harness evolve needs attempts that passed, or a model that reads the failures: "
+        "--analyst single"
+    )
+    return "\n".join(
+        [*unsolved(records(run), tasks), "", next_lines([command_line("view", run)], note)]
     )
 
 

@@ -119,11 +119,14 @@ def compare(
     Example: harness compare promptfoo-output.json
     """
     from harness.evals import compare_results, open_results
+    from harness.evolve import compared_by_gate
 
     first, *others = (run for path in runs for run in open_results(path, metric))
     if not others:
         raise click.UsageError("expected two or more runs, got 1")
     results = [compare_results(first, run, measure) for run in others]
+    if measure == "outcome" and len(runs) == 2 == len(results) + 1:
+        results = [compared_by_gate(results[0], *runs)]
     rows = [result.model_dump(mode="json") for result in results]
     emit(rows, as_json, shown(map(_comparison_text, results), "\n\n"))
     for result in results:
@@ -152,6 +155,8 @@ def _comparison_text(result: RunComparison) -> str:
         low, high = paired.ci95 or (0.0, 0.0)
         colour = GOOD if low > 0 else BAD if high < 0 else DOUBT
         difference = f"difference {paired.difference:+.1%}{interval}, p = {paired.p:.3g}"
+        if result.sequential:
+            difference += " (one-sided; interval and p are those of the gate)"
         lines.append(tinted(difference, colour))
     if result.detectable is not None:
         lines.append(f"smallest difference these tasks can show: {result.detectable:.1%}")

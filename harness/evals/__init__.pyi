@@ -56,6 +56,7 @@ from .suite import Split as Split
 from .suite import SplitBy as SplitBy
 from .suite import Suite as Suite
 from .suite import load_suite as load_suite
+from .unsolved import unsolved as unsolved
 from .workers import Attempt as Attempt
 from .workers import Attempter as Attempter
 from .workers import EventHook as EventHook

@@ -155,6 +155,8 @@ class RunComparison(Value):
             different tasks, too.
         changes: attempts that passed in one and failed in the other.
         unfinished: run -> number of its attempts, of runs that were stopped before they had them.
+        sequential: whether the runs are the two sides of a gate: then interval and p (one-sided)
+            are the gate's, and allow for stopping early.
     """
 
     before: EvalReport
@@ -166,6 +168,7 @@ class RunComparison(Value):
     differs: tuple[str, ...]
     changes: tuple[ChangedOutcome, ...] = ()
     unfinished: dict[str, int] = Field(default={}, exclude_if=lambda value: not value)
+    sequential: bool = False
 
 
 def finished_items(run: RunReader) -> list[ItemRecord]:

@@ -14,6 +14,7 @@ from .evolution import evolve as evolve
 from .evolution import ignore_event as ignore_event
 from .evolution import seed_skill as seed_skill
 from .formats.records import read_recorded as read_recorded
+from .gate import compared_by_gate as compared_by_gate
 from .gate import sequential_gate as sequential_gate
 from .merge.by_model import batches as batches
 from .merge.contradictions import contradictions as contradictions

@@ -213,11 +213,10 @@ class Evolution:
 def horizon(runs: int, min_support: int) -> str:
     """What so many runs can show and what they cannot, in one sentence."""
     times = {1: "once", 2: "twice"}.get(min_support, f"{min_support} times")
-    chances = [(rate, seen_at_least(min_support, runs, rate)) for rate in RATES]
-    (rate, chance), *more = chances
-    others = "".join(f", one in {rate:.0%} with {chance:.0%}" for rate, chance in more)
-    first = f"a cause in {rate:.0%} of them is seen {times} with {chance:.0%}"
-    return f"with {runs} runs, {first}{others}"
+    (rate, chance), *more = [(rate, seen_at_least(min_support, runs, rate)) for rate in RATES]
+    others = "".join(f", with {chance:.0%} if {rate:.0%} do" for rate, chance in more)
+    first = f"with {chance:.0%} probability if {rate:.0%} of all runs make it"
+    return f"{runs} runs show a mistake at least {times} {first}{others}"
 
 
 def gate_plan(tasks: int, options: EvolveOptions) -> SequentialPlan:
@@ -244,13 +243,13 @@ def seed_skill(options: EvolveOptions) -> Skill:
     name = options.create or ""
     if not re.fullmatch(r"[a-z0-9]+(?:-[a-z0-9]+)*", name) or len(name) > 64:
         raise BadInput(f"expected a name of lower-case words and hyphens, got {name!r}")
-    words = name.replace("-", " ")
-    # Until the tasks are known that teach it.
-    description = options.description or f"{words.capitalize()}. Use when a task is about {words}."
+    # Until the tasks are known that teach it; it stays where they share too few words.
+    learned = f"Rules and worked examples for tasks of the kind {name}, learned from runs."
+    description = options.description or f"{learned} Use for such tasks."
     support = f"at least {options.min_support} different tasks"
     guide = "\n# {title}\n" if options.size == "compact" else HOW_TO
     body = (guide if options.lessons else HOW_TO_OTHER[options.analyst]).format(
-        title=words.capitalize(), support=support
+        title=name.replace("-", " ").capitalize(), support=support
     )
     return new_skill(name, description, body)
 

@@ -10,14 +10,15 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 
-from harness.core import BadInput, Usage
-from harness.evals import ItemRecord, compare_paired
+from harness.core import BadInput, Usage, read_json
+from harness.evals import ItemRecord, RunComparison, compare_paired
+from harness.evolve.artifacts import Runs
 from harness.evolve.evolution import Evolution, detached
-from harness.evolve.types import GateResult
+from harness.evolve.report import RESULT
+from harness.evolve.types import EvolveResult, GateResult
 from harness.stats import Decision, SequentialPlan, decide
 
 EvaluateTasks = Callable[[tuple[str, ...]], Awaitable[list[ItemRecord]]]
-Tell = Callable[[int, int, Decision], None]
 
 
 def task_order(tasks: Iterable[str], seed: int) -> tuple[str, ...]:
@@ -26,7 +27,7 @@ def task_order(tasks: Iterable[str], seed: int) -> tuple[str, ...]:
     return tuple(task for _, task in keyed)
 
 
-async def gate(evolution: Evolution, learned: bool) -> tuple[GateResult, Usage]:
+async def gate(evolution: Evolution, learned: bool, runs: Runs) -> tuple[GateResult, Usage]:
     """The evolved skill against its seed; without tasks, or an edit, it is not gated."""
     evaluate, plan, used = evolution.evaluate, evolution.plan, Usage()
 
@@ -40,7 +41,10 @@ async def gate(evolution: Evolution, learned: bool) -> tuple[GateResult, Usage]:
     if not learned or plan is None:
         reason = "no gate was asked for: whether the skill helps is unknown"
         if not learned:
-            reason = "nothing was learned: no edit came out of these runs"
+            outcomes = [run.outcome for run in runs.runs if run.outcome in ("pass", "fail")]
+            some = "pass" in outcomes or not outcomes
+            none = f"none of the {len(outcomes)} judged attempts passed"
+            reason = f"nothing was learned: {'no edit came out of these runs' if some else none}"
         return GateResult(verdict="not gated", reason=reason), used
     verdict = await sequential_gate(
         lambda tasks: run(evolution.options.skill, tasks),
@@ -48,7 +52,7 @@ async def gate(evolution: Evolution, learned: bool) -> tuple[GateResult, Usage]:
         evolution.gate_tasks,
         plan,
         margin=evolution.options.margin,
-        tell=lambda count, total, look: evolution.tell("gate", look.verdict, count, total),
+        tell=lambda message: evolution.tell("gate", message),
     )
     return verdict, used
 
@@ -61,7 +65,7 @@ async def sequential_gate(
     *,
     seed: int = 41,
     margin: float = 0.0,
-    tell: Tell = lambda count, total, decision: None,
+    tell: Callable[[str], None] = lambda message: None,
 ) -> GateResult:
     """Run both conditions batch by batch until the plan can decide, and no longer.
 
@@ -73,7 +77,7 @@ async def sequential_gate(
         plan: fixed before the first result; `plan.candidates` counts every candidate of the round.
         seed: of the order in which tasks are run.
         margin: smallest plain difference that is accepted.
-        tell: called after each look with tasks run, tasks at hand and the decision.
+        tell: called after each look with the decision, what it rests on and what was invalid.
 
     Raises:
         BadInput: if a task comes twice, or their number is not the plan's.
@@ -86,14 +90,14 @@ async def sequential_gate(
         )
     before: list[ItemRecord] = []
     after: list[ItemRecord] = []
-    start, decision = 0, None
+    start, decision, counts = 0, None, ""
     for look, end in enumerate(plan.look_sizes):
         batch = order[start:end]
         before += [item for item in await evaluate_before(batch) if item.task_id in batch]
         after += [item for item in await evaluate_after(batch) if item.task_id in batch]
         decision = decide(plan, look, task_changes(order[:end], before, after))
-        tell(end, plan.tasks, decision)
-        start = end
+        start, counts = end, _counts(plan, decision, end, _invalid(before), _invalid(after))
+        tell(f"look {look + 1}: {decision.verdict}, {counts}")
         if decision.verdict != "need more":
             break
     assert decision is not None, "a plan has at least one look"
@@ -119,10 +123,12 @@ async def sequential_gate(
             "more_tasks": more,
             "fixed": pairs.fixed,
             "broken": pairs.broken,
-            "reason": _reason(plan, decision, start, margin, more),
+            "reason": _reason(plan, decision, counts, margin, more),
             "adjusted": decision.adjusted,
             "planned": plan.tasks,
             "run": start,
+            "invalid_before": _invalid(before),
+            "invalid_after": _invalid(after),
             "looks": decision.look + 1,
             "stopped": decision.why,
             "candidates": plan.candidates,
@@ -153,22 +159,67 @@ def both_valid(
     return [first[key] for key in common], [second[key] for key in common]
 
 
-def _reason(plan: SequentialPlan, decision: Decision, run: int, margin: float, more: int) -> str:
+def _invalid(items: Iterable[ItemRecord]) -> int:
+    return sum(item.outcome == "invalid" for item in items)
+
+
+def _counts(plan: SequentialPlan, decision: Decision, run: int, before: int, after: int) -> str:
+    """What a decision rests on, and the invalid attempts, which it does not rest on."""
+    invalid = f"{before} before, {after} after" if before or after else "none"
+    plural = "" if decision.tasks == 1 else "s"
+    return (
+        f"{decision.tasks} valid task{plural} ({run} of {plan.tasks} run; "
+        f"invalid attempts: {invalid})"
+    )
+
+
+def _reason(plan: SequentialPlan, decision: Decision, counts: str, margin: float, more: int) -> str:
     """The verdict in one sentence."""
-    useful = f"{100 * plan.lift:.0f} points"
+    useful = f"a gain of {100 * plan.lift:.0f} points"
+    needed = f"about {more} more tasks would be needed to find {useful}"
     if decision.difference is None:
-        return f"no task is valid on both sides; {more} more would see {useful}"
+        return f"no task is valid on both sides: {counts}; {needed}"
     points = f"{100 * decision.difference:+.1f} points"
-    if decision.adjusted is not None:
+    if decision.adjusted is not None and len(plan.look_sizes) > 1:
         points += f" ({100 * decision.adjusted:+.1f} corrected for stopping early)"
-    points += f" after {run} of {plan.tasks} tasks"
+    points += f" on {counts}"
     if decision.verdict == "not gated":
-        return f"too few tasks to tell: {points}; {more} more would see {useful}"
+        return f"too few tasks to tell: {points}; {needed}"
     if decision.why == "better" and decision.difference <= margin:
         return f"better, but not above the margin of {100 * margin:.1f} points: {points}"
-    meaning = {
-        "better": "better",
-        "worse": "worse",
-        "futile": f"a gain of {useful} is contradicted",
-    }
+    meaning = {"better": "better", "worse": "worse", "futile": f"{useful} is contradicted"}
     return f"{meaning.get(decision.why, 'no significant gain')}: {points}"
+
+
+def compared_by_gate(comparison: RunComparison, before: Path, after: Path) -> RunComparison:
+    """The comparison with the gate's own figures, where the runs are the two sides of a gate.
+
+    A gate stops as soon as its results suffice; an interval for a number of tasks that was fixed
+    beforehand covers the truth too seldom then.
+
+    Args:
+        comparison: of the two runs, as of any others.
+        before: folder of the seed's run: `gate-before` of an evolution, or its only look.
+        after: folder of the candidate's run.
+    """
+    sides = [path.resolve() for path in (before, after)]
+    homes = [path.parent if path.name == "look-01" else path for path in sides]
+    if [home.name for home in homes] != ["gate-before", "gate-after"]:
+        return comparison
+    out = homes[0].parent.parent
+    if homes[0].parent != homes[1].parent or not (out / RESULT).is_file():
+        return comparison
+    gate = EvolveResult.model_validate(read_json(out / RESULT)).gate
+    if gate.difference is None or (homes != sides and gate.looks > 1):
+        return comparison
+    figures = gate.model_dump(
+        include={"before", "after", "difference", "ci95", "p", "tasks", "fixed", "broken"}
+    )
+    return comparison.model_copy(
+        update={
+            "paired": comparison.paired.model_copy(update=figures),
+            "detectable": gate.detectable,
+            "needed": gate.tasks + gate.more_tasks if gate.more_tasks else None,
+            "sequential": True,
+        }
+    )

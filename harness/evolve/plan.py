@@ -8,7 +8,7 @@ from typing import Any
 from harness.evals import agent_model_spec, estimate
 from harness.evolve.evolution import gate_plan, horizon, seed_skill
 from harness.evolve.session import SuiteRuns
-from harness.evolve.settings import EvolveSettings
+from harness.evolve.settings import FEW_TASKS, REPEATS, EvolveSettings
 from harness.models import Budget, parse_roles
 from harness.trajectories import open_trajectories
 
@@ -36,7 +36,7 @@ def plan_evolution(asked: EvolveSettings) -> dict[str, Any]:
         "patches": str(settings.patches) if settings.patches else None,
         "analyst": "recorded" if settings.patches else settings.analyst,
         "epochs": settings.epochs,
-        "finds": horizon(attempts, settings.min_support),
+        "finds": horizon(attempts, settings.min_support) if settings.lessons else None,
         "merge": settings.merge,
         "select": runs.selection_plan(settings.select_tasks) if selects else "all lessons",
         "gate": str(gate_plan(len(held_out), settings)) if held_out else "none: not gated",
@@ -55,7 +55,8 @@ def plan_notes(asked: EvolveSettings) -> list[str]:
     train = runs.train
     runs.settings = settings = asked.settled(train)
     notes: list[str] = []
-    few = f"{len(train.tasks[: asked.limit]) if train else 0} tasks to learn from are few"
+    tasks = settings.tasks_to_learn_from(train)
+    few = f"only {tasks} tasks to learn from"
     if asked.analyst == "auto" and not settings.lessons:
         analyst = parse_roles(list(settings.models))["analyst"]
         notes.append(
@@ -64,6 +65,11 @@ def plan_notes(asked: EvolveSettings) -> list[str]:
         )
     if not asked.epochs and settings.epochs > 1:
         notes.append(f"{few}: {settings.epochs} attempts at each (--epochs 1 for one)")
+    elif not asked.epochs and train is not None and tasks < FEW_TASKS:
+        why = "the suite's temperature is 0, which would make several alike"
+        if train.suite.sampling.temperature != 0:
+            why = "--select, --baselines, --user or --transfer multiplies them"
+        notes.append(f"one attempt at each task: {why} (--epochs {REPEATS} for {REPEATS})")
     for suite, sides in ((train, 1), (runs.gated, 2)):
         if suite is None:
             continue

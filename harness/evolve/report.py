@@ -101,6 +101,12 @@ class Finished:
     gate: GateResult
     usage: Usage
 
+    @property
+    def written(self) -> bool:
+        """Whether there is a skill: a new one that learned nothing would be empty."""
+        deepened = self.evolution.options.skill is not None
+        return deepened or any(edit.changed for edit in self.applied.applied)
+
 
 def finished(evolution: Evolution, state: State) -> Finished:
     """Read the stages' results from the artifact store."""
@@ -167,7 +173,7 @@ def result_of(
     users = tuple(row.model_dump(mode="json", by_alias=True) for row in transfer)
     simulated = any(run.simulated for run in evolved.runs.runs)
     return EvolveResult(
-        skill=str(evolved.evolution.skill_dir),
+        skill=str(evolved.evolution.skill_dir) if evolved.written else "",
         accepted={"accepted": True, "refused": False}.get(evolved.gate.verdict),
         edits=sum(edit.changed for edit in evolved.applied.applied),
         discarded=sum(row.reason != SAID for row in evolved.discarded),
@@ -208,14 +214,15 @@ def write_all(evolved: Finished, result: EvolveResult) -> None:
     provenance = provenance_of(evolved.applied, evolved.seed, earlier).model_copy(
         update={"gate": "none" if evolved.gate.verdict == "not gated" else evolved.gate.verdict}
     )
-    write_provenance(provenance, evolution.skill_dir)
-    record_version(
-        evolution.skill_dir,
-        f"evolved from {len(records)} records",
-        provenance,
-        parent=evolved.seed,
-        parent_provenance=earlier,
-    )
+    if evolved.written:
+        write_provenance(provenance, evolution.skill_dir)
+        record_version(
+            evolution.skill_dir,
+            f"evolved from {len(records)} records",
+            provenance,
+            parent=evolved.seed,
+            parent_provenance=earlier,
+        )
     # The analysts' records, each quote with the step of the trajectory that holds it.
     places = locate(evolved)
     rows: list[dict[str, Any]] = []
@@ -252,7 +259,7 @@ def write_all(evolved: Finished, result: EvolveResult) -> None:
         result=result.model_copy(update={"skill": skill.name}),
         gate=result.gate,
         method=result.method,
-        blocks=shown_blocks(provenance, skill),
+        blocks=shown_blocks(provenance, skill) if evolved.written else (),
         discarded=evolved.discarded,
         conflicts=evolved.merge.conflicts,
         review=review_form(review_rows(edits, sources_of(rows)), skill.digest),

@@ -25,12 +25,13 @@ from harness.evals import (
     budget_of,
     load_suite,
     records,
+    unsolved,
 )
 from harness.evolve.analysts.single import agentic_reader
 from harness.evolve.baselines import BaselineRow, Ground, run_baselines
 from harness.evolve.baselines.transfer import TransferPlan, TransferRow, held_out, run_transfer
 from harness.evolve.evolution import Event, evolve, horizon, ignore_event, seed_skill
-from harness.evolve.report import Finished
+from harness.evolve.report import RESULT, Finished
 from harness.evolve.selection import CANDIDATES, most_trials
 from harness.evolve.settings import EvolveSettings
 from harness.evolve.types import EvolveResult
@@ -47,6 +48,7 @@ from harness.models import (
     parse_spec,
 )
 from harness.sandbox import Limits, Result, select
+from harness.trajectories import open_trajectories
 
 INTERRUPTED = "interrupted_calls.json"
 # Settings that decide which trajectories are made.
@@ -219,7 +221,9 @@ class SuiteRuns:
         settings = self.settings
         folder = settings.out / "runs" / "train"
         count = len(self.train.tasks[: settings.limit])
-        message = f"{count} tasks: {horizon(count * settings.epochs, settings.min_support)}"
+        message = f"{count} tasks, {settings.epochs} attempt{'s'[: settings.epochs > 1]} each"
+        if settings.lessons:
+            message += f"; {horizon(count * settings.epochs, settings.min_support)}"
         self.progress(Event(stage="train", message=message))
         started, spent = time.monotonic(), self.budget.spent.tokens
         items = await self.attempts(self.train, folder, settings.skill)
@@ -257,6 +261,30 @@ class SuiteRuns:
 
         return await judged(self.taught, self.settings)
 
+    def unsolved(self) -> tuple[str, ...]:
+        """Why no attempt passed, if none did."""
+        settings, tasks = self.settings, self.taught.tasks if self.taught else ()
+        if settings.trajectories is None:
+            items = records(settings.out / "runs" / "train")
+        else:
+            items = [
+                ItemRecord.model_validate(
+                    {
+                        "id": run.trajectory_id or run.task_id,
+                        "task_id": run.task_id,
+                        "outcome": run.outcome,
+                        "value": float(run.outcome == "pass"),
+                        "answer": run.answer,
+                        "reason": str(run.harness.get("reason") or ""),
+                    }
+                )
+                for run in open_trajectories(settings.trajectories)
+                if run.outcome in ("pass", "fail", "invalid")
+            ]
+        lines = unsolved(items, {task.id: task for task in tasks})
+        hint = "--tasks SUITE, the suite of these runs, shows which check judged them"
+        return (*lines, hint) if lines and not tasks else lines
+
     async def write(self, runs: Sequence[Trajectory]) -> tuple[Patch, Usage]:
         """Functions from the programs of runs, tried on their tasks."""
         from harness.evolve.scripts import write_functions
@@ -273,7 +301,8 @@ class SuiteRuns:
         async def run(name: str, skill: Path | None, suite: LoadedSuite) -> list[ItemRecord]:
             return await self.attempts(suite, settings.out / "runs" / "baselines" / name, skill)
 
-        items = await run("evolved", evolved.evolution.skill_dir, suite)
+        skill = evolved.evolution.skill_dir if evolved.written else None
+        items = await run("evolved", skill, suite)
         ground = Ground(done=evolved, model=model, seed=settings.seed)
         return await run_baselines(
             settings.baselines, ground, suite=suite, evaluate=run, evolved=items
@@ -372,6 +401,10 @@ async def run_evolution_async(
         for model in (analyst, merger):
             if model is not None:
                 await model.aclose()
+    if not result.edits:
+        result = result.model_copy(update={"unsolved": runs.unsolved()})
+        text = json.dumps(result.model_dump(mode="json"), ensure_ascii=False, indent=1)
+        write_atomic(settings.out / RESULT, text + "\n")
     # Calls that were sent and whose answer was never stored, since the process was killed. Each
     # may have been paid for; one that was needed was sent again (`repeated`).
     out, interrupted = settings.out, list[dict[str, Any]]()

@@ -19,6 +19,7 @@ from harness.evolve.merge.similarity import Grouping
 from harness.evolve.types import AnalystType, Signal, Size
 from harness.skills import Limits
 from harness.tasks import output_file
+from harness.trajectories import open_trajectories
 
 AnalystKind = Literal["auto", "agentic", "single", "exemplar", "programs"]
 MergeKind = Literal["model", "deterministic"]
@@ -82,7 +83,8 @@ class EvolveOptions(Value):
         AnalystKind,
         Option(
             "With tools and a proven fix, one model call a run, or without a model: examples, or "
-            f"functions from programs that passed; auto: examples below {FEW_TASKS} tasks."
+            f"functions from programs that passed; auto: examples below {FEW_TASKS} tasks, unless "
+            "a model is named to read the runs, else single."
         ),
     ] = "auto"
     analyst_turns: Annotated[int, Option("Calls of one agentic analyst.")] = 20
@@ -116,7 +118,8 @@ class EvolveOptions(Value):
         int,
         Field(ge=0),
         Option(
-            f"Attempts per task. Default: {REPEATS} below {FEW_TASKS} tasks, else 1.",
+            f"Attempts per task. Default: {REPEATS} below {FEW_TASKS} tasks, unless the suite's "
+            "temperature is 0 or --select, --baselines, --user or --transfer is given; else 1.",
             show_default=False,
         ),
     ] = 0
@@ -212,13 +215,25 @@ class EvolveSettings(LimitSettings, ModelSettings, WorkerSettings, TrustSettings
         ),
     ] = ()
 
+    def tasks_to_learn_from(self, train: LoadedSuite | None) -> int:
+        """How many tasks teach; of trajectories counted up to :data:`FEW_TASKS`."""
+        if train is not None or self.trajectories is None:
+            return len(train.tasks[: self.limit]) if train else 0
+        tasks = set[str]()
+        for run in open_trajectories(self.trajectories):
+            tasks.add(run.task_id)
+            if len(tasks) == FEW_TASKS:
+                break
+        return len(tasks)
+
     def settled(self, train: LoadedSuite | None) -> EvolveSettings:
         """The settings with analyst and attempts chosen, where that was left to us.
 
         Below 100 tasks the analyst without a model, if the answers are texts and no model was named
         for the analysts, nor a merge by one; and four attempts a task, unless the suite's
         temperature of 0 would make them all alike, or a selection, baselines or other users
-        multiply them.
+        multiply them. Trajectories are read by a model wherever one is named, since nothing else
+        asks it.
 
         Args:
             train: the suite that is run; None where trajectories are given.
@@ -226,6 +241,9 @@ class EvolveSettings(LimitSettings, ModelSettings, WorkerSettings, TrustSettings
         chosen: dict[str, Any] = {"epochs": self.epochs or 1}
         if self.analyst == "auto":
             chosen["analyst"] = "single"
+            unread = train is None and not (self.models or self.patches or self.merge == "model")
+            if unread and self.tasks_to_learn_from(None) < FEW_TASKS:
+                chosen["analyst"] = "exemplar"
         if train is not None and len(train.tasks[: self.limit]) < FEW_TASKS:
             asked = self.merge == "model" or any(spec[:8] == "analyst=" for spec in self.models)
             if self.analyst == "auto" and not asked and not any(map(output_file, train.tasks)):

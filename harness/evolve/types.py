@@ -284,9 +284,10 @@ class GateResult(Value):
         difference: after - before.
         p: two-sided exact McNemar p-value (clustered by task where there are several epochs); of
             the sequential gate the one-sided p-value of the stopped test, times the candidates.
-        ci95: 95 % interval of the difference.
+        ci95: 95 % interval of the difference; where the gate might have stopped early, the one that
+            allows for it (stagewise ordering).
         detectable: smallest lift that this many tasks can detect with 80 % power.
-        tasks: paired tasks.
+        tasks: paired tasks, valid on both sides.
         more_tasks: how many more tasks a fair verdict needs; 0 if there are enough.
         fixed: tasks that failed before and pass after.
         broken: tasks that passed before and fail after.
@@ -295,6 +296,8 @@ class GateResult(Value):
             number of tasks.
         planned: tasks at hand of the sequential gate, 0 for a fixed number of tasks.
         run: tasks that were run until it stopped, on each side.
+        invalid_before: attempts with the seed (or no skill) that were invalid, and left out.
+        invalid_after: attempts with the evolved skill that were invalid, and left out.
         looks: looks that were taken.
         stopped: why the sequential gate stopped: `better`, `worse`, `futile` or `end`.
         candidates: number of candidates that the error is divided among.
@@ -316,6 +319,8 @@ class GateResult(Value):
     adjusted: float | None = None
     planned: int = 0
     run: int = 0
+    invalid_before: int = 0
+    invalid_after: int = 0
     looks: int = 0
     stopped: Literal["", "better", "worse", "futile", "end"] = ""
     candidates: int = 1
@@ -325,10 +330,11 @@ class GateResult(Value):
 class EvolveResult(Value):
     """The end of an evolution, as `harness evolve --json` prints it.
 
-    `accepted` is None where nothing was gated. `edits` and `discarded` are counts; the lists lie
-    in `report.json` and `discarded.json` beside the skill. `problems` are validation warnings,
-    `baselines` rows of :class:`harness.evolve.baselines.BaselineRow`, `transfer` rows of
-    :class:`harness.evolve.baselines.transfer.TransferRow`.
+    `skill` is "" where a new skill learned nothing: then none is written. `unsolved` says why,
+    where no attempt passed. `accepted` is None where nothing was gated. `edits` and `discarded` are
+    counts; the lists lie in `report.json` and `discarded.json` beside the skill. `problems` are
+    validation warnings, `baselines` rows of :class:`harness.evolve.baselines.BaselineRow`,
+    `transfer` rows of :class:`harness.evolve.baselines.transfer.TransferRow`.
     """
 
     skill: str
@@ -349,5 +355,6 @@ class EvolveResult(Value):
     support: dict[str, int] = {}
     simulated: bool = False
     problems: tuple[str, ...] = ()
+    unsolved: tuple[str, ...] = ()
     baselines: tuple[dict[str, JsonValue], ...] = ()
     transfer: tuple[dict[str, JsonValue], ...] = ()

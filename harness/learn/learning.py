@@ -163,7 +163,7 @@ def learn(
         return LearnResult(gathered=gathered, reason=f"no session teaches anything ({counts})")
     gate = Path(gathered.gate) if gathered.gate else None
     evolved = run_evolution(settings.evolution(Path(gathered.folder), gate), progress=progress)
-    staged = evolved.gate.verdict == "not gated"
+    staged = evolved.gate.verdict == "not gated" and evolved.edits > 0
     return LearnResult(gathered=gathered, evolved=evolved, staged=staged)
 
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from pydantic import Field
 
 from harness.core import BadInput, Value
-from harness.stats.intervals import product_interval, wilson
+from harness.stats.intervals import change_interval, product_interval, wilson
 from harness.stats.walk import (
     Operating,
     Stopped,
@@ -178,20 +178,20 @@ class SequentialPlan(Value):
         return SequentialPlan.model_validate({**self.model_dump(), **changed})
 
     def __str__(self) -> str:
-        """One sentence, for before anything is spent."""
+        """A few sentences, for before anything is spent."""
         does, size = self.operating, len(self.look_sizes)
         among = "" if self.candidates == 1 else f" among {self.candidates} candidates"
         each, best = (f", {self.epochs} attempts each,", "up to ") if self.epochs > 1 else ("", "")
         text = (
             f"{self.tasks} tasks{each} in at most {size} look{'s'[: size > 1]} find "
-            f"{100 * self.lift:+.0f} points with {best}{does.power:.0%} power if "
-            f"{self.discordance:.0%} of the results change, accept one without effect{among} with "
-            f"at most {self.alpha:.0%}, and stop on average after {does.tasks_null:.0f} tasks "
-            f"without effect and {does.tasks_lift:.0f} with it"
+            f"{100 * self.lift:+.0f} points with {best}{does.power:.0%} power, if "
+            f"{self.discordance:.0%} of the results change. A skill without effect{among} is "
+            f"accepted with at most {self.alpha:.0%}. The gate stops on average after "
+            f"{does.tasks_null:.0f} tasks without an effect, after {does.tasks_lift:.0f} with one"
         )
         if does.power < self.power and self.epochs == 1:
             more = self.at(epochs=REPEATS).operating.power
-            text += f"; {REPEATS} attempts each make it up to {more:.0%}, "
+            text += f". {REPEATS} attempts each would give up to {more:.0%} power, and "
             text += f"{self.power:.0%} power needs {self.required} tasks"
         return text
 
@@ -253,7 +253,8 @@ class Decision(Value):
         tasks: tasks with a valid pair so far.
         difference: mean change so far, not corrected for stopping early.
         adjusted: median-unbiased lift in the stagewise ordering; None while it goes on.
-        ci95: 95 % interval of the lift in the same ordering; None while it goes on.
+        ci95: 95 % interval of the lift in the same ordering; None while it goes on. With a single
+            look, which cannot stop early, `difference` and its interval as of any two runs.
         p: one-sided p-value of the stopped walk (stagewise ordering) before the division of alpha
             among candidates; 1 while it goes on.
         spent: false acceptance spent so far.
@@ -287,8 +288,7 @@ def decide(plan: SequentialPlan, look: int, changes: Sequence[float | None]) -> 
     looks = len(plan.look_sizes)
     if not 0 <= look < looks:
         raise BadInput(f"expected a look of 0 to {looks - 1}, got {look!r}")
-    if len(changes) != plan.look_sizes[look]:
-        size = plan.look_sizes[look]
+    if len(changes) != (size := plan.look_sizes[look]):
         raise BadInput(f"look {look} decides on {size} tasks, got {len(changes)} changes")
     for change in changes:
         if change is not None and not -1.0 <= change <= 1.0:
@@ -299,13 +299,10 @@ def decide(plan: SequentialPlan, look: int, changes: Sequence[float | None]) -> 
     )
     total, n = int(walk.sums[look]), int(walk.tasks[look])
     decision = Decision(
-        verdict="need more",
-        why="",
-        look=look,
-        tasks=n,
+        verdict="need more", why="", look=look, tasks=n,
         difference=total / walk.unit / n if n else None,
         spent=float(spent[0, look]),
-    )
+    )  # fmt: skip
     verdict: Verdict
     why: Why
     if total >= upper[0, look]:
@@ -327,6 +324,9 @@ def decide(plan: SequentialPlan, look: int, changes: Sequence[float | None]) -> 
         why = "worse"
     stop = Stopped(walk.sizes, upper, lower, np.asarray([look]), np.asarray([total]))
     estimates = _estimates(plan, walk, stop, why)
+    if looks == 1:
+        ci95 = change_interval([change for change in changes if change is not None])
+        estimates |= {"adjusted": decision.difference, "ci95": ci95}
     return decision.model_copy(update={"verdict": verdict, "why": why, **estimates})
 
 

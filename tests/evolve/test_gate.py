@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.core import BadInput
-from harness.evals import ItemRecord
+from harness.evals import ItemRecord, compare_paired
 from harness.evolve.gate import sequential_gate, task_order
 from harness.evolve.settings import EvolveOptions
 from harness.evolve.types import GateResult
@@ -35,13 +35,16 @@ def _arms(ids: list[str], wins: set[str], losses: set[str]) -> tuple[Arm, Arm]:
 class _Runs:
     """Hands out prepared results and remembers what was run."""
 
-    def __init__(self, results: dict[str, bool]) -> None:
-        self.results = results
+    def __init__(self, results: dict[str, bool], invalid: frozenset[str] = frozenset()) -> None:
+        self.results, self.invalid = results, invalid
         self.ran: list[str] = []
 
     async def __call__(self, tasks: tuple[str, ...]) -> list[ItemRecord]:
         self.ran += tasks
-        return items({task: self.results[task] for task in tasks})
+        return [
+            item.model_copy(update={"outcome": "invalid"}) if item.id in self.invalid else item
+            for item in items({task: self.results[task] for task in tasks})
+        ]
 
 
 def _run(
@@ -85,6 +88,36 @@ def test_a_margin_is_demanded_of_the_sequential_gate() -> None:
     result, _ = _run(*arms, SequentialPlan(tasks=200), margin=0.9)
     assert result.verdict == "refused"
     assert "margin" in result.reason
+
+
+def test_only_valid_tasks_count_and_invalid_attempts_stand_beside_every_decision() -> None:
+    ids = [f"t{number}" for number in range(33)]
+    order = task_order(ids, 41)
+    before, after = _arms(ids, set(ids), set())
+    lost, messages = frozenset(order[:8]), list[str]()
+    result = asyncio.run(
+        sequential_gate(
+            _Runs(before), _Runs(after, lost), ids, SequentialPlan(tasks=33), tell=messages.append
+        )
+    )
+    assert messages[0] == (
+        "look 1: need more, 3 valid tasks (11 of 33 run; invalid attempts: 0 before, 8 after)"
+    )
+    assert (result.tasks, result.run) == (14, 22)
+    assert (result.invalid_before, result.invalid_after) == (0, 8)
+    assert "on 14 valid tasks (22 of 33 run; invalid attempts: 0 before, 8 after)" in result.reason
+
+
+def test_a_gate_that_cannot_stop_early_has_the_interval_of_any_two_runs() -> None:
+    ids = [f"t{number}" for number in range(17)]
+    before, after = _arms(ids, set(ids[:9]), {ids[9]})
+    result = asyncio.run(
+        sequential_gate(_Runs(before), _Runs(after), ids, SequentialPlan(tasks=17))
+    )
+    pairs = compare_paired(items(before), items(after))
+    assert (result.difference, result.ci95) == (pairs.difference, pairs.ci95)
+    assert "corrected" not in result.reason
+    assert "17 valid tasks (17 of 17 run; invalid attempts: none)" in result.reason
 
 
 def test_the_order_depends_on_ids_and_seed_alone() -> None:

@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from harness.cli import cli
 from harness.core import BadInput
+from harness.core.errors import Refused
 from harness.evals import load_suite
 from harness.evolve import EvolveSettings, plan_evolution, plan_notes, run_evolution
 from harness.skills import new_skill, write_skill
@@ -81,6 +84,60 @@ def test_a_skill_that_no_attempt_of_the_gate_would_see_is_not_begun(
     assert not settings.out.exists()
 
 
+def test_compare_shows_the_gates_own_interval(settings: EvolveSettings) -> None:
+    """Of a gate that stops at the first of two looks."""
+    rows = [
+        {"id": f"s{n}", "prompt": f"What is {n} plus 1?", "answer": str(n + 1)}
+        for n in range(33)
+        if n % 3
+    ]
+    suite = Path(settings.suite or "").parent
+    (suite / "selection.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    gate = run_evolution(settings).gate
+    sides = [settings.out / "runs" / name / "look-01" for name in ("gate-before", "gate-after")]
+    done = CliRunner().invoke(cli, ["compare", *map(str, sides), "--json"])
+    (shown,) = json.loads(done.stdout)
+    assert (gate.looks, gate.ci95 is None) == (1, False)
+    assert (tuple(shown["paired"]["ci95"]), shown["paired"]["p"]) == (gate.ci95, gate.p)
+    assert shown["sequential"]
+    done = CliRunner().invoke(cli, ["compare", *map(str, sides)])
+    assert "(one-sided; interval and p are those of the gate)" in done.stdout
+    done = CliRunner().invoke(cli, ["compare", *map(str, sides[::-1]), "--json"])
+    assert not json.loads(done.stdout)[0]["sequential"]
+
+
+SENTENCES = "import sys; print(f'I think it is {int(sys.argv[1].split()[2]) + 1}, of course.')"
+
+
+def test_where_nothing_passed_it_says_why_and_writes_no_skill(
+    settings: EvolveSettings, tmp_path: Path
+) -> None:
+    (tmp_path / "agent.py").write_text(SENTENCES)
+    arguments = ["evolve", "--suite", settings.suite, "--agent", settings.agent, "--epochs", "1"]
+    arguments += ["--model", "simulated/lookup", "--sandbox", "none", "--create", "plus-one"]
+    done = CliRunner().invoke(cli, [*map(str, arguments), "--out", str(settings.out)])
+    assert isinstance(done.exception, Refused)
+    assert "no skill was written; nothing was learned: none of the 6 judged" in done.stdout
+    assert "check em (the default): the answer must be" in done.stdout
+    assert "expected '1', got 'I think it is 1, of course.'" in done.stdout
+    assert "6 of 6 answers contain the expected text among other words" in done.stdout
+    assert f"harness view {settings.out}" in done.stdout
+    assert not (settings.out / "skill").exists()
+    result = json.loads((settings.out / "evolve.json").read_text())
+    assert (result["skill"], result["edits"], result["accepted"]) == ("", 0, None)
+    assert result["unsolved"][3].startswith("6 of 6 answers")
+    # The same runs as recorded ones: few, so that no model is asked.
+    given = {"suite": None, "agent": None, "models": (), "gate": "none", "analyst": "auto"}
+    runs = {"trajectories": settings.out / "runs" / "train", "out": tmp_path / "again"}
+    recorded = settings.model_copy(update=given | runs)
+    assert recorded.settled(None).analyst == "exemplar"
+    assert recorded.model_copy(update={"models": ("local/x",)}).settled(None).analyst == "single"
+    assert "only 6 tasks to learn from" in plan_notes(recorded)[0]
+    result = run_evolution(recorded)
+    assert (result.skill, result.calls) == ("", 0)
+    assert "--tasks SUITE" in result.unsolved[-1]
+
+
 def test_baselines_are_run_beside_the_skill(settings: EvolveSettings) -> None:
     few = settings.model_copy(update={"baselines": ("none",), "limit": 2})
     assert [(row["name"], row["tasks"]) for row in run_evolution(few).baselines] == [("none", 2)]
@@ -142,6 +199,8 @@ def test_attempts_that_would_be_alike_are_not_repeated(settings: EvolveSettings)
     path.write_text(path.read_text() + "sampling: {temperature: 0}\n")
     settled = settings.model_copy(update={"epochs": 0}).settled(load_suite(str(path), "train"))
     assert settled.epochs == 1
+    notes = plan_notes(settings.model_copy(update={"epochs": 0}))
+    assert "one attempt at each task: the suite's temperature is 0" in notes[0]
 
 
 def test_suite_and_trajectories_exclude_each_other(settings: EvolveSettings) -> None:

@@ -83,7 +83,7 @@ function summary(run) {
       ["Attempts", el("span", { class: "outcomes" }, ...["pass", "fail", "invalid"].map((one) => el("span", { class: `outcome ${one}` }, `${count(mine[OUTCOMES[one]])} ${OUTCOMES[one]} `)))],
       ["Suite", `${mine.suite}${run.lock.split ? `, split ${run.lock.split}` : ""}`],
       ["Model", mine.model], ["Agent", run.lock.agent], ["Skill", mine.skill || "none"],
-      ["Tokens", `${count(mine.tokens)}, ${money(mine.cost_usd)}`], ["Time of all attempts", seconds(mine.seconds)],
+      ["Tokens", `${count(mine.tokens)}, ${money(mine.cost_usd)}`], ["Time of all attempts, added up", seconds(mine.seconds)],
     ], "wide"));
 }
 

@@ -1,0 +1,89 @@
+"""Why no attempt passed: what judged the answers, one of them beside what was expected, a way out.
+
+A newcomer's first run often ends at 0 %, because the check wants the bare answer and the agent
+answers in a sentence.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from harness.core import BadInput, Task
+from harness.evals.report import ItemRecord
+from harness.tasks.answers import DEFAULT_CHECK, accepted_answers, compare_answer
+
+DEMANDS = {
+    "em": "the answer must be the expected text and nothing else; case, punctuation and articles "
+    "do not count",
+    "exact": "the answer must be the expected text, character for character",
+    "contains": "the expected text must stand somewhere in the answer",
+    "numeric": "the last number in the answer must be the expected one",
+    "f1": "the answer must share enough of its words with the expected text",
+}
+FORM = ("em", "exact", "numeric", "f1")
+"""Checks that fail an answer which holds the expected text among other words."""
+SHOWN = 160
+
+
+def unsolved(items: Sequence[ItemRecord], tasks: Mapping[str, Task]) -> tuple[str, ...]:
+    """Sentences on a run in which no attempt passed; none where one did, or none was judged.
+
+    Args:
+        items: its attempts.
+        tasks: the tasks by their ids; may be incomplete.
+    """
+    judged = [item for item in items if item.outcome != "invalid"]
+    judged.sort(key=lambda item: (item.task_id, item.epoch))  # not as they ended
+    if not judged or any(item.outcome == "pass" for item in judged):
+        return ()
+    invalid = len(items) - len(judged)
+    beside = f" ({invalid} invalid)" if invalid else ""
+    lines = [f"none of the {len(judged)} judged attempts passed{beside}"]
+    matched = [(item, tasks[item.task_id]) for item in judged if item.task_id in tasks]
+    checks = Counter(task.check or f"{DEFAULT_CHECK} (the default)" for _, task in matched)
+    for check, count in checks.most_common(3):
+        demand = DEMANDS.get(check.partition(" ")[0])
+        share = "" if len(checks) == 1 else f" judged {count} of them"
+        lines.append(f"check {check}{share}{f': {demand}' if demand else ''}")
+    formal = [pair for pair in matched if (pair[1].check or DEFAULT_CHECK) in FORM]
+    wordy = [item for item, task in formal if _contains(task, item.answer)]
+    example = next(iter(wordy or [item for item in judged if item.answer] or judged))
+    lines.append(f"for example {example.id}: {_beside(example, tasks.get(example.task_id))}")
+    if wordy:
+        lines += [
+            f"{len(wordy)} of {len(formal)} answers contain the expected text among other words",
+            "these may be right, but in the wrong form: tell the agent to reply with the bare "
+            'answer (a format rule), or let another check judge them ("check": "contains" in the '
+            "tasks)",
+        ]
+        return tuple(lines)
+    if formal:
+        lines.append("no answer contains the expected text")
+    lines.append(
+        "if the answers look right to you, choose another check; if they are wrong, the tasks are "
+        "too hard for this agent: try a stronger model, or easier tasks"
+    )
+    return tuple(lines)
+
+
+def _contains(task: Task, answer: str | None) -> bool:
+    try:
+        score = compare_answer(task.model_copy(update={"check": "contains"}), answer)
+    except BadInput:  # no text is expected
+        return False
+    return score.outcome == "pass"
+
+
+def _beside(item: ItemRecord, task: Task | None) -> str:
+    """What was expected and what came; the check's own reason may say both."""
+    if item.reason.startswith("expected"):
+        return item.reason[: 2 * SHOWN]
+    reason = f" ({item.reason[:SHOWN]})" if item.reason else ""
+    if task is None or task.answer is None:
+        return f"got {item.answer!r:.{SHOWN}}{reason}"
+    try:
+        expected = " or ".join(map(repr, accepted_answers(task)[:3]))
+    except BadInput:
+        expected = repr(task.answer)
+    return f"expected {expected:.{SHOWN}}, got {item.answer!r:.{SHOWN}}{reason}"
