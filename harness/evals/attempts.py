@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.agents import AgentContext, AgentRun, Sample, SkillMode, is_foreign
+from harness.agents import AgentContext, AgentRun, Sample, SkillMode, is_foreign, observed
 from harness.core import (
     Score,
     Task,
@@ -128,7 +128,7 @@ class Attempts:
         return attempt, score
 
     async def _run_agent(self, sample: Sample, context: AgentContext) -> AgentRun:
-        """Run the agent; a foreign one gets an endpoint, and its calls are counted there."""
+        """Run the agent; a foreign one gets an endpoint, where its calls are seen and counted."""
         agent = self._plan.agent
         if self._gateway is None:
             return await agent.run(sample, context)
@@ -142,7 +142,7 @@ class Attempts:
         if account.ended is not None:
             # Its last words are in its trajectory: as an answer they might be judged later.
             attempt = replace(attempt, answer=None, invalid=str(account.ended))
-        return replace(attempt, usage=attempt.usage + account.usage)
+        return observed(attempt, sample, context, account.exchanges)
 
 
 def attempt_context(

@@ -24,6 +24,7 @@ from .endpoints import parse_spec as parse_spec
 from .endpoints import public_url as public_url
 from .endpoints import resolve as resolve
 from .gateway import Account as Account
+from .gateway import Exchange as Exchange
 from .gateway import Gateway as Gateway
 from .gateway import application as application
 from .gateway import client_variables as client_variables

@@ -38,7 +38,7 @@ from harness.models.responding import (
     respond,
     serving,
 )
-from harness.models.types import Backend, Body, Model, Refused, Reply, Sampling
+from harness.models.types import Backend, Body, Message, Model, Refused, Reply, Sampling
 from harness.models.wire import LISTENER, ChunkQueue
 
 if TYPE_CHECKING:
@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 
     Handler = Callable[[Request], Awaitable[Response]]
 
+Exchange = tuple[list[Message], Reply]
+"""The messages of a call, and what it was answered."""
 FINAL = {"x-should-retry": "false"}
 """Header that keeps clients from asking again what was refused for good."""
 _METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]
@@ -131,7 +133,7 @@ class Account:
         seed: of requests that bring none.
         context: in which the attempt runs: whoever watches sees its calls within it.
         usage: sum over its calls.
-        calls: call ids, in order.
+        exchanges: the messages of every answered call and its reply, in the order of the replies.
         limit: the budget error that a call met, if one did.
         ended: why the attempt says nothing about the agent: it met a limit of its own, or the model
             was not reached the last time it was asked.
@@ -141,7 +143,7 @@ class Account:
     seed: int | None
     context: Context
     usage: Usage = field(default_factory=Usage)
-    calls: list[str] = field(default_factory=list[str])
+    exchanges: list[Exchange] = field(default_factory=list[Exchange])
     limit: LimitReached | None = None
     ended: HarnessError | None = None
 
@@ -218,7 +220,7 @@ class Account:
         if isinstance(self.ended, Unreachable):
             self.ended = None
         self.usage += reply.usage
-        self.calls.append(reply.call_id)
+        self.exchanges.append((body["messages"], reply))
         return completion_of(reply)
 
     async def _complete(self, body: Body) -> Reply:
