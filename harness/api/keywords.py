@@ -38,6 +38,7 @@ class EvalKeywords(TypedDict, total=False):
     cost_limit: float | None
     time_limit: float | None
     working_limit: float | None
+    guard: str | None
     sample: str | None
     earlier: Path | str | None
     accept: Sequence[str]

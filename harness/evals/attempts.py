@@ -26,7 +26,7 @@ from harness.evals.regrade import FamilyOf
 from harness.evals.report import ItemRecord
 from harness.evals.suite import Suite
 from harness.evals.workers import EventHook, Finished
-from harness.models import LimitedModel, LiveLimits, Model
+from harness.models import Layer, LimitedModel, LiveLimits, Model
 from harness.sandbox import Sandbox
 from harness.tasks import answer_schema, output_file
 
@@ -184,12 +184,14 @@ def attempt_context(
 
 
 @asynccontextmanager
-async def gateway_of(plan: EvalPlan, model: Model) -> AsyncGenerator[Gateway | None]:
+async def gateway_of(
+    plan: EvalPlan, model: Model, layer: Layer | None = None
+) -> AsyncGenerator[Gateway | None]:
     """The gateway that an agent in processes of its own needs, while a block runs; else None."""
     if not is_foreign(plan.agent.spec):
         yield None
         return
     from harness.models import open_gateway
 
-    async with open_gateway(model) as gateway:
+    async with open_gateway(model, layer) as gateway:
         yield gateway

@@ -51,6 +51,7 @@ class EvalPlan:
         limit: take the first tasks only.
         sample_limits: of every attempt, in place of the suite's.
         judge: what is recorded of the model that judges; empty without one.
+        guard: the guard in front of the agent's model, with the digest of its file if it is one.
     """
 
     suite: LoadedSuite
@@ -62,6 +63,7 @@ class EvalPlan:
     limit: int | None = None
     sample_limits: SampleLimits = field(default_factory=SampleLimits)
     judge: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    guard: str = ""
 
     @property
     def limits(self) -> SampleLimits:
@@ -102,6 +104,7 @@ class EvalPlan:
             "sample_limits": self.limits.model_dump(exclude_none=True),
             "version": harness.__version__,
             **({"judge": self.judge} if self.judge else {}),
+            **({"guard": self.guard} if self.guard else {}),
         }
 
 

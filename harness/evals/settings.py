@@ -203,6 +203,7 @@ class EvalSettings(SuiteSettings):
         accept: parts of an attempt that may differ from the earlier run's (`code`, `prompts`, ...).
         token_limit: tokens of one attempt; with `cost_limit` (US dollars), `time_limit` and
             `working_limit` (seconds) in place of the suite's `limits`.
+        guard: of a wing that registers in `harness.layers`, in front of and behind the model.
     """
 
     skill: Annotated[Path | None, Option("Skill directory.")] = None
@@ -221,6 +222,10 @@ class EvalSettings(SuiteSettings):
         float | None,
         Field(gt=0),
         Option("The same without waiting for a slot, a rate limit or another try."),
+    ] = None
+    guard: Annotated[
+        str | None,
+        Option("Guard in front of and behind the model: SPEC of a Qwen3Guard-Gen, or a YAML file."),
     ] = None
     sample: Annotated[
         str | None, Option("Run this task only, and print its events as they happen.")

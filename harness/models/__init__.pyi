@@ -54,6 +54,7 @@ from .responding import serving as serving
 from .transport import closed_with_loop as closed_with_loop
 from .types import Backend as Backend
 from .types import Body as Body
+from .types import Layer as Layer
 from .types import Message as Message
 from .types import Model as Model
 from .types import ModelCall as ModelCall

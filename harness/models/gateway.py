@@ -38,7 +38,7 @@ from harness.models.responding import (
     respond,
     serving,
 )
-from harness.models.types import Backend, Body, Message, Model, Refused, Reply, Sampling
+from harness.models.types import Backend, Body, Layer, Message, Model, Refused, Reply, Sampling
 from harness.models.wire import LISTENER, ChunkQueue
 
 if TYPE_CHECKING:
@@ -254,8 +254,8 @@ class Gateway:
         origin: URL in front of `/v1`.
     """
 
-    def __init__(self, model: Model) -> None:
-        self._model = model
+    def __init__(self, model: Model, layer: Layer | None = None) -> None:
+        self._model, self._layer = model, layer
         self._accounts: dict[str, Account] = {}
         self.origin = ""
 
@@ -269,7 +269,9 @@ class Gateway:
             seed: of requests that bring none.
         """
         key = secrets.token_urlsafe(24)
-        self._accounts[key] = Account(model or self._model, seed, copy_context())
+        asked = model or self._model
+        layered = asked if self._layer is None else self._layer(asked)
+        self._accounts[key] = Account(layered, seed, copy_context())
         name = self._model.spec.partition("/")[2]
         return key, {**client_variables(self.origin, key), "OPENAI_MODEL": name}
 
@@ -295,13 +297,17 @@ class Gateway:
 
 
 @contextlib.asynccontextmanager
-async def open_gateway(model: Model) -> AsyncGenerator[Gateway]:
+async def open_gateway(model: Model, layer: Layer | None = None) -> AsyncGenerator[Gateway]:
     """Serve `model` on a free port of 127.0.0.1 until the block ends.
+
+    Args:
+        model: answers.
+        layer: stands in front of it, and of the models of single accounts.
 
     Raises:
         BadInput: if no port can be had.
     """
-    gateway = Gateway(model)
+    gateway = Gateway(model, layer)
     async with serving(application(gateway.handle)) as origin:
         gateway.origin = origin
         yield gateway
