@@ -5,8 +5,6 @@ Made from the settings classes by `tests/test_api_keywords.py`, which holds them
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Literal, TypedDict
 
 from harness.models import Sampling
