@@ -25,6 +25,7 @@ from .react import MOST_FORMAT_ERRORS as MOST_FORMAT_ERRORS
 from .react import ReactContext as ReactContext
 from .react import react_context as react_context
 from .recording import Recorder as Recorder
+from .recording import observed as observed
 from .skills import EXAMPLES_SECTION as EXAMPLES_SECTION
 from .skills import NEAREST_SECTION as NEAREST_SECTION
 from .skills import skill_at as skill_at

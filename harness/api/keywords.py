@@ -38,6 +38,7 @@ class EvalKeywords(TypedDict, total=False):
     skill: Path | str | None
     baseline: bool
     epochs: int
+    guard: str | None
     sample: str | None
     earlier: Path | str | None
     accept: Sequence[str]

@@ -11,6 +11,7 @@ import click
 from click.core import ParameterSource
 
 from harness.core.errors import BadInput
+from harness.core.plugins import plugins
 
 if TYPE_CHECKING:
     from harness.evals import EvalReport, EvalSettings
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
 _SAME = ("agent", "models", "base_url", "sandbox", "trust", "trust_checks", "limit")
 """Options that the next command takes over as they were typed."""
 _HELD_OUT = ("--split", "selection")
+
+
+def after_receipt(folder: Path, run: Path) -> str:
+    """What follows an audit or a ladder: the receipt again, with what the model replied."""
+    return next_lines([command_line("skill", "verify", folder, "--run", run)])
 
 
 def command_line(*words: object) -> str:
@@ -52,7 +58,7 @@ def after_eval(report: EvalReport, run: Path, settings: EvalSettings) -> str:
 
 
 def after_evolution(result: EvolveResult, settings: EvolveSettings) -> str:
-    """What follows an evolution: using what the gate accepted, reading what it could not decide."""
+    """What follows an evolution: using and proving what the gate accepted, else reading it."""
     if not result.edits:
         return next_lines([command_line("view", settings.out)], "every attempt, step by step")
     if result.accepted is None:
@@ -63,12 +69,13 @@ def after_evolution(result: EvolveResult, settings: EvolveSettings) -> str:
     if not result.accepted:
         return ""
     held_out = (settings.gate,) if settings.gate != "auto" else (settings.suite, *_HELD_OUT)
-    return next_lines(
-        [
-            command_line("eval", *held_out, *_typed(), "--skill", result.skill),
-            command_line("skill", "export", result.skill, "--target", "agents", "--out", "."),
-        ]
-    )
+    tried = command_line("eval", *held_out, *_typed(), "--skill", result.skill)
+    audit = command_line("skill", "audit", result.skill, "--suite", *held_out, *_typed())
+    export = command_line("skill", "export", result.skill, "--target", "agents", "--out", ".")
+    if "skill audit" not in plugins("commands"):
+        return next_lines([tried, export])
+    note = "audit: which lines help, a receipt that goes along; --dry-run says what it takes"
+    return next_lines([tried, audit, export], note)
 
 
 def _after_failure(run: Path, settings: EvalSettings) -> str:

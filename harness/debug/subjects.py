@@ -41,6 +41,7 @@ class Subject:
         reload: loads the graph anew from its file; None where there is no file.
         root: folder of that file.
         answers: what was recorded of models and tools, where the graph asks them.
+        over_http: whether it does so through an address, which does not see what node asks.
         beyond: lets it continue live.
         notes: what the user should know about it, a sentence each.
     """
@@ -54,6 +55,7 @@ class Subject:
     reload: Callable[[], Any] | None = None
     root: Path | None = None
     answers: Answers | None = None
+    over_http: bool = False
     beyond: Callable[[], None] | None = None
     notes: tuple[str, ...] = ()
 
@@ -68,6 +70,8 @@ class Subject:
             meter=None if self.answers is None else self.answers.meter,
             **settings,
         )
+        if self.answers is not None and self.over_http:
+            self.answers.place = debugger.place
         if self.start is not None:
             debugger.start(self.start, thread=self.thread or "main", hold=self.hold)
         elif self.thread is not None:

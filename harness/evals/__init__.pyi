@@ -7,8 +7,11 @@ from .formats.table import import_results as import_results
 from .formats.table import open_results as open_results
 from .papers import trace2skill_average as trace2skill_average
 from .plan import EvalPlan as EvalPlan
+from .plan import agent_digest as agent_digest
+from .plan import agent_file as agent_file
 from .plan import attempt_id as attempt_id
 from .plan import prompts_digest as prompts_digest
+from .plan import read_parts as read_parts
 from .pool import Pool as Pool
 from .pool import Tally as Tally
 from .pool import unfinished as unfinished

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.agents import AgentContext, AgentRun, Sample, SkillMode, is_foreign
+from harness.agents import AgentContext, AgentRun, Sample, SkillMode, is_foreign, observed
 from harness.core import (
     Score,
     Task,
@@ -27,7 +27,7 @@ from harness.evals.regrade import FamilyOf
 from harness.evals.report import ItemRecord
 from harness.evals.suite import Suite
 from harness.evals.workers import EventHook, Finished
-from harness.models import LimitedModel, LiveLimits, Model
+from harness.models import Layer, LimitedModel, LiveLimits, Model
 from harness.sandbox import Sandbox
 from harness.tasks import answer_schema, output_file
 
@@ -129,7 +129,7 @@ class Attempts:
         return attempt, score
 
     async def _run_agent(self, sample: Sample, context: AgentContext) -> AgentRun:
-        """Run the agent; a foreign one gets an endpoint, and its calls are counted there."""
+        """Run the agent; a foreign one gets an endpoint, where its calls are seen and counted."""
         agent = self._plan.agent
         if self._gateway is None:
             return await agent.run(sample, context)
@@ -147,7 +147,7 @@ class Attempts:
         if account.ended is not None:
             # Its last words are in its trajectory: as an answer they might be judged later.
             attempt = replace(attempt, answer=None, invalid=str(account.ended))
-        return replace(attempt, usage=attempt.usage + account.usage)
+        return observed(attempt, sample, context, account.exchanges)
 
 
 def attempt_context(
@@ -189,12 +189,14 @@ def attempt_context(
 
 
 @asynccontextmanager
-async def gateway_of(plan: EvalPlan, model: Model) -> AsyncGenerator[Gateway | None]:
+async def gateway_of(
+    plan: EvalPlan, model: Model, layer: Layer | None = None
+) -> AsyncGenerator[Gateway | None]:
     """The gateway that an agent in processes of its own needs, while a block runs; else None."""
     if not is_foreign(plan.agent.spec):
         yield None
         return
     from harness.models import open_gateway
 
-    async with open_gateway(model) as gateway:
+    async with open_gateway(model, layer) as gateway:
         yield gateway

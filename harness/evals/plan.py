@@ -51,6 +51,7 @@ class EvalPlan:
         limit: take the first tasks only.
         sample_limits: of every attempt, in place of the suite's.
         judge: what is recorded of the model that judges; empty without one.
+        guard: the guard in front of the agent's model, with the digest of its file if it is one.
     """
 
     suite: LoadedSuite
@@ -62,6 +63,7 @@ class EvalPlan:
     limit: int | None = None
     sample_limits: SampleLimits = field(default_factory=SampleLimits)
     judge: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    guard: str = ""
 
     def __post_init__(self) -> None:
         """Refuse a skill that would not reach the agent."""
@@ -108,6 +110,7 @@ class EvalPlan:
             "sample_limits": self.limits.model_dump(exclude_none=True),
             "version": harness.__version__,
             **({"judge": self.judge} if self.judge else {}),
+            **({"guard": self.guard} if self.guard else {}),
         }
 
 
@@ -178,7 +181,7 @@ def parts_of(plan: EvalPlan, model: str, reference: str = "") -> RunParts:
         "skill": digest_tree(plan.skill) if plan.skill else "",
         "prompts": prompts_digest(),
         "model": digest(model),
-        "agent": digest([plan.agent.spec, _agent_code(plan.agent.spec, plan.suite.root)]),
+        "agent": agent_digest(plan.agent.spec, plan.suite.root),
         "settings": digest(settings),
         "code": code_digest(*ROOMS),
     }
@@ -230,14 +233,27 @@ def _file_digest(path: Path, _size: int, _changed: int) -> str:
     return digest_file(path)
 
 
-def _agent_code(spec: str, root: Path) -> str:
-    """Digest of the file that an agent's spec names, looked for where it may be."""
+def agent_digest(spec: str, root: Path) -> str:
+    """Digest of an agent's spec and of the file that it names, if there is one.
+
+    Args:
+        spec: of the agent.
+        root: folder of the suite, where the file is looked for behind the working folder.
+    """
     kind, _, reference = spec.partition(":")
     if kind == "graph" and ":" not in reference:
-        return digest_tree(assets.root() / "graphs")  # a graph may obtain others
-    name = reference.rpartition(":")[0]
-    digests = (_content(base / name) for base in (Path.cwd(), root)) if name else ()
-    return next(filter(None, digests), "")
+        code = digest_tree(assets.root() / "graphs")  # a graph may obtain others
+    else:
+        path = agent_file(spec, root)
+        code = "" if path is None else _content(path)
+    return digest([spec, code])[:DIGEST_LENGTH]
+
+
+def agent_file(spec: str, root: Path) -> Path | None:
+    """The file or folder that a user's agent names before its last colon; None if there is none."""
+    name = spec.partition(":")[2].rpartition(":")[0]
+    paths = (folder / name for folder in (Path.cwd(), root)) if name else ()
+    return next((path for path in paths if _content(path)), None)
 
 
 @lru_cache

@@ -20,9 +20,9 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from harness.agents import Agent, open_agent
-from harness.core import BadInput, Unreachable, Usage, loops, tracing
-from harness.core.plugins import plugins
+from harness.agents import Agent, is_foreign, open_agent
+from harness.core import BadInput, Unreachable, Usage, digest_file, loops, tracing
+from harness.core.plugins import load, plugins
 from harness.core.rundir import RunReader, RunWriter, new_run_id
 from harness.evals.attempts import Attempts, gateway_of
 from harness.evals.control import controlled
@@ -51,6 +51,8 @@ from harness.models import (
     Budget,
     CallStore,
     ChatModel,
+    Layer,
+    Model,
     Sampling,
     open_model,
     parse_roles,
@@ -164,6 +166,7 @@ class Evaluator:
             seed=settings.seed,
             limit=settings.limit,
             sample_limits=settings.sample_limits,
+            guard=guard_facts(settings, self._agent.spec),
         )
         for task in self._suite.tasks[: settings.limit]:
             refuse_unfit_check(task, self._suite.base)
@@ -202,6 +205,7 @@ class Evaluator:
                 if judge is not None:
                     models.push_async_callback(judge.model.aclose)
                     plan = replace(plan, judge=judge.facts())
+                layer = open_guard(settings, calls, budget, models)
                 family: FamilyOf = partial(
                     builtin_family,
                     sandbox=self._sandbox,
@@ -231,6 +235,7 @@ class Evaluator:
                     on_event=on_event,
                     budget=budget,
                     remote=remote,
+                    layer=layer,
                 )
         if report.items and report.invalid == report.items:
             reasons = {item.reason for item in records(out)}
@@ -251,11 +256,13 @@ async def run_eval(
     on_event: EventHook | None = None,
     budget: Budget | None = None,
     remote: AbstractAsyncContextManager[Attempter] | None = None,
+    layer: Layer | None = None,
 ) -> EvalReport:
     """Run, or resume, an eval run in the folder `out`.
 
     While it runs, :mod:`harness.evals.control` takes requests from other processes; they may
-    change `budget`, too. `remote` makes the attempts in place of this process.
+    change `budget`, too. `remote` makes the attempts in place of this process; `layer` stands in
+    front of the model of an agent that is not ours.
 
     Raises:
         LimitReached: when a budget is spent; finished attempts are kept.
@@ -272,7 +279,7 @@ async def run_eval(
                 items[item.id] = _slim(item)
         attempter: Attempter
         if remote is None:
-            gateway = await stack.enter_async_context(gateway_of(plan, model))
+            gateway = await stack.enter_async_context(gateway_of(plan, model, layer))
             attempter = Attempts(plan, out, model, sandbox, family, on_event, gateway)
         else:
             attempter = await stack.enter_async_context(remote)
@@ -352,6 +359,46 @@ def open_agent_model(
         concurrency=settings.concurrency,
         role="agent",
     )
+
+
+def guard_facts(settings: EvalSettings, agent: str) -> str:
+    """What the lock records of a guard; "" without one.
+
+    Raises:
+        BadInput: where no gateway of this process stands between the agent and its model.
+    """
+    if settings.guard is None:
+        return ""
+    if not is_foreign(agent):
+        raise BadInput(
+            f"--guard stands at the gateway, which {agent!r} does not pass: expected an agent of "
+            "your own (--agent); graphs of ours take harness.judge.guards as nodes"
+        )
+    if settings.open_executor() is not None:
+        raise BadInput("a guard runs on this machine: leave --executor out")
+    file = Path(settings.guard)
+    return f"{settings.guard} {digest_file(file)[:16]}" if file.is_file() else settings.guard
+
+
+def open_guard(
+    settings: EvalSettings, calls: CallStore, budget: Budget, stack: AsyncExitStack
+) -> Layer | None:
+    """The layer of `--guard`; its calls are in the run's call store and count for its budget.
+
+    Raises:
+        BadInput: if the wing is not there, or the setting cannot be read.
+    """
+    if settings.guard is None:
+        return None
+
+    def opened(spec: str) -> Model:
+        model = open_model(
+            spec, calls=calls, budget=budget, concurrency=settings.concurrency, role="judge"
+        )
+        stack.push_async_callback(model.aclose)
+        return model
+
+    return load("layers", "guard")(settings.guard, opened)
 
 
 def open_judge(

@@ -241,11 +241,16 @@ class EvalSettings(LimitSettings, SuiteSettings):
         sample: run this one task only.
         earlier: run whose attempts are taken over where all that they depend on is as it was.
         accept: parts of an attempt that may differ from the earlier run's (`code`, `prompts`, ...).
+        guard: of a wing that registers in `harness.layers`, in front of and behind the model.
     """
 
     skill: Annotated[Path | None, Option("Skill directory.")] = None
     baseline: Annotated[bool, Option("Run without the skill too, and compare.")] = False
     epochs: Annotated[int, Option("Attempts per task.")] = 1
+    guard: Annotated[
+        str | None,
+        Option("Guard in front of and behind the model: SPEC of a Qwen3Guard-Gen, or a YAML file."),
+    ] = None
     sample: Annotated[
         str | None, Option("Run this task only, and print its events as they happen.")
     ] = None

@@ -25,6 +25,7 @@ from .endpoints import parse_spec as parse_spec
 from .endpoints import public_url as public_url
 from .endpoints import resolve as resolve
 from .gateway import Account as Account
+from .gateway import Exchange as Exchange
 from .gateway import Gateway as Gateway
 from .gateway import application as application
 from .gateway import client_variables as client_variables
@@ -54,6 +55,7 @@ from .responding import serving as serving
 from .transport import closed_with_loop as closed_with_loop
 from .types import Backend as Backend
 from .types import Body as Body
+from .types import Layer as Layer
 from .types import Message as Message
 from .types import Model as Model
 from .types import ModelCall as ModelCall

@@ -38,7 +38,7 @@ from harness.models.responding import (
     respond,
     serving,
 )
-from harness.models.types import Backend, Body, Model, Refused, Reply, Sampling
+from harness.models.types import Backend, Body, Layer, Message, Model, Refused, Reply, Sampling
 from harness.models.wire import LISTENER, ChunkQueue
 
 if TYPE_CHECKING:
@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 
     Handler = Callable[[Request], Awaitable[Response]]
 
+Exchange = tuple[list[Message], Reply]
+"""The messages of a call, and what it was answered."""
 FINAL = {"x-should-retry": "false"}
 """Header that keeps clients from asking again what was refused for good."""
 _METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]
@@ -131,7 +133,7 @@ class Account:
         seed: of requests that bring none.
         context: in which the attempt runs: whoever watches sees its calls within it.
         usage: sum over its calls.
-        calls: call ids, in order.
+        exchanges: the messages of every answered call and its reply, in the order of the replies.
         limit: the budget error that a call met, if one did.
         ended: why the attempt says nothing about the agent: it met a limit of its own, or the model
             was not reached the last time it was asked.
@@ -141,7 +143,7 @@ class Account:
     seed: int | None
     context: Context
     usage: Usage = field(default_factory=Usage)
-    calls: list[str] = field(default_factory=list[str])
+    exchanges: list[Exchange] = field(default_factory=list[Exchange])
     limit: LimitReached | None = None
     ended: HarnessError | None = None
     _under_way: set[asyncio.Task[Body]] = field(default_factory=set["asyncio.Task[Body]"])
@@ -231,7 +233,7 @@ class Account:
         if isinstance(self.ended, Unreachable):
             self.ended = None
         self.usage += reply.usage
-        self.calls.append(reply.call_id)
+        self.exchanges.append((body["messages"], reply))
         return completion_of(reply)
 
     async def _complete(self, body: Body) -> Reply:
@@ -280,8 +282,8 @@ class Gateway:
         origin: URL in front of `/v1`.
     """
 
-    def __init__(self, model: Model) -> None:
-        self._model = model
+    def __init__(self, model: Model, layer: Layer | None = None) -> None:
+        self._model, self._layer = model, layer
         self._accounts: dict[str, Account] = {}
         self.origin = ""
 
@@ -295,7 +297,9 @@ class Gateway:
             seed: of requests that bring none.
         """
         key = secrets.token_urlsafe(24)
-        self._accounts[key] = Account(model or self._model, seed, copy_context())
+        asked = model or self._model
+        layered = asked if self._layer is None else self._layer(asked)
+        self._accounts[key] = Account(layered, seed, copy_context())
         name = self._model.spec.partition("/")[2]
         return key, {**client_variables(self.origin, key), "OPENAI_MODEL": name}
 
@@ -323,13 +327,17 @@ class Gateway:
 
 
 @contextlib.asynccontextmanager
-async def open_gateway(model: Model) -> AsyncGenerator[Gateway]:
+async def open_gateway(model: Model, layer: Layer | None = None) -> AsyncGenerator[Gateway]:
     """Serve `model` on a free port of 127.0.0.1 until the block ends.
+
+    Args:
+        model: answers.
+        layer: stands in front of it, and of the models of single accounts.
 
     Raises:
         BadInput: if no port can be had.
     """
-    gateway = Gateway(model)
+    gateway = Gateway(model, layer)
     async with serving(application(gateway.handle)) as origin:
         gateway.origin = origin
         yield gateway

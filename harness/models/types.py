@@ -97,6 +97,10 @@ class Reply(Value):
     cached: bool = False
 
 
+Layer = Callable[["Model"], "Model"]
+"""What stands between an agent and its model at the gateway, such as a guard."""
+
+
 class Model(Protocol):
     """A model that answers chat requests.
 

@@ -37,6 +37,8 @@ from .provenance import read_sources as read_sources
 from .provenance import sources_of as sources_of
 from .provenance import write_provenance as write_provenance
 from .review import Decision as Decision
+from .review import EditJudgement as EditJudgement
+from .review import JudgedEdits as JudgedEdits
 from .review import Review as Review
 from .review import Reviewed as Reviewed
 from .review import ReviewRow as ReviewRow

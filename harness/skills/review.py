@@ -80,6 +80,52 @@ class ReviewRow(Value):
     records: tuple[Source, ...] = ()
 
 
+class EditJudgement(Value):
+    """What a judge says of an edit, for a reviewer: advice, never a decision.
+
+    Attributes:
+        better: the skill `with` or `without` the edit, `neither`, or "" where there is no verdict.
+        reason: of the judge, or why there is no verdict.
+        agreement: whether it says the same with the two shown in the other order; None where there
+            is no verdict.
+        tokens: of its calls.
+    """
+
+    better: Literal["with", "without", "neither", ""]
+    reason: str
+    agreement: bool | None
+    tokens: int
+
+    def __str__(self) -> str:
+        if not self.better:
+            return f"no verdict ({self.reason})"
+        orders = "both orders agree" if self.agreement else "the orders disagree"
+        better = f"better {self.better} it" if self.better != "neither" else "no difference"
+        return f"{better}, {orders}: {self.reason}"
+
+
+class JudgedEdits(Value):
+    """The judgements of a review, by id of the edit, and what is known of the judge's errors.
+
+    Attributes:
+        judge: method and model.
+        agreed: verdicts that were the same in both orders, of `compared`.
+        right: verdicts that a person decided likewise, of `decided`.
+        cost_usd: None where the price is not known.
+        note: what is known of its errors.
+    """
+
+    judge: str
+    edits: dict[str, EditJudgement]
+    agreed: int
+    compared: int
+    right: int
+    decided: int
+    tokens: int
+    cost_usd: float | None
+    note: str
+
+
 class Reviewed(Value):
     """The result of applying a review.
 

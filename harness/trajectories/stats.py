@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from statistics import median
 
-from harness.core import Trajectory, Value
+from harness.core import Trajectory, Value, listing, string
 
 
 class TrajectoryStats(Value):
@@ -22,6 +22,7 @@ class TrajectoryStats(Value):
         prompt_tokens: sum over the trajectories that record tokens.
         completion_tokens: likewise.
         without_tokens: trajectories that record none: unknown is not zero.
+        errors: why attempts are invalid, and what recordings call errors -> how many.
     """
 
     trajectories: int
@@ -35,12 +36,14 @@ class TrajectoryStats(Value):
     prompt_tokens: int
     completion_tokens: int
     without_tokens: int
+    errors: dict[str, int]
 
 
 def collect_stats(trajectories: Iterable[Trajectory]) -> TrajectoryStats:
     """Count in one pass, holding one trajectory at a time."""
     outcomes: Counter[str] = Counter()
     sources: Counter[str] = Counter()
+    errors: Counter[str] = Counter()
     calls: Counter[str] = Counter()
     tasks: set[str] = set()
     lengths: list[int] = []
@@ -52,6 +55,8 @@ def collect_stats(trajectories: Iterable[Trajectory]) -> TrajectoryStats:
         tasks.add(str(facts.get("task_id") or f"\0{number}"))
         lengths.append(len(trajectory.steps))
         calls.update(c.function_name for step in trajectory.steps for c in step.tool_calls or ())
+        reasons = [string(facts.get("invalid")), *map(string, listing(facts.get("errors")))]
+        errors.update(reason for reason in reasons if reason)
         used = tokens_of(trajectory)
         if used is None:
             unknown += 1
@@ -70,6 +75,7 @@ def collect_stats(trajectories: Iterable[Trajectory]) -> TrajectoryStats:
         prompt_tokens=prompt,
         completion_tokens=completion,
         without_tokens=unknown,
+        errors=dict(errors),
     )
 
 

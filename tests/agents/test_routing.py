@@ -17,6 +17,7 @@ from harness.core.rundir import RunReader
 from harness.evals import EvalPlan, EvalReport, finished_items, load_suite, run_eval
 from harness.models import PRICES_VARIABLE, Budget, CallStore, open_model
 from harness.sandbox import Limits
+from harness.trajectories import collect_stats, content_text, open_trajectories
 from tests.models.http_server import Answer, Served, completion, serve
 
 AGENTS = """
@@ -193,6 +194,19 @@ def test_calls_of_any_client_are_the_runs(
     assert used.cost_usd == pytest.approx(14e-6)
     [item] = finished_items(RunReader(bench.folder / "run"))
     assert (item.usage.tokens, item.usage.cost_usd) == (12, used.cost_usd)
+
+
+def test_the_trajectory_holds_the_calls_of_the_agent(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WITHOUT_GRAPHS", "1")
+    bench.run(f"py:{bench.file}:twice", limit=1)
+    [trajectory] = open_trajectories(bench.folder / "run")
+    said = [(step.source, content_text(step.message)) for step in trajectory.steps]
+    first, again = [("user", "q0"), ("agent", "7")], [("user", "q0 again"), ("agent", "7")]
+    assert said == [*first, *again, ("agent", "77")]
+    stats = collect_stats([trajectory])
+    assert (stats.prompt_tokens, stats.completion_tokens, stats.without_tokens) == (20, 4, 0)
 
 
 @pytest.mark.parametrize(

@@ -193,7 +193,7 @@ def test_chunks_come_before_the_last_is_sent_and_the_call_is_recorded(tmp_path: 
         assert [part.choices[0].finish_reason for part in live if part.choices][-1] == "stop"
         assert live[-1].usage.total_tokens == again[-1].usage.total_tokens == 7
         assert whole.choices[0].message.content == "Hello"
-        assert {part.id for part in (*live, *again, whole)} == {account.calls[0]}
+        assert {part.id for part in (*live, *again, whole)} == {account.exchanges[0][1].call_id}
         assert (account.usage.calls, account.usage.tokens, budget.spent.tokens) == (3, 21, 7)
 
     with upstream(answer) as server:
@@ -228,7 +228,7 @@ def test_a_stream_of_responses_comes_piece_by_piece_too() -> None:
                     server.read.set()
                 if event.type == "response.completed":
                     assert event.response.output_text == text == "Hello"
-            assert (len(account.calls), account.usage.tokens) == (1, 7)
+            assert (len(account.exchanges), account.usage.tokens) == (1, 7)
 
     with upstream(answer) as server:
         asyncio.run(work(server))
@@ -252,7 +252,7 @@ def test_a_stream_of_messages_comes_piece_by_piece_too() -> None:
                         if event["type"] == "content_block_delta":
                             server.read.set()
             assert (text, events[0], events[-1]) == ("Hello", "message_start", "message_stop")
-            assert (len(account.calls), account.usage.tokens) == (1, 7)
+            assert (len(account.exchanges), account.usage.tokens) == (1, 7)
 
     with upstream(answer) as server:
         asyncio.run(work(server))

@@ -145,7 +145,7 @@ def test_calls_of_a_program_that_overlap_each_stand_within_its_attempt() -> None
                 *(posted(f"{gateway.origin}/v1", key, x, y) for x, y in (("a", 0), ("b", 0.1)))
             )
             await posted(f"{gateway.origin}/v1", key, "c", 0)
-            return len(gateway.close_account(key).calls)
+            return len(gateway.close_account(key).exchanges)
 
     seen = Seen()
     with watching(seen):

@@ -7,11 +7,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.commands import echo, emit, folder_argument, json_option, path_type
+from harness.cli.commands import (
+    dollars,
+    echo,
+    emit,
+    folder_argument,
+    json_option,
+    path_type,
+    shared_option,
+)
 from harness.core.errors import BadInput
 
 if TYPE_CHECKING:
-    from harness.skills import Decision, Review, Reviewed, ReviewRow
+    from harness.skills import Decision, JudgedEdits, Review, Reviewed, ReviewRow
 
 ANSWERS = ["y", "n", "skip", "all", "quit"]
 
@@ -27,6 +35,14 @@ ANSWERS = ["y", "n", "skip", "all", "quit"]
     type=path_type,
     help="A review.json, as the report page of an evolution saves it.",
 )
+@click.option(
+    "--judge",
+    "spec",
+    metavar="SPEC",
+    help="Also show what this model says of each edit, in both orders, and how far to trust it.",
+)
+@shared_option("--base-url", help="Endpoint of --judge.")
+@click.option("--budget-calls", type=click.IntRange(min=1), help="Of --judge: no more calls.")
 @json_option
 def review_skill(
     folder: Path,
@@ -35,12 +51,15 @@ def review_skill(
     reject: tuple[str, ...],
     reason: str,
     decisions: Path | None,
+    spec: str | None,
+    base_url: str | None,
+    budget_calls: int | None,
     as_json: bool,
 ) -> None:
     """Approve or reject the edits of an evolved skill, one by one.
 
     Decisions are kept beside the skill; once every edit is judged, the approved ones are applied
-    to the skill as it was before them. `harness skill rollback` undoes it.
+    to the skill as it was before them. `harness skill rollback` undoes it. A judge decides nothing.
 
     Example: harness skill review evolved/skill/spreadsheet-basics --reject 3 --approve all
     """
@@ -60,9 +79,10 @@ def review_skill(
 
     review, version = open_review(folder)
     rows = rows_of(folder, review, version)
+    judged = _judged(folder, rows, spec, base_url, budget_calls)
     decided = bool(approve or reject or decisions)
     if only_list or (as_json and not decided):
-        _show(review, rows, None, as_json)
+        _show(review, rows, None, as_json, judged)
         return
     if decided:
         if "all" in approve and "all" in reject:
@@ -81,23 +101,38 @@ def review_skill(
         if "all" in reject:
             review = review.decide(decide(remaining, ["all"], "rejected", reason))
     else:
-        review = review.decide(_ask(rows))
+        review = review.decide(_ask(rows, judged))
     rows = rows_of(folder, review, version)
     if undecided(rows):
         write_review(folder, review)
-        _show(review, rows, None, as_json)
+        _show(review, rows, None, as_json, judged)
     else:
-        _show(review, rows, apply_review(folder, review, version), as_json)
+        _show(review, rows, apply_review(folder, review, version), as_json, judged)
 
 
-def _ask(rows: list[ReviewRow]) -> list[Decision]:
+def _judged(
+    folder: Path, rows: list[ReviewRow], spec: str | None, base_url: str | None, calls: int | None
+) -> JudgedEdits | None:
+    """The judge's advice, of the wing that registers in `harness.reviewers`; None unless asked."""
+    if spec is None:
+        return None
+    from harness.core import loops
+    from harness.core.plugins import load
+    from harness.models import Budget
+
+    judge_edits = load("reviewers", "judge")
+    path = folder.parent / f"{folder.name}.judge.sqlite"
+    return loops.run(judge_edits(rows, spec, base_url, Budget(calls=calls), path))
+
+
+def _ask(rows: list[ReviewRow], judged: JudgedEdits | None) -> list[Decision]:
     """Ask for each edit that is not judged yet; `all` approves the rest."""
     from harness.skills import Decision
 
     answers: list[Decision] = []
     pending = [row for row in rows if not row.verdict]
     for position, row in enumerate(pending):
-        echo(f"\n{_row(row)}\n")
+        echo(f"\n{_row(row, judged)}\n")
         answer = click.prompt(
             "keep this edit?", type=click.Choice(ANSWERS), default="skip", show_default=True
         )
@@ -114,16 +149,29 @@ def _ask(rows: list[ReviewRow]) -> list[Decision]:
     return answers
 
 
-def _show(review: Review, rows: list[ReviewRow], applied: Reviewed | None, as_json: bool) -> None:
+def _show(
+    review: Review,
+    rows: list[ReviewRow],
+    applied: Reviewed | None,
+    as_json: bool,
+    judged: JudgedEdits | None,
+) -> None:
     total, pending = len(rows), [row.id for row in rows if not row.verdict]
     result = {
         "review": review.model_dump(mode="json"),
         "edits": [row.model_dump(mode="json") for row in rows],
         "undecided": pending,
         "applied": applied.model_dump(mode="json") if applied else None,
+        "judge": judged.model_dump(mode="json") if judged else None,
     }
     if applied is None:
-        lines = [_row(row) + "\n" for row in rows]
+        lines = [_row(row, judged) + "\n" for row in rows]
+        if judged is not None:
+            lines.append(
+                f"judge {judged.judge}: {judged.note}; both orders agree in {judged.agreed} of "
+                f"{judged.compared}; {judged.tokens:,} tokens, {dollars(judged.cost_usd)} "
+                "('first': without the edit)"
+            )
         lines.append(f"{len(pending)} of {total} edits are not judged yet: nothing was applied")
     else:
         lines = [
@@ -134,7 +182,7 @@ def _show(review: Review, rows: list[ReviewRow], applied: Reviewed | None, as_js
     emit(result, as_json, "\n".join(lines))
 
 
-def _row(row: ReviewRow) -> str:
+def _row(row: ReviewRow, judged: JudgedEdits | None) -> str:
     edit = row.edit
     place = f"{edit.file} {edit.target_section}".strip()
     lines = [f"[{row.number}] {row.id}  {row.verdict or 'not judged'}  {edit.op} {place}"]
@@ -142,6 +190,8 @@ def _row(row: ReviewRow) -> str:
     lines += [f"  + {line}" for line in edit.content.splitlines()]
     tasks = "task" if edit.support == 1 else "tasks"
     lines.append(f"  support {edit.support} {tasks}, from {', '.join(edit.sources) or 'no source'}")
+    if judged is not None:
+        lines.append(f"  judge: {judged.edits[row.id]}")
     shown = [record for record in row.records if record.summary or record.quotes]
     lines += [f"    {line}" for record in shown for line in str(record).splitlines()]
     return "\n".join(lines)

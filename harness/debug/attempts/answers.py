@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import JsonValue
 
-from harness.core import Trajectory, canonical_json, digest
+from harness.core import Step, canonical_json, digest
 from harness.debug.engine.controller import LeftRecording
 from harness.debug.engine.history import History, find_branch
 from harness.debug.engine.usage import Meter
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 ELIDED = re.compile(r"(\d+) characters elided")
 Schemas = list[dict[str, JsonValue]]
 ToolCall = tuple[Tool, Arguments]
+Place = tuple[str, int, str]
+"""Thread, super-step and task id of a node."""
 
 
 @dataclass(frozen=True)
@@ -79,13 +81,25 @@ class Answers:
         beyond: answers what is not on record; None stops there.
         counts: how much was served since the beginning.
         meter: what each task's calls used, when they were made.
+        place: of the node that asks.
         constrained: whether replies were held to a JSON schema.
     """
 
     def __init__(
-        self, trajectory: Trajectory, calls: Sequence[StoredCall], store: CheckpointStore
+        self,
+        steps: Sequence[Step],
+        calls: Sequence[StoredCall],
+        store: CheckpointStore,
+        place: Callable[[], Place] | None = None,
     ) -> None:
-        """Read the record; `store` is the debugging session's."""
+        """Read the record.
+
+        Args:
+            steps: of the attempt's trajectory.
+            calls: its model calls.
+            store: the debugging session's.
+            place: of the node that asks; by default of that which runs in the asking context.
+        """
         self.beyond: Beyond | None = None
         self.meter = Meter()
         self.counts = Counts()
@@ -93,15 +107,15 @@ class Answers:
         self._calls = list(calls)
         self._ids = {call.call_id for call in calls}
         self._by_request = {_request_key(call.body): call for call in reversed(calls)}
-        self._steps = {step.call_id: number for number, step in enumerate(trajectory.steps)}
+        self._steps = {step.call_id: number for number, step in enumerate(steps)}
         # Results of tool calls, with the step that asked for each.
         self._results: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
-        for number, step in enumerate(trajectory.steps):
+        for number, step in enumerate(steps):
             results = step.observation.results if step.observation else ()
             for call, result in zip(step.tool_calls or (), results, strict=False):
                 key = digest([call.function_name, call.arguments])
                 self._results[key].append((number, content_text(result.content or "")))
-        self._store = store
+        self._store, self.place = store, place or _place
         # By thread and super-step, the tool calls that led to a step of a branch: they run again
         # where live tools continue. The same call of a node that ran twice counts once.
         self._effects: defaultdict[str, dict[int, dict[str, ToolCall]]] = defaultdict(dict)
@@ -111,7 +125,7 @@ class Answers:
 
     async def reply(self, body: dict[str, Any], live: Callable[[Model], Awaitable[Reply]]) -> Reply:
         """The recorded reply to a request, or a live one where the user allowed it."""
-        thread, _, task = _place()
+        thread, _, task = self.place()
         call = None if thread in self._live else self._by_request.get(_request_key(body))
         if call is not None:
             self.counts.replies += 1
@@ -132,7 +146,7 @@ class Answers:
 
     async def result(self, tool: Tool, arguments: Arguments, bench: Bench) -> str:
         """The recorded result of a tool call, or a live one where the user allowed it."""
-        thread, step, _ = _place()
+        thread, step, _ = self.place()
         key = digest([tool.name, arguments])
         results = [] if thread in self._live else self._results.get(key, [])
         own = [text for number, text in results if number == self._step_of.get(thread)]
@@ -219,8 +233,7 @@ def recorded_tool(tool: Tool, answers: Answers) -> Tool:
     return replace(tool, run=run)
 
 
-def _place() -> tuple[str, int, str]:
-    """Thread, super-step and task id of the node that asks."""
+def _place() -> Place:
     from langgraph.config import get_config
 
     config = cast("Any", get_config())

@@ -20,7 +20,7 @@ from harness.debug.attempts.answers import (
     recorded_tool,
 )
 from harness.debug.subjects import Subject, play_back
-from harness.models import CallStore, Message, Reply, StoredCall
+from harness.models import CallStore, Message, Model, Reply, StoredCall
 from harness.tools import Bench, ToolArgumentError
 from harness.trajectories import content_text
 
@@ -189,7 +189,7 @@ def open_item(
         return next((content_text(step.message) for step in steps if step.source == source), "")
 
     skill = settings.skill or _skill(finished)
-    answers = Answers(finished.trajectory, finished.calls, store)
+    answers = Answers(steps, finished.calls, store)
     context = _context(finished, (suite, task), skill, answers, prepare(), folder)
     # Recorded tools write no output file. The graph looks for it when the model is done, and says
     # once that it is missing: where the attempt was not reminded, it had left one.
@@ -227,7 +227,7 @@ def _attempted(finished: Finished, settings: Settings) -> tuple[LoadedSuite, Tas
     replies = sum(step.llm_call_count == 1 for step in finished.trajectory.steps)
     if len(finished.calls) < replies:
         return f"{replies - len(finished.calls)} of its {replies} model calls are not stored"
-    name = settings.suite or str(finished.lock.get("suite"))
+    name = settings.suite or suite_of(finished)
     try:
         suite = load_suite(name, finished.lock.get("split"))
     except BadInput as error:
@@ -238,6 +238,14 @@ def _attempted(finished: Finished, settings: Settings) -> tuple[LoadedSuite, Tas
     if task is None:
         return f"the suite {name!r} has no task {finished.record['task_id']!r}"
     return suite, task
+
+
+def suite_of(finished: Finished) -> str:
+    """What the suite of a run was called with, or its name where that was not recorded."""
+    from harness.evals import read_parts
+
+    parts = read_parts(finished.run)
+    return (parts[-1].suite if parts else "") or str(finished.lock.get("suite"))
 
 
 def _context(
@@ -288,11 +296,10 @@ def _beyond(
     def open_live() -> None:
         if answers.beyond is not None:
             return
-        from harness.models import open_model
         from harness.sandbox import select
 
         spec = settings.model or str(finished.lock.get("model"))
-        model = _Closing(open_model(spec, base_url=settings.base_url))
+        model = live_model(spec, settings.base_url)
         sandbox = select(settings.sandbox)
 
         async def place(bench: Bench, calls: Sequence[ToolCall] | None) -> Bench:
@@ -307,3 +314,10 @@ def _beyond(
         answers.beyond = Beyond(model, place)
 
     return open_live
+
+
+def live_model(spec: str, base_url: str | None) -> Model:
+    """The model of a spec, for runs that have an event loop each."""
+    from harness.models import open_model
+
+    return _Closing(open_model(spec, base_url=base_url))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -37,7 +38,11 @@ if TYPE_CHECKING:
 @click.option("--item", metavar="ID", help="The item of --run, or trajectory of --trajectories.")
 @shared_option("--suite", help="The suite of --run, if it is no shipped one.")
 @shared_option("--skill", help="Go on with this skill in --run.")
-@shared_option("--model", metavar="SPEC", help="Answers beyond the recording. Default: the run's.")
+@shared_option(
+    "--model",
+    metavar="SPEC",
+    help="Answers GRAPH's clients (default: their own), or beyond the recording (the run's).",
+)
 @shared_option("--base-url", help="Its endpoint.")
 @shared_option("--sandbox", help="Of tools that run live.")
 @click.option("--web", is_flag=True, help="In the browser, on loopback.")
@@ -47,7 +52,8 @@ def debug(graph: str | None, path: Path | None, web: bool, terminal: bool, **opt
     """Step through GRAPH (FILE.py:NAME), look at it, change it, fork it, replay it.
 
     Without GRAPH a finished item of a run is opened: its graph with the recorded answers of models
-    and tools, or, of a foreign agent, its trajectory played back message by message.
+    and tools; a graph in a file of yours runs its code on the recorded answers of its model; of
+    another agent the trajectory is played back, message by message.
 
     \b
     Example: harness debug flow.py:graph --input '{"question": "Why?"}'
@@ -58,7 +64,12 @@ def debug(graph: str | None, path: Path | None, web: bool, terminal: bool, **opt
 
     if web and terminal:
         raise BadInput("expected one of --web and --terminal, found both")
-    with TemporaryDirectory(prefix="harness-debug-") as folder:
+    unfit = ("run", "trajectories", "item", "suite", "skill") if graph else ()
+    if unused := [f"--{name}" for name in unfit if options[name] is not None]:
+        raise BadInput(f"{', '.join(unused)}: of finished runs, expected without GRAPH")
+    if graph and options["base_url"] and not options["model"]:
+        raise BadInput("--base-url: expected with --model SPEC, which then answers the graph")
+    with TemporaryDirectory(prefix="harness-debug-") as folder, ExitStack() as stack:
         database, work = path or Path(folder) / "checkpoints.sqlite", Path(folder) / "work"
         run, item = options["run"], options["item"]
         if run is not None and item is None and not database.exists():
@@ -68,11 +79,13 @@ def debug(graph: str | None, path: Path | None, web: bool, terminal: bool, **opt
                 raise BadInput("expected --item ID with a run of eval; without, a folder of evolve")
             copy_evolution(run, database)
         with open_store(database) as store:
-            subject, title = _subject(graph, store, work, options)
+            subject, title = _subject(graph, store, work, options, stack)
+            if options["model"] and graph is None and subject.beyond is None:
+                echo("--model is not asked: this is played back and calls nothing", err=True)
             debugger = subject.begin(store, find_mutations=True)
             for note in subject.notes:
                 echo(note, err=True)
-            if subject.answers is not None:
+            if subject.answers is not None and not subject.over_http:
                 echo(subject.answers.served(), err=True)
             if web:
                 from harness.debug.web import open_page, serve_until_signal
@@ -100,9 +113,13 @@ def debug(graph: str | None, path: Path | None, web: bool, terminal: bool, **opt
 
 
 def _subject(
-    graph: str | None, store: CheckpointStore, work: Path, options: dict[str, Any]
+    graph: str | None,
+    store: CheckpointStore,
+    work: Path,
+    options: dict[str, Any],
+    stack: ExitStack,
 ) -> tuple[Subject, str]:
-    """What the options name, and its title."""
+    """What the options name, and its title; `stack` ends what it needs beside itself."""
     from harness.debug.subjects import Subject, open_evolution, play_back
 
     run, item, trajectories = options["run"], options["item"], options["trajectories"]
@@ -111,6 +128,12 @@ def _subject(
 
         graph, thread = _listed(graph), options["thread"]
         config: dict[str, Any] = _value(options["config"]) or {}
+        answers, notes = None, ()
+        if options["model"]:
+            from harness.debug.attempts import ask_model
+
+            answers = ask_model(options["model"], options["base_url"], store, stack)
+            notes = (f"{options['model']} answers the graph's clients, whatever model they name",)
         reload = partial(load_graph, graph, config)
         compiled, start = reload(), _value(options["values"])
         if uri := options["checkpoints"]:
@@ -123,15 +146,26 @@ def _subject(
         context = _value(options["context"])
         root = Path(graph.rpartition(":")[0]).resolve().parent
         subject = Subject(
-            compiled, start, thread, context=context, config=config, reload=reload, root=root
-        )
+            compiled, start, thread, context=context, config=config, reload=reload, root=root,
+            answers=answers, over_http=True, notes=notes,
+        )  # fmt: skip
         return subject, graph
     if run is not None and item is not None:
-        from harness.debug.attempts import Settings, find_item, open_item
+        from harness.debug.attempts import (
+            Settings,
+            find_item,
+            is_own_graph,
+            open_item,
+            open_own_graph,
+        )
 
         names = ("suite", "skill", "model", "base_url", "sandbox")
         settings = Settings(**{name: options[name] for name in names})
-        subject = open_item(find_item(run, item), store, work, settings)
+        finished = find_item(run, item)
+        if is_own_graph(finished):
+            subject = open_own_graph(finished, store, work, settings, stack)
+        else:
+            subject = open_item(finished, store, work, settings)
         if item in store.threads():
             subject = replace(subject, start=None)
         return subject, f"{item} of {run.name}"

@@ -226,6 +226,16 @@ class Controller:
                 self._hold(gate, None)
         return gate
 
+    def innermost(self) -> list[TaskInfo]:
+        """Tasks that run and wait for no task inside them."""
+        with self._lock:
+            running = list(self._running.values())
+        return [
+            task
+            for task in running
+            if not any(is_inside(other.own_ns, task.own_ns) for other in running if other != task)
+        ]
+
     def _hold(self, gate: Gate, reason: Reason | None, failure: Failure | None = None) -> None:
         with self._lock:
             self._running.pop(gate.info.own_ns, None)
@@ -260,7 +270,9 @@ class Controller:
         if isinstance(error, langgraph("errors").GraphBubbleUp) or id(error) in self._seen:
             return False
         self._seen[id(error)] = error
-        reason = "left recording" if isinstance(error, LeftRecording) else "exception"
+        # Clients of a user's own graph hear of it from the gateway, whose refusals name it.
+        left = isinstance(error, LeftRecording) or f"{LeftRecording.__name__}: " in str(error)
+        reason = "left recording" if left else "exception"
         failure = describe_failure(error)  # shows a user's objects: not under the lock
         with self._lock:
             if not self._stop_on_exception or self._suspended:

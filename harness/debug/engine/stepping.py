@@ -196,6 +196,12 @@ class Stepper:
             self._thread.join()
         self._controller = self._thread = None
 
+    def place(self) -> tuple[str, int, str]:
+        """Thread, step and id of the only node that runs; of several, none can be told apart."""
+        running = [] if self._controller is None else self._controller.innermost()
+        thread = "" if self.branch is None else self.branch.thread
+        return (thread, running[0].step, running[0].id) if len(running) == 1 else (thread, -1, "")
+
     # Exceptions
 
     def retry(self) -> Stop:

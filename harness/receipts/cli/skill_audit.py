@@ -10,6 +10,7 @@ import click
 
 from harness.cli import (
     SettingsCommand,
+    after_receipt,
     dry_run_option,
     echo,
     emit,
@@ -81,7 +82,8 @@ def audit_skill(
         return
     with resumable(run):
         audited = run_audit(settings, tell=partial(echo, err=True), show=tally_progress())
-    emit(audited.receipt.model_dump(mode="json", by_alias=True), as_json, _text(audited))
+    text = shown([_text(audited), after_receipt(folder, run)])
+    emit(audited.receipt.model_dump(mode="json", by_alias=True), as_json, text)
     if prune:
         echo(str(prune_skill(settings, audited.receipt, run)), err=as_json)
 

@@ -10,6 +10,7 @@ import click
 
 from harness.cli import (
     SettingsCommand,
+    after_receipt,
     dry_run_option,
     echo,
     emit,
@@ -65,7 +66,14 @@ def ladder_skill(folder: Path, as_json: bool, dry_run: bool, **options: Any) -> 
     emit(
         ladder.model_dump(mode="json", by_alias=True),
         as_json,
-        shown([*ladder_lines(ladder), *paths, f"runs: {climbed.run}"]),
+        shown(
+            [
+                *ladder_lines(ladder),
+                *paths,
+                f"runs: {climbed.run}",
+                after_receipt(folder, climbed.run),
+            ]
+        ),
     )
 
 

@@ -1,0 +1,158 @@
+"""A user's own graph whose clients are led to a model of ours: live, or an attempt's record."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.core import BadInput
+from harness.debug.attempts.answers import Answers, Beyond, RecordedModel
+from harness.debug.attempts.items import Finished, Settings, live_model, suite_of
+from harness.debug.engine.graphs import load_graph
+from harness.debug.subjects import Subject, play_back
+from harness.models import open_gateway
+from harness.tools import Bench
+from harness.trajectories import content_text
+
+if TYPE_CHECKING:
+    from harness.checkpoints import CheckpointStore
+
+
+@contextmanager
+def asking(answers: Answers, spec: str, simulated: bool, seed: int | None) -> Generator[None]:
+    """Lead the clients that this process builds to `answers` while a block runs.
+
+    They read their variables (`OPENAI_BASE_URL`, …) when they are built: load the graph inside.
+    One that was given an address in code goes there nevertheless.
+
+    Args:
+        answers: the record, and the model beyond it.
+        spec: of the model.
+        simulated: whether it is.
+        seed: of requests that bring none.
+    """
+    from anyio.from_thread import start_blocking_portal
+
+    model = RecordedModel(spec, simulated, answers)
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(open_gateway(model)) as gateway,
+    ):
+        _, variables = gateway.open_account(seed=seed)
+        earlier = {name: os.environ.get(name) for name in variables}
+        os.environ.update(variables)
+        try:
+            yield
+        finally:
+            for name, value in earlier.items():
+                os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+
+def ask_model(spec: str, base_url: str | None, store: CheckpointStore, stack: ExitStack) -> Answers:
+    """Lead a graph that is loaded next to a live model; the usage of its nodes is counted.
+
+    Args:
+        spec: of the model.
+        base_url: of its endpoint.
+        store: of the debugging session.
+        stack: ends the address that the graph asks.
+    """
+    model = live_model(spec, base_url)
+    answers = Answers((), (), store)
+    answers.beyond = Beyond(model, _unchanged)
+    stack.enter_context(asking(answers, spec, model.simulated, None))
+    return answers
+
+
+async def _unchanged(bench: Bench, _: object) -> Bench:
+    """A graph of a user's own has its own tools."""
+    return bench
+
+
+def is_own_graph(finished: Finished) -> bool:
+    """Whether the attempt was one of a graph in a user's file."""
+    kind, _, reference = str(finished.lock.get("agent")).partition(":")
+    return kind == "graph" and ":" in reference
+
+
+def open_own_graph(
+    finished: Finished,
+    store: CheckpointStore,
+    folder: Path,
+    settings: Settings,
+    stack: ExitStack,
+) -> Subject:
+    """The attempt again, node by node: the user's code runs, its model answers from the record.
+
+    Args:
+        finished: the attempt.
+        store: of the debugging session.
+        folder: an empty folder for the attempt's files.
+        settings: what the run folder does not hold.
+        stack: ends the address that the graph asks.
+
+    Where the graph's file is not at hand, or is another than in the run, the attempt is played back
+    message by message.
+
+    Raises:
+        BadInput: for a suite that was named and cannot be used.
+    """
+    from harness.evals import agent_digest, agent_file, load_suite, read_parts
+    from harness.tasks import family
+
+    spec = str(finished.lock["agent"])
+    notes = ["your graph's code runs; its model answers from the record, its tools do not"]
+    suite = None
+    try:
+        suite = load_suite(settings.suite or suite_of(finished), finished.lock.get("split"))
+    except BadInput:
+        if settings.suite is not None:
+            raise
+        notes.append("the suite is not at hand: a task's files are missing, --suite names it")
+    root = Path.cwd() if suite is None else suite.root
+    file, parts = agent_file(spec, root), read_parts(finished.run)
+    thread, reason = str(finished.record["id"]), ""
+    if file is None:
+        reason = f"the file of {spec!r} is not at hand"
+    elif not parts or parts[-1].shared.get("agent") != agent_digest(spec, root):
+        reason = f"{str(file)!r} has changed since the run (harness debug FILE.py:NAME steps it)"
+    if file is None or reason:
+        note = f"played back message by message: {reason}"
+        return play_back(finished.trajectory, thread=thread, hold=False, notes=(note,))
+    folder.mkdir(parents=True, exist_ok=True)
+    if suite is not None:
+        task = next((t for t in suite.tasks if t.id == finished.record["task_id"]), None)
+        if task is not None:
+            family(task).prepare(task, suite.base, folder)
+    lock = finished.lock
+    answers = Answers(finished.trajectory.steps, finished.calls, store)
+    spec_of_model = str(lock.get("model"))
+
+    def open_live() -> None:
+        model = live_model(settings.model or spec_of_model, settings.base_url)
+        answers.beyond = answers.beyond or Beyond(model, _unchanged)
+
+    seed = int(lock.get("seed", 0)) + int(finished.record.get("epoch", 0))
+    stack.enter_context(asking(answers, spec_of_model, bool(lock.get("simulated")), seed))
+    messages: list[dict[str, Any]] = []
+    for step in finished.trajectory.steps:
+        messages.append({"role": step.source, "content": content_text(step.message)})
+        if step.source == "user":
+            break
+    reload = partial(load_graph, f"{file}:{spec.rpartition(':')[2]}")
+    return Subject(
+        reload(),
+        {"messages": messages},
+        thread,
+        config={"configurable": {"workdir": str(folder)}, "recursion_limit": 200},
+        reload=reload,
+        root=file.resolve().parent,
+        answers=answers,
+        over_http=True,
+        beyond=open_live,
+        notes=tuple(notes),
+    )

@@ -1,0 +1,54 @@
+"""What is printed below `next:` behind an accepted evolution and an audit."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+
+from harness.cli import cli
+from harness.cli.next_steps import after_evolution, after_receipt
+from harness.evolve import EvolveResult, EvolveSettings
+
+
+def lines(text: str) -> list[list[str]]:
+    return [shlex.split(line) for line in text.splitlines() if line.startswith("  harness ")]
+
+
+def parsed(words: list[str]) -> bool:
+    """Whether the program takes the options of a command."""
+    command: click.Command = cli
+    context = click.Context(command)
+    while isinstance(command, click.Group):
+        name, *words = words if command is not cli else words[1:]
+        found = command.get_command(context, name)
+        assert found is not None, name
+        command, context = found, click.Context(found, parent=context)
+    command.make_context(command.name, words)
+    return True
+
+
+@pytest.mark.wing("receipts")
+def test_an_accepted_skill_leads_to_its_receipt() -> None:
+    result = EvolveResult.model_construct(skill=Path("evolved/skill/mine"), accepted=True, edits=2)
+    settings = EvolveSettings.model_construct(gate="auto", suite="my-suite", out=Path("evolved"))
+    with click.Context(click.Command("evolve")):
+        text = after_evolution(result, settings)
+    evaluated, audit, export = lines(text)
+    assert evaluated[:3] == ["harness", "eval", "my-suite"]
+    assert audit == [
+        "harness", "skill", "audit", "evolved/skill/mine", "--suite", "my-suite", "--split",
+        "selection",
+    ]  # fmt: skip
+    assert export[:3] == ["harness", "skill", "export"]
+    assert parsed(audit)
+    assert parsed(export)
+
+
+@pytest.mark.wing("receipts")
+def test_a_receipt_leads_to_its_verification() -> None:
+    (verify,) = lines(after_receipt(Path("evolved/skill/mine"), Path("runs/audit")))
+    assert verify == ["harness", "skill", "verify", "evolved/skill/mine", "--run", "runs/audit"]
+    assert parsed(verify)

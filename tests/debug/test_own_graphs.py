@@ -1,0 +1,167 @@
+"""A graph in a user's file: its nodes on the record of an attempt, and on a model that is named."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Generator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from harness.checkpoints import CheckpointStore, open_store
+from harness.cli import main
+from harness.debug import Debugger, load_graph
+from harness.debug.attempts import Settings, ask_model, find_item, is_own_graph, open_own_graph
+from harness.debug.subjects import Subject
+
+GRAPH = """
+from openai import OpenAI
+from langgraph.graph import END, START, MessagesState, StateGraph
+
+
+class State(MessagesState):
+    plan: str
+
+
+def ask(text):
+    messages = [{"role": "user", "content": text}]
+    return OpenAI().chat.completions.create(model="x", messages=messages).choices[0].message.content
+
+
+def plan(state):
+    return {"plan": ask("Plan: " + state["messages"][-1].content)}
+
+
+def solve(state):
+    return {"messages": [("ai", ask(state["plan"]).removeprefix("It is "))]}
+
+
+builder = StateGraph(State)
+builder.add_node("plan", plan)
+builder.add_node("solve", solve)
+builder.add_edge(START, "plan")
+builder.add_edge("plan", "solve")
+builder.add_edge("solve", END)
+graph = builder.compile()
+"""
+SCRIPT = [
+    {"match": "^Plan", "text": "I add them."},
+    {"match": "^Other", "text": "It is 5"},
+    {"match": "add", "text": "It is 4"},
+]
+
+
+def typed(line: str) -> object:
+    """The exit code of a command."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.argv", ["harness", *line.split()])
+        try:
+            main()
+        except SystemExit as ended:
+            return ended.code or 0
+    return 0
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run of one task in the folder where its graph lies."""
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(GRAPH)
+    Path("script.json").write_text(json.dumps(SCRIPT))
+    Path("tasks.jsonl").write_text(json.dumps({"id": "t", "prompt": "2 + 2?", "answer": "4"}))
+
+    line = "eval tasks.jsonl --agent graph:mine.py:graph --model scripted/script.json --out run"
+    assert typed(line) == 0
+    return Path("run")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Generator[CheckpointStore]:
+    with open_store(tmp_path / "c.sqlite") as opened:
+        yield opened
+
+
+@pytest.fixture
+def stack() -> Generator[ExitStack]:
+    with ExitStack() as opened:
+        yield opened
+
+
+def opened(run: Path, store: CheckpointStore, stack: ExitStack) -> Subject:
+    return open_own_graph(find_item(run, "t"), store, run.parent / "work", Settings(), stack)
+
+
+def test_nodes_run_again_on_the_recorded_answers(
+    run: Path, store: CheckpointStore, stack: ExitStack
+) -> None:
+    assert is_own_graph(find_item(run, "t"))
+    Path("script.json").unlink()  # nobody else answers
+    subject = opened(run, store, stack)
+    debugger = subject.begin(store)
+    stops = [debugger.last, debugger.step(), debugger.step()]
+    assert [stop.task.node if stop and stop.task else "" for stop in stops] == ["plan", "solve", ""]
+    assert debugger.state()["messages"][-1].content == "4"
+    assert subject.answers is not None
+    assert (subject.answers.counts.replies, subject.answers.counts.exact) == (2, 2)
+    used = debugger.meter.tasks(store, "t")
+    assert [usage.calls for usage in used.values()] == [1, 1], "each node has its own call"
+    debugger.quit()
+
+
+def test_what_is_not_on_record_stops_until_it_may_be_asked(
+    run: Path, store: CheckpointStore, stack: ExitStack
+) -> None:
+    debugger = opened(run, store, stack).begin(store)
+    debugger.step()
+    debugger.edit({"plan": "Other"})
+    stop = debugger.step()
+    assert stop.reason == "left recording"
+    assert stop.failure is not None
+    assert "the model was not asked this" in str(stop.failure)
+    assert debugger.live().reason == "done"
+    assert debugger.state()["messages"][-1].content == "5"
+    debugger.quit()
+
+
+def test_changed_code_is_played_back(run: Path, store: CheckpointStore, stack: ExitStack) -> None:
+    with Path("mine.py").open("a") as file:
+        file.write("\nraise SystemExit('this is not run')\n")
+    subject = opened(run, store, stack)
+    assert "has changed since the run" in subject.notes[0]
+    debugger = subject.begin(store)
+    played = [message["message"] for message in debugger.state()["messages"]]
+    assert played == ["2 + 2?", "Plan: 2 + 2?", "I add them.", "I add them.", "It is 4", "4"]
+
+
+def test_a_named_model_answers_a_graph(
+    run: Path, store: CheckpointStore, stack: ExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "mine")
+    answers = ask_model("scripted/script.json", None, store, stack)
+    subject = Subject(
+        load_graph("mine.py:graph"), {"messages": ["3 + 1?"]}, answers=answers, over_http=True
+    )
+    debugger: Debugger = subject.begin(store)
+    assert debugger.go().reason == "done"
+    assert debugger.state()["messages"][-1].content == "4"
+    assert sum(usage.calls for usage in debugger.meter.tasks(store, "main").values()) == 2
+    debugger.quit()
+    stack.close()
+    assert os.environ["OPENAI_API_KEY"] == "mine"
+    assert "OPENAI_BASE_URL" not in os.environ
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("--run run --item t", "--run, --item: of finished runs"),
+        ("--base-url http://127.0.0.1:9/v1", "--base-url: expected with --model"),
+    ],
+)
+def test_what_a_graph_has_no_use_for_is_refused(
+    words: str, reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert typed(f"debug mine.py:graph {words}") == 2
+    assert reason in capsys.readouterr().err

@@ -1,0 +1,69 @@
+"""`harness skill review --judge`: advice on edits, its cost, and how far it can be trusted."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from harness.cli.skill.commands import skill
+from tests.models.http_server import Answer, Served, completion, serve
+from tests.skills.evolved import evolve
+
+
+def answer(body: dict[str, Any]) -> Answer:
+    """Prefers the lines that read back; always the first of others; fails on dates."""
+    text = str(body["messages"][-1]["content"])
+    marked = dict(re.findall(r"<(first|second)-\w+>\n(.*?)\n</", text, re.DOTALL))
+    if "# Dates" in text:
+        return completion("I cannot tell.")
+    better = "second" if "read back" in marked["second"] else "first"
+    key = re.search(r'"key": "(\w+)"', text)
+    assert key is not None
+    return completion(json.dumps({"key": key[1], "reason": "So it is.", "better": better}), 10, 2)
+
+
+@pytest.fixture
+def judge(monkeypatch: pytest.MonkeyPatch) -> Generator[Served]:
+    monkeypatch.setenv("OPENAI_API_KEY", "test")
+    with serve(answer) as served:
+        yield served
+
+
+def review(folder: Path, served: Served, *words: str) -> str:
+    typed = ["review", str(folder), "--judge", "openai/j", "--base-url", served.url, *words]
+    result = CliRunner().invoke(skill, typed, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_a_verdict_comes_with_cost_agreement_and_calibration(tmp_path: Path, judge: Served) -> None:
+    folder = evolve(tmp_path)
+    text = review(folder, judge, "--list")
+    assert "judge: better with it, both orders agree: So it is." in text
+    assert "judge: no difference, the orders disagree" in text
+    assert "judge: no verdict (expected one JSON object" in text
+    assert "judge direct:openai/j: uncalibrated" in text
+    assert "both orders agree in 1 of 2" in text
+    asked = len(judge.bodies)
+    # Once a person has decided, the judge is measured by it; nothing is paid for again.
+    review(folder, judge, "--reject", "1")
+    listed = json.loads(review(folder, judge, "--json"))
+    facts = listed["judge"]
+    assert (facts["right"], facts["decided"]) == (0, 1)
+    assert facts["note"].startswith("as you decided: 0 of 1")
+    assert [row["verdict"] for row in listed["edits"]] == ["rejected", "", ""]
+    assert len(judge.bodies) == asked
+
+
+def test_without_a_budget_for_it_nothing_is_decided(tmp_path: Path, judge: Served) -> None:
+    typed = ["review", str(evolve(tmp_path)), "--judge", "openai/j", "--base-url", judge.url,
+             "--budget-calls", "1", "--approve", "all"]  # fmt: skip
+    assert CliRunner().invoke(skill, typed).exit_code != 0
+    assert len(judge.bodies) == 1
+    assert not list(tmp_path.rglob("*.review.json"))
