@@ -48,7 +48,7 @@ def contrastive_losses(
         right = members[correct[members].bool()]
         if len(right) < 2 or len(right) == len(members):
             continue
-        for anchor in right.tolist():
+        for anchor in map(int, right):
             others, positives = members[members != anchor], right[right != anchor]
             total, alike = scores[anchor, others].logsumexp(0), scores[anchor, positives]
             if variant == "infonce":

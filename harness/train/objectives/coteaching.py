@@ -6,7 +6,7 @@ Without training a policy is a version of a skill, and its reward model a judge.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from statistics import NormalDist, fmean, stdev
 from typing import Generic, TypeVar
 
@@ -52,25 +52,23 @@ class CoTeaching(Generic[Policy, Reward]):
     score: Callable[[Reward, str], float]
     validate: Callable[[Policy], float]
     quantile: float = 0.8
-    rounds: list[Round[Policy, Reward]] = field(default_factory=list)
 
-    def run(self, policy: Policy, reward: Reward, rounds: int) -> tuple[Policy, Reward]:
+    def run(self, policy: Policy, reward: Reward, rounds: int) -> list[Round[Policy, Reward]]:
         """At most `rounds` turns; a policy that does not improve is not kept, and ends them."""
         best = self.validate(policy)
-        for _ in range(rounds):
+        turns: list[Round[Policy, Reward]] = []
+        while len(turns) < rounds:
             new = self.improve(policy, reward)
             value = self.validate(new)
             if value <= best:
-                self.rounds.append(Round(policy, reward, best, False, 0.0))
-                break
+                return [*turns, Round(policy, reward, best, False, 0.0)]
             pairs = self.compare(new, policy)
             gaps = [self.score(reward, a) - self.score(reward, b) for a, b in pairs]
             kept = [pairs[place] for place in trusted(gaps, self.quantile)]
             dropped = 1 - len(kept) / len(pairs) if pairs else 0.0
-            policy, best = new, value
-            reward = self.update(reward, kept)
-            self.rounds.append(Round(policy, reward, best, True, dropped))
-        return policy, reward
+            policy, best, reward = new, value, self.update(reward, kept)
+            turns.append(Round(policy, reward, best, True, dropped))
+        return turns
 
 
 def trusted(gaps: Sequence[float], quantile: float = 0.8) -> list[int]:

@@ -82,7 +82,7 @@ class GradientMixture:
         fresh = gradients.detach()
         share = 1 - self.momentum
         self.mean = fresh if self.mean is None else share * self.mean + self.momentum * fresh
-        lengths = self.mean.norm(dim=-1)
+        lengths = self.mean.square().sum(-1).sqrt()
         weights = torch.zeros_like(lengths)
         moving = lengths > 0
         if moving.any():

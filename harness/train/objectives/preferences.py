@@ -69,7 +69,7 @@ def fit_bias(
     for _ in range(steps):
         optimizer.zero_grad()
         loss = functional.cross_entropy(guess(states.detach()), bias)
-        loss.backward()
+        loss.backward()  # pyright: ignore[reportUnknownMemberType]
         optimizer.step()
         value = float(loss.detach())
     return value
