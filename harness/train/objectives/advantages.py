@@ -1,0 +1,171 @@
+"""Advantages of a rollout over its group: GD2PO (arXiv 2606.16771) and the batches of DUPO.
+
+A rollout that several rewards pull in opposite directions teaches whichever has the larger spread.
+GD2PO normalises each reward by itself, leaves out rollouts on which they conflict, and weighs what
+a query has left by its share.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+import torch
+from torch import Tensor
+
+# What the official code adds to a standard deviation, to a variance, and calls zero.
+EPSILON, WHITENING, ZERO = 1e-6, 1e-8, 1e-8
+Rule = Literal["none", "hard", "snr"]
+Rollout = TypeVar("Rollout")
+
+
+@dataclass(frozen=True)
+class GroupAdvantages:
+    """Advantages of rollouts.
+
+    Attributes:
+        values: shape (rollouts,).
+        each: of every reward by itself, shape (rewards, rollouts).
+        conflict: whether rewards of a rollout have opposite signs, shape (rollouts,).
+        ratio: signal to noise, sum of advantages over sum of their sizes, shape (rollouts,).
+        keep: whether a rollout teaches, shape (rollouts,).
+        keep_ratio: share of its group that does, shape (rollouts,).
+    """
+
+    values: Tensor
+    each: Tensor
+    conflict: Tensor
+    ratio: Tensor
+    keep: Tensor
+    keep_ratio: Tensor
+
+
+def group_members(groups: Sequence[Hashable]) -> list[Tensor]:
+    """The places of each group, in the order in which groups first occur."""
+    places: dict[Hashable, list[int]] = {}
+    for place, group in enumerate(groups):
+        places.setdefault(group, []).append(place)
+    return [torch.tensor(members) for members in places.values()]
+
+
+def normalized(rewards: Tensor, groups: Sequence[Hashable]) -> Tensor:
+    """Rewards less the mean of their group over its deviation (GRPO), of the shape of `rewards`.
+
+    A group of one keeps its reward as it is: mean 0, deviation 1.
+
+    Args:
+        rewards: the last dimension is of rollouts.
+        groups: the query of each rollout.
+    """
+    values = rewards.clone()
+    for members in group_members(groups):
+        if len(members) > 1:
+            part = rewards[..., members]
+            mean, deviation = part.mean(-1, keepdim=True), part.std(-1, keepdim=True)
+            values[..., members] = (part - mean) / (deviation + EPSILON)
+    return values
+
+
+def gd2po(
+    rewards: Tensor, groups: Sequence[Hashable], rule: Rule = "hard", threshold: float = 0.8
+) -> GroupAdvantages:
+    """Advantages without conflicting rollouts; with one reward they are GRPO's.
+
+    Args:
+        rewards: shape (rewards, rollouts).
+        groups: the query of each rollout.
+        rule: `hard` leaves out every rollout in conflict, `snr` those whose signal-to-noise ratio
+            is below `threshold` in size, `none` nothing (the baseline GDPO).
+        threshold: between 0 and 1.
+
+    Raises:
+        ValueError: rewards and groups are not of the same rollouts.
+    """
+    if rewards.dim() != 2 or rewards.shape[1] != len(groups):
+        raise ValueError(
+            f"expected rewards of shape (rewards, {len(groups)}), not {tuple(rewards.shape)}"
+        )
+    each = normalized(rewards, groups)
+    total = each.sum(0)
+    conflict = (each > ZERO).any(0) & (each < -ZERO).any(0)
+    ratio = total / (each.abs().sum(0) + EPSILON)
+    keep = torch.ones_like(conflict)
+    if rule == "hard":
+        keep = ~conflict
+    elif rule == "snr":
+        keep = ~(conflict & (ratio.abs() < min(max(threshold, 0.0), 1.0)))
+    share = torch.zeros_like(total)
+    for members in group_members(groups):
+        share[members] = keep[members].to(total.dtype).mean()
+    return GroupAdvantages(share * keep * total, each, conflict, ratio, keep, share)
+
+
+def whitened(advantages: Tensor, mask: Tensor) -> Tensor:
+    """Advantages with mean 0 and variance 1 over the tokens of the mask, shape (rollouts, tokens).
+
+    Long responses weigh more, and a small advantage can change its sign: both are properties of
+    whitening over tokens, as GD2PO's code does by default. All zero where nothing is kept.
+
+    Args:
+        advantages: shape (rollouts,).
+        mask: 1 for tokens of responses that are kept, shape (rollouts, tokens).
+    """
+    spread = advantages[:, None] * mask
+    values = spread[mask.bool()]
+    if len(values) < 2:
+        return torch.zeros_like(spread)
+    return (spread - values.mean()) / torch.sqrt(values.var() + WHITENING) * mask
+
+
+def conflict_rate(rewards: Tensor, groups: Sequence[Hashable]) -> float:
+    """Share of rollouts whose rewards pull in opposite directions: a diagnosis, no training."""
+    return float(gd2po(rewards, groups).conflict.double().mean())
+
+
+def refill(
+    groups: Mapping[str, Sequence[float]], draw: random.Random
+) -> tuple[list[str], list[str]]:
+    """A batch of constant size without groups that teach nothing (DUPO, arXiv 2507.02592).
+
+    Groups whose rewards are all alike are replaced by groups of the batch drawn at random.
+
+    Args:
+        groups: query -> rewards of its rollouts.
+        draw: the source of chance.
+
+    Returns:
+        Names of the batch, as many as came in, and names of those that were replaced. Where all
+        are alike the batch is empty, and the trainer has nothing to do.
+    """
+    idle = [name for name, rewards in groups.items() if max(rewards) == min(rewards)]
+    teaching = [name for name in groups if name not in set(idle)]
+    if not teaching:
+        return [], idle
+    return teaching + draw.choices(teaching, k=len(idle)), idle
+
+
+def clipped_loss(
+    logprobs: Tensor,
+    old_logprobs: Tensor,
+    advantages: Tensor,
+    mask: Tensor,
+    low: float = 0.2,
+    high: float = 0.28,
+) -> Tensor:
+    """The clipped objective over all tokens of the model (DUPO; token mean), a scalar to minimise.
+
+    Args:
+        logprobs: of the sampled tokens now, shape (rollouts, tokens).
+        old_logprobs: of the same tokens when they were sampled.
+        advantages: shape (rollouts,).
+        mask: 1 where the model wrote the token; what tools returned has 0 and no gradient.
+        low: how far the ratio may fall below 1.
+        high: how far it may rise above.
+    """
+    # Zero before the exponential: an infinite difference outside the mask would make nan.
+    ratio = torch.where(mask.bool(), logprobs - old_logprobs, torch.zeros_like(logprobs)).exp()
+    clipped = ratio.clamp(1 - low, 1 + high)
+    gain = torch.minimum(ratio * advantages[:, None], clipped * advantages[:, None])
+    return -(gain * mask).sum() / mask.sum().clamp(min=1)

@@ -1,0 +1,63 @@
+"""Self-distillation of a policy text (PolicyAlign, arXiv 2606.25442): behave as if it were there.
+
+The student answers without the policy; the teacher, the same model with the policy in its context,
+says what it would have written at each place.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+TOP, DECAY = 256, 0.99
+
+
+def reverse_kl(student: Tensor, teacher: Tensor, top: int = 0, renormalize: bool = False) -> Tensor:
+    """KL(student || teacher) at each place, over the student's best tokens, shape (..., tokens).
+
+    Cut off and not renormalised, as in the paper's code by default, it can be below 0 and so does
+    not measure a distance.
+
+    Args:
+        student: logits, shape (..., tokens, vocabulary).
+        teacher: logits of the same places, with the policy in the context.
+        top: tokens that count, the student's most likely; 0 for all.
+        renormalize: make either a distribution over these tokens.
+    """
+    mine, theirs = functional.log_softmax(student, -1), functional.log_softmax(teacher, -1)
+    if top and top < student.shape[-1]:
+        best = mine.topk(top, dim=-1).indices
+        mine, theirs = mine.gather(-1, best), theirs.gather(-1, best)
+        if renormalize:
+            mine = mine - mine.logsumexp(-1, keepdim=True)
+            theirs = theirs - theirs.logsumexp(-1, keepdim=True)
+    return (mine.exp() * (mine - theirs)).sum(-1)
+
+
+def distillation_loss(
+    student: Tensor,
+    teacher: Tensor,
+    mask: Tensor,
+    top: int = TOP,
+    renormalize: bool = False,
+) -> Tensor:
+    """Mean of :func:`reverse_kl` over the student's own tokens, a scalar.
+
+    Args:
+        student: logits, shape (batch, tokens, vocabulary).
+        teacher: logits; no gradient reaches them.
+        mask: 1 for tokens that the student sampled, shape (batch, tokens).
+        top: tokens that count at each place.
+        renormalize: as in :func:`reverse_kl`.
+    """
+    each = reverse_kl(student, teacher.detach(), top, renormalize)
+    return (each * mask).sum() / mask.sum().clamp(min=1)
+
+
+def follow(teacher: nn.Module, student: nn.Module, decay: float = DECAY) -> None:
+    """Move the teacher a little towards the student: decay * teacher + (1 - decay) * student."""
+    with torch.no_grad():
+        pairs = zip(teacher.parameters(), student.parameters(), strict=True)
+        for slow, fast in pairs:
+            slow.mul_(decay).add_(fast, alpha=1 - decay)

@@ -1,0 +1,44 @@
+"""The offline losses of SPAG (arXiv 2404.10642): imitate a game's winner, then improve on it."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+IMITATION, PENALTY, CLIP, SUPERVISED = 0.1, 0.2, 0.2, 0.5
+
+
+def imitation_loss(logprobs: Tensor, reference: Tensor, weights: Tensor) -> Tensor:
+    """Weighted likelihood of winners' utterances with a KL term to the reference, a scalar.
+
+    Args:
+        logprobs: mean over each utterance's own tokens, shape (utterances,).
+        reference: the same under the reference model; no gradient.
+        weights: of the roles, so that each has half the say.
+    """
+    change = logprobs - reference.detach()
+    return (weights * (-logprobs + IMITATION * logprobs.exp() * change)).mean()
+
+
+def offline_loss(
+    logprobs: Tensor,
+    reference: Tensor,
+    rewards: Tensor,
+    weights: Tensor,
+    supervised: Tensor | None = None,
+) -> Tensor:
+    """The clipped offline objective, a scalar.
+
+    Args:
+        logprobs: mean over each utterance's own tokens, shape (utterances,).
+        reference: the same under the reference model; no gradient.
+        rewards: of the utterances: the winner's share, decayed over its turns.
+        weights: of the roles.
+        supervised: losses of ordinary instructions, any shape; half their mean is added.
+    """
+    change = logprobs - reference.detach()
+    advantages = (rewards - PENALTY * change).detach()
+    ratio = change.exp()
+    clipped = ratio.clamp(1 - CLIP, 1 + CLIP)
+    loss = -(weights * torch.minimum(advantages * ratio, advantages * clipped)).mean()
+    return loss if supervised is None else loss + SUPERVISED * supervised.mean()
