@@ -6,6 +6,7 @@ from .constrained import read_answer as read_answer
 from .foreign import function_agent as function_agent
 from .foreign import install_skill as install_skill
 from .foreign import pickled_function as pickled_function
+from .observing import observed as observed
 from .opening import is_foreign as is_foreign
 from .opening import open_agent as open_agent
 from .opening import refuse_lost_skill as refuse_lost_skill
@@ -25,7 +26,6 @@ from .react import MOST_FORMAT_ERRORS as MOST_FORMAT_ERRORS
 from .react import ReactContext as ReactContext
 from .react import react_context as react_context
 from .recording import Recorder as Recorder
-from .recording import observed as observed
 from .skills import EXAMPLES_SECTION as EXAMPLES_SECTION
 from .skills import NEAREST_SECTION as NEAREST_SECTION
 from .skills import skill_at as skill_at

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
 from typing import Any
 
 from pydantic import JsonValue
@@ -20,10 +18,7 @@ from harness.core import (
     Usage,
 )
 from harness.core.trajectory import FinalMetrics, Metrics
-from harness.models import Exchange, Reply
-from harness.trajectories import content_text
-from harness.trajectories.building import ROLES
-from harness.trajectories.messages import Turn, arguments_of, message_turns
+from harness.models import Reply
 
 
 class Recorder:
@@ -34,7 +29,6 @@ class Recorder:
         self._steps: list[Step] = []
         self.usage = Usage()
         self._turns = 0
-        self._said = Counter[tuple[str, str, str]]()
         self._check: JsonValue = None
 
     def message(self, source: str, text: str) -> None:
@@ -46,13 +40,6 @@ class Recorder:
                 message=text,
             )
         )
-
-    def begin(self, steps: Iterable[Step]) -> None:
-        """Messages that the agent was started with, in their order; requests repeat them."""
-        for step in steps:
-            text = content_text(step.message)
-            self.message(step.source, text)
-            self._said[_said(Turn(ROLES[step.source], text))] += 1
 
     def reply(self, reply: Reply) -> None:
         """A reply of the model."""
@@ -79,43 +66,6 @@ class Recorder:
     def agent_text(self, text: str) -> None:
         """What an agent said that is not ours: no model call of ours is known."""
         self._steps.append(Step(step_id=len(self._steps) + 1, source="agent", message=text))
-
-    def exchange(self, exchange: Exchange) -> None:
-        """A model call of an agent that is not ours, as the gateway saw it.
-
-        Requests repeat what was said before, and those of several conversations may alternate: a
-        turn becomes a step as often as a single request holds it.
-        """
-        messages, reply = exchange
-        turns = [turn for message in messages for turn in message_turns(message)]
-        said = Counter(map(_said, turns))
-        fresh = said - self._said
-        self._said |= said
-        for turn in turns:
-            if not fresh[_said(turn)]:
-                continue
-            fresh[_said(turn)] -= 1
-            if turn.role == "tool":
-                self._result(turn)
-            elif turn.role == "assistant":
-                self.agent_text(turn.text)
-            else:
-                self.message(turn.role, turn.text)
-        self.reply(reply)
-        for call in reply.tool_calls:
-            self.tool(call.id, call.name, arguments_of(call.arguments))
-        self._said[_said(Turn("assistant", reply.text))] += 1
-
-    def _result(self, turn: Turn) -> None:
-        """A tool's result, beside the latest call of its id; without one, a message."""
-        for number, step in reversed(list(enumerate(self._steps))):
-            if any(call.tool_call_id == turn.call_id for call in step.tool_calls or ()):
-                results = step.observation.results if step.observation else ()
-                result = ObservationResult(source_call_id=turn.call_id, content=turn.text)
-                observation = Observation(results=(*results, result))
-                self._steps[number] = step.model_copy(update={"observation": observation})
-                return
-        self.message("user", turn.text)
 
     def tool(self, call_id: str, name: str, arguments: dict[str, JsonValue]) -> None:
         """A tool call of the last reply."""
@@ -190,33 +140,3 @@ class Recorder:
     def _skill_was_read(self) -> bool:
         names = (call.function_name for step in self._steps for call in step.tool_calls or ())
         return "read_skill_file" in names
-
-
-def observed(
-    attempt: AgentRun, sample: Sample, context: AgentContext, exchanges: Iterable[Exchange]
-) -> AgentRun:
-    """An attempt of an agent that is not ours, with its model calls between prompt and answer.
-
-    Args:
-        attempt: as the agent's process told it: messages, then the answer if there is one.
-        sample: was attempted.
-        context: in which.
-        exchanges: the calls of its account.
-    """
-    recorder = Recorder(attempt.trajectory.agent.name, sample, context)
-    steps = attempt.trajectory.steps
-    recorder.begin(step for step in steps if step.source != "agent")
-    reply = ""
-    for exchange in exchanges:
-        recorder.exchange(exchange)
-        reply = exchange[1].text
-    for step in steps:
-        text = content_text(step.message)
-        if step.source == "agent" and text != reply.strip():
-            recorder.agent_text(text)
-    return recorder.run(attempt.answer, attempt.invalid)
-
-
-def _said(turn: Turn) -> tuple[str, str, str]:
-    """What makes two turns the same: agents give replies back without blanks around them."""
-    return turn.role, turn.text.strip(), turn.call_id

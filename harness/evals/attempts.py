@@ -7,27 +7,39 @@ import math
 import re
 import time
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.agents import AgentContext, AgentRun, Sample, SkillMode, is_foreign, observed
+from harness.agents import AgentContext, AgentRun, Sample, SkillMode, is_foreign
 from harness.core import (
+    BadInput,
     Score,
     Task,
     digest,
+    digest_file,
     invalid,
     private_folder,
     remove_tree,
     tracing,
 )
+from harness.core.plugins import load
 from harness.evals.plan import EvalPlan, attempt_id
 from harness.evals.regrade import FamilyOf
 from harness.evals.report import ItemRecord
+from harness.evals.settings import EvalSettings
 from harness.evals.suite import Suite
 from harness.evals.workers import EventHook, Finished
-from harness.models import Layer, LimitedModel, LiveLimits, Model
+from harness.models import (
+    Budget,
+    CallStore,
+    Layer,
+    LimitedModel,
+    LiveLimits,
+    Model,
+    open_model,
+)
 from harness.sandbox import Sandbox
 from harness.tasks import answer_schema, output_file
 
@@ -147,6 +159,8 @@ class Attempts:
         if account.ended is not None:
             # Its last words are in its trajectory: as an answer they might be judged later.
             attempt = replace(attempt, answer=None, invalid=str(account.ended))
+        from harness.agents import observed  # needs what only agents of others need
+
         return observed(attempt, sample, context, account.exchanges)
 
 
@@ -200,3 +214,43 @@ async def gateway_of(
 
     async with open_gateway(model, layer) as gateway:
         yield gateway
+
+
+def guard_facts(settings: EvalSettings, agent: str) -> str:
+    """What the lock records of a guard; "" without one.
+
+    Raises:
+        BadInput: where no gateway of this process stands between the agent and its model.
+    """
+    if settings.guard is None:
+        return ""
+    if not is_foreign(agent):
+        raise BadInput(
+            f"--guard stands at the gateway, which {agent!r} does not pass: expected an agent of "
+            "your own (--agent); graphs of ours take harness.judge.guards as nodes"
+        )
+    if settings.open_executor() is not None:
+        raise BadInput("a guard runs on this machine: leave --executor out")
+    file = Path(settings.guard)
+    return f"{settings.guard} {digest_file(file)[:16]}" if file.is_file() else settings.guard
+
+
+def open_guard(
+    settings: EvalSettings, calls: CallStore, budget: Budget, stack: AsyncExitStack
+) -> Layer | None:
+    """The layer of `--guard`; its calls are in the run's call store and count for its budget.
+
+    Raises:
+        BadInput: if the wing is not there, or the setting cannot be read.
+    """
+    if settings.guard is None:
+        return None
+
+    def opened(spec: str) -> Model:
+        model = open_model(
+            spec, calls=calls, budget=budget, concurrency=settings.concurrency, role="judge"
+        )
+        stack.push_async_callback(model.aclose)
+        return model
+
+    return load("layers", "guard")(settings.guard, opened)

@@ -20,11 +20,11 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from harness.agents import Agent, is_foreign, open_agent
-from harness.core import BadInput, Unreachable, Usage, digest_file, loops, tracing
-from harness.core.plugins import load, plugins
+from harness.agents import Agent, open_agent
+from harness.core import BadInput, Unreachable, Usage, loops, tracing
+from harness.core.plugins import plugins
 from harness.core.rundir import RunReader, RunWriter, new_run_id
-from harness.evals.attempts import Attempts, gateway_of
+from harness.evals.attempts import Attempts, gateway_of, guard_facts, open_guard
 from harness.evals.control import controlled
 from harness.evals.judged import JUDGED
 from harness.evals.plan import EvalPlan, attempt_id
@@ -52,7 +52,6 @@ from harness.models import (
     CallStore,
     ChatModel,
     Layer,
-    Model,
     Sampling,
     open_model,
     parse_roles,
@@ -359,46 +358,6 @@ def open_agent_model(
         concurrency=settings.concurrency,
         role="agent",
     )
-
-
-def guard_facts(settings: EvalSettings, agent: str) -> str:
-    """What the lock records of a guard; "" without one.
-
-    Raises:
-        BadInput: where no gateway of this process stands between the agent and its model.
-    """
-    if settings.guard is None:
-        return ""
-    if not is_foreign(agent):
-        raise BadInput(
-            f"--guard stands at the gateway, which {agent!r} does not pass: expected an agent of "
-            "your own (--agent); graphs of ours take harness.judge.guards as nodes"
-        )
-    if settings.open_executor() is not None:
-        raise BadInput("a guard runs on this machine: leave --executor out")
-    file = Path(settings.guard)
-    return f"{settings.guard} {digest_file(file)[:16]}" if file.is_file() else settings.guard
-
-
-def open_guard(
-    settings: EvalSettings, calls: CallStore, budget: Budget, stack: AsyncExitStack
-) -> Layer | None:
-    """The layer of `--guard`; its calls are in the run's call store and count for its budget.
-
-    Raises:
-        BadInput: if the wing is not there, or the setting cannot be read.
-    """
-    if settings.guard is None:
-        return None
-
-    def opened(spec: str) -> Model:
-        model = open_model(
-            spec, calls=calls, budget=budget, concurrency=settings.concurrency, role="judge"
-        )
-        stack.push_async_callback(model.aclose)
-        return model
-
-    return load("layers", "guard")(settings.guard, opened)
 
 
 def open_judge(

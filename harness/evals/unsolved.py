@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from harness.core import BadInput, Task
 from harness.evals.report import ItemRecord
-from harness.tasks.answers import DEFAULT_CHECK, accepted_answers, compare_answer
+from harness.tasks.answers import accepted_answers, compare_answer, default_check
 
 DEMANDS = {
     "em": "the answer must be the expected text and nothing else; case, punctuation and articles "
@@ -41,12 +41,12 @@ def unsolved(items: Sequence[ItemRecord], tasks: Mapping[str, Task]) -> tuple[st
     beside = f" ({invalid} invalid)" if invalid else ""
     lines = [f"none of the {len(judged)} judged attempts passed{beside}"]
     matched = [(item, tasks[item.task_id]) for item in judged if item.task_id in tasks]
-    checks = Counter(task.check or f"{DEFAULT_CHECK} (the default)" for _, task in matched)
+    checks = Counter(task.check or f"{default_check(task)} (the default)" for _, task in matched)
     for check, count in checks.most_common(3):
         demand = DEMANDS.get(check.partition(" ")[0])
         share = "" if len(checks) == 1 else f" judged {count} of them"
         lines.append(f"check {check}{share}{f': {demand}' if demand else ''}")
-    formal = [pair for pair in matched if (pair[1].check or DEFAULT_CHECK) in FORM]
+    formal = [pair for pair in matched if (pair[1].check or default_check(pair[1])) in FORM]
     wordy = [item for item, task in formal if _contains(task, item.answer)]
     example = next(iter(wordy or [item for item in judged if item.answer] or judged))
     lines.append(f"for example {example.id}: {_beside(example, tasks.get(example.task_id))}")

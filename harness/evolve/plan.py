@@ -7,8 +7,8 @@ from typing import Any
 
 from harness.evals import agent_model_spec, estimate
 from harness.evolve.evolution import gate_plan, horizon, seed_skill
-from harness.evolve.session import SuiteRuns
 from harness.evolve.settings import FEW_TASKS, REPEATS, EvolveSettings
+from harness.evolve.suite_runs import SuiteRuns
 from harness.models import Budget, parse_roles
 from harness.trajectories import open_trajectories
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from harness.core import Patch
 from harness.evolve.analysts.records import to_patch
 from harness.evolve.merge.contradictions import contradictions
-from harness.evolve.merge.deterministic import Cause, joined, merge_deterministic, speakers
-from harness.evolve.merge.lessons import Lesson, Lessons
+from harness.evolve.merge.deterministic import merge_deterministic
+from harness.evolve.merge.lessons import Cause, Lesson, Lessons
 from harness.evolve.merge.similarity import measure
+from harness.evolve.merge.speakers import joined, speakers
 from harness.evolve.merge.wording import compact, residue
 from harness.evolve.types import AnalystRecord, MemoryItem
 

@@ -191,3 +191,33 @@ def _blocks(content: str) -> Iterator[tuple[str, str]]:
             pending.append(bullet[2].strip() if bullet else stripped)
     if pending:
         yield "text", " ".join(pending)
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Lessons that name one cause, and the wording that it gets as a rule.
+
+    Attributes:
+        number: of the cause, which mistakes name.
+        members: numbers of its lessons, the most central first.
+        wording: as a lesson.
+        sources: trajectories that taught them.
+        praise: whether they say what passed runs did well.
+    """
+
+    number: int
+    members: Sequence[int]
+    wording: Lesson
+    sources: tuple[str, ...]
+    praise: bool
+
+
+def best_supported_first(lessons: Lessons, causes: Iterable[Cause]) -> list[Cause]:
+    """Causes that blame before those that praise; each by distinct tasks, then by lessons."""
+
+    def place(cause: Cause) -> tuple[object, ...]:
+        quotes = sorted(quote for number in cause.members for quote in lessons.quotes[number])
+        tasks = support(cause.sources, lessons.tasks)
+        return cause.praise, -tasks, -len(cause.members), cause.wording.wording, quotes
+
+    return sorted(causes, key=place)

@@ -1,0 +1,302 @@
+"""The runs of an evolution: its tasks, which it learns from and is tried on, and their attempts."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from harness.agents import refuse_lost_skill
+from harness.core import BadInput, Patch, Trajectory, Usage
+from harness.evals import (
+    EvalSettings,
+    Evaluator,
+    ItemRecord,
+    LimitSettings,
+    LoadedSuite,
+    Split,
+    agent_model_spec,
+    load_suite,
+    records,
+    unsolved,
+)
+from harness.evolve.baselines import BaselineRow, Ground, run_baselines
+from harness.evolve.baselines.transfer import TransferPlan, TransferRow, held_out, run_transfer
+from harness.evolve.evolution import Event, horizon, ignore_event
+from harness.evolve.report import Finished
+from harness.evolve.selection import CANDIDATES, most_trials
+from harness.evolve.settings import EvolveSettings
+from harness.models import (
+    Budget,
+    Model,
+    Spend,
+    parse_roles,
+    parse_spec,
+)
+from harness.trajectories import open_trajectories
+
+# Settings that an eval run shares with the evolution.
+SHARED = (
+    "agent", "limit", "epochs", "models", "base_url", "concurrency", "seed", "sandbox", "trust",
+    "trust_checks", "executor", "workers", "worker_resources", *LimitSettings.model_fields,
+)  # fmt: skip
+# Tokens of an analyst's call beside the run that it reads, about.
+ANALYST_TOKENS = 2000
+# Minutes from which the analyst without a model is named.
+LONG_MIN = 3
+
+
+@dataclass
+class SuiteRuns:
+    """Runs suites with what is left of the evolution's budget; finished attempts are kept.
+
+    Attributes:
+        settings: of the evolution.
+        budget: of the evolution, which the runs are booked on.
+        progress: called with every event.
+    """
+
+    settings: EvolveSettings
+    budget: Budget
+    progress: Callable[[Event], None] = ignore_event
+    _looks: Counter[str] = field(default_factory=Counter[str])
+
+    async def attempts(
+        self, suite: LoadedSuite, folder: Path, skill: Path | None, user: str | None = None
+    ) -> list[ItemRecord]:
+        """Run a suite in `folder`, by the model `user` if it is another than the evolution's."""
+        budget, spent = self.budget, self.budget.spent
+        remaining = {
+            "budget_usd": None if budget.usd is None else max(0.0, budget.usd - spent.usd),
+            "budget_tokens": None
+            if budget.tokens is None
+            else max(0, budget.tokens - spent.tokens),
+            "budget_calls": None if budget.calls is None else max(0, budget.calls - spent.calls),
+        }
+        shared = {name: getattr(self.settings, name) for name in SHARED}
+        shared["epochs"] = self.settings.epochs or 1
+        if user is not None:
+            shared["models"] = (user,)
+        chosen = EvalSettings.model_validate({"suite": suite.suite.name, **shared, **remaining})
+        await Evaluator(chosen, suite).run(
+            folder,
+            skill,
+            lambda label, tally: self.progress(
+                Event(
+                    stage=label,
+                    done=tally.done,
+                    total=tally.total,
+                    message=f"{tally.failed} failed, {tally.invalid} invalid, "
+                    f"{tally.usage.tokens:,} tokens  {tally.waits_for}".rstrip(),
+                )
+            ),
+        )
+        items = records(folder)
+        used = sum((item.usage for item in items), Usage())
+        budget.spent += Spend(usd=used.cost_usd or 0.0, tokens=used.tokens, calls=used.calls)
+        return items
+
+    def split_of(self, reference: str, split: Split) -> LoadedSuite:
+        """The named split; a suite of one task file is taken whole where nothing else needs it."""
+        settings = self.settings
+        suite = load_suite(reference, trusted=settings.trust)
+        needs_no_split = reference != settings.suite or settings.gate == "none"
+        if suite.split is None and needs_no_split:
+            return suite
+        return load_suite(reference, split, trusted=settings.trust)
+
+    @cached_property
+    def train(self) -> LoadedSuite | None:
+        """The train split of the evolution's suite; None where trajectories are given."""
+        suite = self.settings.suite
+        return self.split_of(suite, "train") if suite else None
+
+    @cached_property
+    def taught(self) -> LoadedSuite | None:
+        """The tasks that the analysts learn from, where they are known."""
+        tasks = self.settings.tasks
+        return self.split_of(tasks, "train") if tasks else self.train
+
+    @cached_property
+    def gated(self) -> LoadedSuite | None:
+        """The tasks of the gate."""
+        settings = self.settings
+        reference = settings.suite if settings.gate == "auto" else settings.gate
+        if settings.gate == "none" or reference is None:
+            return None
+        return self.split_of(reference, "selection")
+
+    def refuse_lost(self, skill: str) -> None:
+        """Refuse an agent that the skill would not reach: nothing that it does would prove it.
+
+        Raises:
+            BadInput: as :func:`harness.agents.refuse_lost_skill`.
+        """
+        for suite in filter(None, (self.train, self.gated)):
+            agent = self.settings.agent or suite.suite.agent or ""
+            refuse_lost_skill(agent, skill, suite.suite.skill_mode)
+
+    @cached_property
+    def trial_suite(self) -> LoadedSuite:
+        """A seeded sample of the tasks that the analysts learned from, for a selection.
+
+        Raises:
+            BadInput: if no suite is named.
+        """
+        settings, suite = self.settings, self.taught
+        if suite is None:
+            raise BadInput("--select runs tasks: give --suite, or --tasks SUITE")
+        tasks = suite.tasks[: settings.limit]
+        count = min(settings.select_tasks, len(tasks))
+        chosen = random.Random(settings.select_seed).sample(tasks, count)
+        return suite.model_copy(update={"tasks": tuple(chosen)})
+
+    def selection_plan(self, tasks: int) -> str:
+        """What a selection will run, in one sentence."""
+        settings = self.settings
+        most = most_trials(settings.select, CANDIDATES[settings.select])
+        return (
+            f"{settings.select}: at most {most} sets of lessons on {tasks} trial tasks, "
+            f"{most * tasks * settings.epochs} attempts"
+        )
+
+    @cached_property
+    def transfer_plan(self) -> TransferPlan | None:
+        """What the users of the skill will run; None where none was asked for.
+
+        Raises:
+            BadInput: if there is nothing that they could run.
+        """
+        settings = self.settings
+        if not (settings.users or settings.transfer):
+            return None
+        names = dict.fromkeys(settings.transfer)
+        suites = [load_suite(name, trusted=settings.trust) for name in names]
+        suites = suites or ([self.gated] if self.gated else [])
+        if not suites:
+            raise BadInput("--user runs the gate's tasks or other suites: give --transfer SUITE")
+        taught = {task.id: task.prompt for task in self.train.tasks} if self.train else {}
+        agent = agent_model_spec(settings.models)
+        # The models that have a hand in the skill: of the runs, the analysts and the merger.
+        roles = parse_roles(list(settings.models))
+        asks, merges = settings.asking
+        authors = [agent] if settings.suite else []
+        authors += [str(roles["analyst"])] if asks else []
+        authors += [str(roles["merger"])] if merges else []
+        users = dict.fromkeys(settings.users or (agent,))
+        return TransferPlan(
+            author=" + ".join(dict.fromkeys(authors)) or "recorded",
+            users=tuple(str(parse_spec(user)) for user in users),
+            suites=tuple(
+                held_out(suite, taught, settings.limit) for suite in suites or [self.gated] if suite
+            ),
+            epochs=settings.epochs,
+            discordance=settings.expected_discordance,
+            margin=settings.margin,
+        )
+
+    async def rollouts(self) -> tuple[Path, Usage]:
+        """Attempts at the train split, for the analysts."""
+        assert self.train is not None, "rollouts are made of a suite"
+        settings = self.settings
+        folder = settings.out / "runs" / "train"
+        count = len(self.train.tasks[: settings.limit])
+        message = f"{count} tasks, {settings.epochs} attempt{'s'[: settings.epochs > 1]} each"
+        if settings.lessons:
+            message += f"; {horizon(count * settings.epochs, settings.min_support)}"
+        self.progress(Event(stage="train", message=message))
+        started, spent = time.monotonic(), self.budget.spent.tokens
+        items = await self.attempts(self.train, folder, settings.skill)
+        used = sum((item.usage for item in items), Usage())
+        seconds, new = time.monotonic() - started, self.budget.spent.tokens - spent
+        if settings.analyst == "single" and settings.asking[0] and new:
+            readers = sum(settings.teaches(item.outcome) is not None for item in items)
+            tokens = round(used.tokens / len(items) + ANALYST_TOKENS) * readers
+            minutes = tokens / new * seconds / 60
+            message = f"{readers} runs to read, about {tokens:,} tokens"
+            message += f" and {minutes:.0f} min at the pace of the attempts"
+            message += "" if minutes < LONG_MIN else "; --analyst exemplar asks no model"
+            self.progress(Event(stage="analysts", message=message))
+        return folder, used
+
+    async def trial(self, skill: Path | None, label: str) -> list[ItemRecord]:
+        """A set of lessons on the trial tasks."""
+        folder = self.settings.out / "runs" / "selection" / label
+        return await self.attempts(self.trial_suite, folder, skill)
+
+    async def evaluate(self, skill: Path | None, tasks: tuple[str, ...]) -> list[ItemRecord]:
+        """Tasks of the gate, with the evolved skill, its seed or none."""
+        assert self.gated is not None, "a gate has tasks"
+        evolved = skill is not None and skill.is_relative_to(self.settings.out / "skill")
+        name = "gate-after" if evolved else "gate-before"
+        self._looks[name] += 1
+        folder = self.settings.out / "runs" / name / f"look-{self._looks[name]:02d}"
+        ids = set(tasks)
+        chosen = tuple(task for task in self.gated.tasks if task.id in ids)
+        return await self.attempts(self.gated.model_copy(update={"tasks": chosen}), folder, skill)
+
+    async def judged(self) -> tuple[Path, Usage]:
+        """The given trajectories, all with an outcome."""
+        from harness.evolve.scripts import judged
+
+        return await judged(self.taught, self.settings)
+
+    def unsolved(self) -> tuple[str, ...]:
+        """Why no attempt passed, if none did."""
+        settings, tasks = self.settings, self.taught.tasks if self.taught else ()
+        if settings.trajectories is None:
+            items = records(settings.out / "runs" / "train")
+        else:
+            items = [
+                ItemRecord.model_validate(
+                    {
+                        "id": run.trajectory_id or run.task_id,
+                        "task_id": run.task_id,
+                        "outcome": run.outcome,
+                        "value": float(run.outcome == "pass"),
+                        "answer": run.answer,
+                        "reason": str(run.harness.get("reason") or ""),
+                    }
+                )
+                for run in open_trajectories(settings.trajectories)
+                if run.outcome in ("pass", "fail", "invalid")
+            ]
+        lines = unsolved(items, {task.id: task for task in tasks})
+        hint = "--tasks SUITE, the suite of these runs, shows which check judged them"
+        return (*lines, hint) if lines and not tasks else lines
+
+    async def write(self, runs: Sequence[Trajectory]) -> tuple[Patch, Usage]:
+        """Functions from the programs of runs, tried on their tasks."""
+        from harness.evolve.scripts import write_functions
+
+        return await write_functions(runs, self.taught, self.settings, self.budget, self.attempts)
+
+    async def compare(self, evolved: Finished, model: Model | None) -> list[BaselineRow]:
+        """Baselines on all tasks of the gate: one that stopped early chose its moment."""
+        assert self.gated is not None, "baselines are run on the gate's tasks"
+        settings = self.settings
+        tasks = self.gated.tasks[: settings.limit]
+        suite = self.gated.model_copy(update={"tasks": tasks})
+
+        async def run(name: str, skill: Path | None, suite: LoadedSuite) -> list[ItemRecord]:
+            return await self.attempts(suite, settings.out / "runs" / "baselines" / name, skill)
+
+        skill = evolved.evolution.skill_dir if evolved.written else None
+        items = await run("evolved", skill, suite)
+        ground = Ground(done=evolved, model=model, seed=settings.seed)
+        return await run_baselines(
+            settings.baselines, ground, suite=suite, evaluate=run, evolved=items
+        )
+
+    async def transfer(self, evolved: Finished) -> list[TransferRow]:
+        """The skill with its users, by the plan."""
+        assert self.transfer_plan is not None, "a transfer was asked for"
+        return await run_transfer(self.transfer_plan, evolved, self.attempts, self.announce)
+
+    def announce(self, message: str) -> None:
+        """Report a sentence on the transfer."""
+        self.progress(Event(stage="transfer", message=message))
