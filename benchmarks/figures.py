@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.core import assets
+from harness.receipts.ladder.report import Ladder
 
 TEMPLATES = Path(__file__).parent
 SKILL = "short-answers"
@@ -43,17 +44,20 @@ STYLE = """
 def figures() -> str:
     """docs/figures.md; a figure that the results lack is an error."""
     results = (assets.root() / "evals" / "results").glob("*.json")
-    return page("figures.md.jinja", {path.stem: read(path) for path in results})
+    values = {path.stem: read(path) for path in results}
+    return page("figures.md.jinja", {**values, "ladders": ladders()})
+
+
+def ladders() -> list[Ladder]:
+    """Of the skills that ship."""
+    paths = sorted((assets.root() / "skills").glob("*.ladder.json"))
+    return [Ladder.model_validate_json(path.read_bytes()) for path in paths]
 
 
 def receipts() -> str:
     """docs/receipts/index.md: what the receipts beside shipped skills say."""
-    skills = assets.root() / "skills"
-    audits, ladders = (
-        [read(path) for path in sorted(skills.glob(f"*.{kind}.json"))]
-        for kind in ("receipt", "ladder")
-    )
-    return page("receipts.md.jinja", {"audits": audits, "ladders": ladders})
+    paths = sorted((assets.root() / "skills").glob("*.receipt.json"))
+    return page("receipts.md.jinja", {"audits": list(map(read, paths)), "ladders": ladders()})
 
 
 def read(path: Path) -> Any:

@@ -33,6 +33,8 @@ from harness.trajectories import open_trajectories, programs_run
 
 RECORDING = "evals/recordings/demo.jsonl.zst"
 NAME = "table-cleaning"
+SHIPPED = "log-wrangling"
+"""The skill that ships with a ladder at full size."""
 SUITE = "tables"
 EXAMPLES = "evals/examples/roster.jsonl"
 RUNGS = "none,random,nearest"
@@ -195,8 +197,8 @@ def recording() -> Path:
 
 
 def shipped_ladder() -> Ladder | None:
-    """The ladder at full size, of the skill that ships; None if it does not ship."""
-    path = beside(assets.root() / "skills" / NAME, LADDER)
+    """The ladder at full size of a skill that ships; None if it does not ship."""
+    path = beside(assets.root() / "skills" / SHIPPED, LADDER)
     return Ladder.model_validate_json(path.read_bytes()) if path.is_file() else None
 
 
