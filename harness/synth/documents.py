@@ -13,6 +13,8 @@ from random import Random
 
 from harness.core import BadInput, digest, read_rows, string, write_atomic
 from harness.corpora import SOURCES, Evidence, Source
+from harness.synth.tables.table import SUFFIXES as TABLES
+from harness.synth.tables.table import read_table, shown
 from harness.tools import Bench, get_tools
 
 SUFFIXES = (".txt", ".md", ".jsonl")
@@ -45,9 +47,22 @@ class Library:
     def read(cls, path: Path, folder: Path) -> Library:
         """Read a file, or the files of a folder: `.txt`, `.md`, or JSONL of `id`, `text`, `title`.
 
+        Of a table (`.csv`, `.xlsx`) each row is a document.
+
         Raises:
             BadInput: if there is no text.
         """
+        if path.suffix in TABLES:
+            table = read_table(path)
+            keys = map(str, table.column(table.key))
+            lines = [
+                "\n".join(
+                    f"{head}: {shown(cell)}" for head, cell in zip(table.heads, row, strict=True)
+                )
+                for row in table.rows
+            ]
+            rows = zip(keys, lines, strict=True)
+            return cls([Source(id=key, title=key, text=text) for key, text in rows], folder)
         paths = sorted(path.rglob("*")) if path.is_dir() else [path]
         sources: list[Source] = []
         for file in paths:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
+from harness.core import Unreachable
 from harness.core.plugins import load
 from harness.core.rundir import RunWriter
+from harness.models import Message, Model, Sampling
 from harness.synth.factory import Factory, Solver, open_validators
 from harness.synth.types import Materials, Proposer
 from lab.worlds.proposals import Decide, Fault, FunctionModel, World
@@ -71,4 +73,12 @@ def factory(
     )  # fmt: skip
 
 
-Answering = Callable[[dict[str, Any]], str]
+def asked(model: Model) -> FunctionModel:
+    """A model of a test, with what it was asked."""
+    assert isinstance(model, FunctionModel)
+    return model
+
+
+def down(messages: list[Message], sampling: Sampling | None) -> Exception:
+    """A model that cannot be reached."""
+    return Unreachable("down")

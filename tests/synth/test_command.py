@@ -137,7 +137,7 @@ def test_the_sheet_and_its_estimate(tmp_path: Path) -> None:
     sheet = out / "audit.csv"
     audit = json.loads(first.stdout)
     assert (audit["tasks"], audit["labelled"], audit["share"]) == (8, 0, None)
-    rows = list(csv.DictReader(sheet.open(newline="")))
+    rows = list(csv.DictReader(sheet.read_text().splitlines()))
     assert all(row["answer"] in planted.houses and row["evidence"] for row in rows)
     for row, label in zip(rows, ["yes", "no", "no", "N", "0", "No", "", ""], strict=True):
         row["faulty"] = label

@@ -6,31 +6,38 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from harness.core import BadInput, Unreachable
 from harness.core.rundir import RunReader, RunWriter
 from harness.evals import load_suite
+from harness.models import Message, Sampling
 from harness.synth.factory import Factory
 from harness.synth.proposers.search import SearchProposer
 from harness.synth.registry import Registry, known_suites, split_by_origin
 from harness.synth.session import run_factory
 from harness.synth.types import Proposal, Record
 from lab.worlds.proposals import EXPECTED, Decide, World
-from tests.synth.cases import FEW, factory, materials, run, silent, world
+from tests.synth.cases import FEW, asked, down, factory, materials, run, silent, world
 
 LOCK = {"kind": "synth"}
 
 
-def made(folder: Path, planted: World, **settings: object) -> tuple[Factory, RunWriter]:
+def made(
+    folder: Path,
+    planted: World,
+    checker: Decide | None = None,
+    proposer: Decide | None = None,
+    **settings: Any,
+) -> tuple[Factory, RunWriter]:
     """A factory of the kind `search` over a planted world; the caller closes the run."""
-    checker: Decide = settings.pop("checker", planted.checker())  # pyright: ignore[reportAssignmentType]
-    proposer: Decide = settings.pop("proposer", planted.propose)  # pyright: ignore[reportAssignmentType]
-    stuff = materials(folder / "documents", folder / "out", proposer, checker)
+    models = proposer or planted.propose, checker or planted.checker()
+    stuff = materials(folder / "documents", folder / "out", *models)
     writer = RunWriter(folder / "out", LOCK)
-    given: dict[str, object] = {"want": 100, "most": len(planted.houses) + planted.duplicates}
-    return factory(stuff, SearchProposer(stuff), writer, **{**given, **settings}), writer  # pyright: ignore[reportArgumentType]
+    given: dict[str, Any] = {"want": 100, "most": len(planted.houses) + planted.duplicates}
+    return factory(stuff, SearchProposer(stuff), writer, **{**given, **settings}), writer
 
 
 def finished(folder: Path) -> list[Record]:
@@ -67,7 +74,7 @@ def test_noise_passages_stand_among_the_evidence_in_no_fixed_order(tmp_path: Pat
     made_factory, writer = made(tmp_path, planted, most=8)
     with writer:
         run(run_factory(made_factory))
-    prompts = made_factory.materials.checker.prompts  # pyright: ignore[reportAttributeAccessIssue]
+    prompts = asked(made_factory.materials.checker).prompts
     places: Counter[int] = Counter()
     for prompt in prompts:
         passages = prompt.split("<passage>\n")[1:]
@@ -80,9 +87,7 @@ def test_noise_passages_stand_among_the_evidence_in_no_fixed_order(tmp_path: Pat
 def test_an_outage_of_the_checker_accepts_nothing(tmp_path: Path) -> None:
     """The official SSP code accepts a question where validation raises."""
     planted = world(tmp_path, {"good": 4})
-    made_factory, writer = made(
-        tmp_path, planted, checker=lambda messages, sampling: Unreachable("down")
-    )
+    made_factory, writer = made(tmp_path, planted, checker=down)
     with writer:
         run(run_factory(made_factory))
     rows = finished(tmp_path)
@@ -101,7 +106,7 @@ def test_a_reply_that_cannot_be_read_is_no_pass(tmp_path: Path) -> None:
 def test_an_outage_of_the_proposer_ends_the_run(tmp_path: Path) -> None:
     made_factory, writer = made(
         tmp_path, world(tmp_path, {"good": 4}),
-        proposer=lambda messages, sampling: Unreachable("down"),
+        proposer=down,
     )  # fmt: skip
     with writer, pytest.raises(Unreachable, match="down"):
         run(run_factory(made_factory))
@@ -149,12 +154,12 @@ def test_a_killed_factory_goes_on_to_the_same_end(tmp_path: Path, calls: int) ->
         run(run_factory(whole))
     count = 0
 
-    def dying(messages: list[object], sampling: object) -> str:
+    def dying(messages: list[Message], sampling: Sampling | None) -> str:
         nonlocal count
         count += 1
         if count == calls:
             raise ZeroDivisionError
-        return planted.propose(messages, None)  # pyright: ignore[reportArgumentType]
+        return planted.propose(messages, None)
 
     place = planted_at(tmp_path / "killed", planted)
     killed, writer = made(tmp_path / "killed", place, proposer=dying)

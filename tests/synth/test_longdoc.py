@@ -15,7 +15,7 @@ from harness.synth.proposers.longdoc import KINDS, MEMORY, NEW, LongDocProposer
 from harness.synth.session import run_factory
 from harness.synth.types import Proposal, Record
 from harness.synth.validators import SpellRules, Spoken
-from tests.synth.cases import documents, factory, materials, run
+from tests.synth.cases import asked, documents, factory, materials, run
 
 TEXTS = [
     f"The warden of Gate {n} is called Person{n}. It was built in {1800 + n}." for n in range(40)
@@ -39,14 +39,15 @@ def questioner(messages: list[Any], sampling: Any) -> str:
 def checker(messages: list[Any], sampling: Any) -> str:
     """Reads the passages; without them it knows the wardens of gates below 10."""
     prompt = messages[-1]["content"]
-    asked = re.search(r"gate with the number (\d+)", prompt)
-    assert asked is not None
+    found = re.search(r"gate with the number (\d+)", prompt)
+    assert found is not None
+    number = found[1]
     built = "In which year" in prompt
-    pattern = rf"Gate {asked[1]} is called (\w+)\. It was built in (\d+)"
+    pattern = rf"Gate {number} is called (\w+)\. It was built in (\d+)"
     match = re.search(pattern, prompt)
     answer = match[2 if built else 1] if match else None
-    if answer is None and "\nEmpty\n" in prompt and int(asked[1]) < 10:
-        answer = str(1800 + int(asked[1])) if built else f"Person{asked[1]}"
+    if answer is None and "\nEmpty\n" in prompt and int(number) < 10:
+        answer = str(1800 + int(number)) if built else f"Person{number}"
     letters: list[str] = re.findall(rf"^([A-D])\. {answer}$", prompt, re.MULTILINE)
     return f"Answer: {letters[0] if letters else answer or 'none'}"
 
@@ -73,7 +74,7 @@ def test_rounds_ground_and_remember(tmp_path: Path) -> None:
         run(run_factory(factory(stuff, proposer, writer, want=100, most=24)))
         rows = [Record.model_validate(row["record"]) for row in RunReader(tmp_path / "out").items()]
     assert len(rows) == 24
-    by_kind = {row.proposal.meta["task"] for row in rows}
+    by_kind = {str(row.proposal.meta["task"]) for row in rows}
     assert by_kind == set(KINDS)
     for row in rows:
         match = re.search(r"number (\d+)", row.proposal.question)
@@ -84,10 +85,10 @@ def test_rounds_ground_and_remember(tmp_path: Path) -> None:
             assert (row.decision, row.by, row.reward) == ("rejected", "grounded", -0.5)
         else:
             assert row.decision == "accepted", row
-    prompts = stuff.proposer.prompts  # pyright: ignore[reportAttributeAccessIssue]
-    asked = [prompt.count("\n- Who") + prompt.count("\n- In which") for prompt in prompts]
-    assert max(asked) == MEMORY
-    assert min(asked) == 0
+    prompts = asked(stuff.proposer).prompts
+    counts = [prompt.count("\n- Who") + prompt.count("\n- In which") for prompt in prompts]
+    assert max(counts) == MEMORY
+    assert min(counts) == 0
 
 
 @pytest.mark.parametrize(

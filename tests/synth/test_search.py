@@ -13,7 +13,7 @@ from harness.synth.documents import Library
 from harness.synth.proposers.search import SearchProposer
 from harness.synth.types import Proposal
 from harness.synth.validators import SspRules, distinct
-from tests.synth.cases import documents, materials, run, world
+from tests.synth.cases import asked, documents, materials, run, world
 
 LONG = "Which town has the oldest bridge over the river Foss in the whole valley?"
 GOOD = Proposal(
@@ -62,7 +62,7 @@ def test_the_proposer_searches_backwards(tmp_path: Path) -> None:
     texts = [stuff.library.text(passage) for passage in proposal.passages]
     assert f"The birthplace of {house.keeper} is {house.town}." in texts
     assert all(house.town in stuff.library.sources[doc].text for doc in proposal.origin)
-    shown = stuff.proposer.requests[-1]  # pyright: ignore[reportAttributeAccessIssue]
+    shown = asked(stuff.proposer).requests[-1]
     assert [row["role"] for row in shown] == ["system", "user", "assistant", "user", "assistant", "user"]  # fmt: skip  # noqa: E501
     assert "<information>" in shown[-1]["content"]
 
@@ -74,7 +74,7 @@ def test_a_proposer_that_only_searches_is_stopped(tmp_path: Path) -> None:
     )
     proposal = run(SearchProposer(stuff).propose(0, []))
     assert proposal.question == ""
-    assert len(stuff.proposer.requests) == 5  # pyright: ignore[reportAttributeAccessIssue]
+    assert len(asked(stuff.proposer).requests) == 5
 
 
 def test_documents_of_folders_and_files(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ class LongDocProposer:
         count = max(1, len(ids) // size)
         self._clusters = [tuple(ids[number::count]) for number in range(count)]
         self.width = count
-        self.calls = (1, 3, CONTEXT // 4)
+        self.calls: tuple[int, int, int] = (1, 3, CONTEXT // 4)
 
     def turn(self, number: int) -> Turn:
         """Which documents proposal `number` is about; a cluster that was read begins anew."""

@@ -40,7 +40,7 @@ class SearchProposer:
         if not self._answers:
             raise BadInput("the documents hold no rare name or number that could be an answer")
         Random(materials.seed).shuffle(self._answers)
-        self.calls = (materials.hops + 2, 2, 900)
+        self.calls: tuple[int, int, int] = (materials.hops + 2, 2, 900)
 
     async def propose(self, number: int, accepted: Sequence[Proposal]) -> Proposal:
         """Search, read and ask; a reply of neither form ends the attempt."""
