@@ -82,6 +82,7 @@ def brute(graph: EntityGraph, constraints: list[Link | Span]) -> set[str]:
     return {bound[0] for bound in rows}
 
 
+@pytest.mark.slow
 def test_exactly_one_entity_fits_and_each_constraint_is_needed(
     graph: EntityGraph, questions: list[Question]
 ) -> None:
@@ -89,9 +90,7 @@ def test_exactly_one_entity_fits_and_each_constraint_is_needed(
     for question in questions:
         assert solutions(graph, question.constraints) == {question.answer}
         for _, others in without_each(question.constraints):
-            wider = solutions(graph, others, 2)
-            assert question.answer in solutions(graph, others)
-            assert len(wider) > 1
+            assert solutions(graph, others) > {question.answer}
         assert has_cycle([row for row in question.constraints if isinstance(row, Link)])
         assert question.answer not in question.text
 

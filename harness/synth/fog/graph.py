@@ -29,6 +29,7 @@ class EntityGraph:
         values: attribute -> entity -> its values; years under attributes of `years`.
         years: attributes whose values are years.
         targets: entities that may be asked for: those that have a document.
+        entities: all of them.
     """
 
     links: dict[str, dict[str, set[str]]] = field(default_factory=dict[str, dict[str, set[str]]])
@@ -40,16 +41,19 @@ class EntityGraph:
 
     def __post_init__(self) -> None:
         self._back: dict[str, dict[str, set[str]]] = {}
+        self.entities: set[str] = set()
 
     def link(self, relation: str, left: str, right: str) -> None:
         """Lead from one entity to another."""
         self.links.setdefault(relation, {}).setdefault(left, set()).add(right)
         self._back.setdefault(relation, {}).setdefault(right, set()).add(left)
+        self.entities |= {left, right}
 
     def value(self, attribute: str, entity: str, number: float, *, year: bool = False) -> None:
         """Give an entity a value."""
         self.values.setdefault(attribute, {}).setdefault(entity, set()).add(number)
         self.years |= {attribute} if year else set()
+        self.entities.add(entity)
 
     def led_to(self, relation: str, left: str) -> set[str]:
         """Entities that a relation leads to from `left`."""

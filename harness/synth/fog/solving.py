@@ -55,14 +55,9 @@ def solutions(
     links = [row for row in constraints if isinstance(row, Link)]
     variables = {0} | {end for row in links for end in (row.left, row.right)} | spans.keys()
     order = _order(variables, links, spans)
-    everybody = sorted(
-        {name for rows in graph.links.values() for name in rows}
-        | {name for rows in graph.links.values() for others in rows.values() for name in others}
-        | {name for rows in graph.values.values() for name in rows}
-    )
     fits_all: set[str] = set()
-    for name in sorted(_candidates(graph, 0, {}, links, spans, everybody)):
-        if _extends(graph, order[1:], {0: name}, links, spans, everybody):
+    for name in sorted(_candidates(graph, 0, {}, links, spans)):
+        if _extends(graph, order[1:], {0: name}, links, spans):
             fits_all.add(name)
             if most is not None and len(fits_all) >= most:
                 break
@@ -91,18 +86,17 @@ def _candidates(
     bound: dict[int, str],
     links: list[Link],
     spans: dict[int, set[str]],
-    everybody: list[str],
 ) -> set[str]:
     """Entities that a variable can be, given those that are bound."""
     sets = [spans[variable]] if variable in spans else []
     for row in links:
         if row.left == row.right == variable:
-            sets.append({n for n in everybody if n in graph.led_to(row.relation, n)})
+            sets.append({n for n in graph.entities if n in graph.led_to(row.relation, n)})
         elif row.left == variable and row.right in bound:
             sets.append(graph.led_from(row.relation, bound[row.right]))
         elif row.right == variable and row.left in bound:
             sets.append(graph.led_to(row.relation, bound[row.left]))
-    chosen = set[str].intersection(*sets) if sets else set(everybody)
+    chosen = set[str].intersection(*sets) if sets else graph.entities
     return chosen - set(bound.values())
 
 
@@ -112,15 +106,13 @@ def _extends(
     bound: dict[int, str],
     links: list[Link],
     spans: dict[int, set[str]],
-    everybody: list[str],
 ) -> bool:
     """Whether the variables of `order` can be bound, too."""
     if not order:
         return True
-    names = _candidates(graph, order[0], bound, links, spans, everybody)
+    names = _candidates(graph, order[0], bound, links, spans)
     return any(
-        _extends(graph, order[1:], {**bound, order[0]: name}, links, spans, everybody)
-        for name in names
+        _extends(graph, order[1:], {**bound, order[0]: name}, links, spans) for name in names
     )
 
 

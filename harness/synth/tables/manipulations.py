@@ -100,7 +100,7 @@ def total_groups(table: Table, rng: Random) -> Made | None:
             row[1] += size if isinstance(size, (int, float)) else 0.0
     rows: Rows = [[name, row[0], round(row[1], 2)] for name, row in sorted(sums.items())]
     text = f"Replace the table by one with the columns {head}, rows and total: for each {head}, in the order of character codes, how many rows it has and the sum of {number}, rounded to two decimals. Leave out rows without a {head}."  # noqa: E501
-    after = [[head, "rows", "total"], *rows]
+    after: Rows = [[head, "rows", "total"], *rows]
     return Made(text, _whole(table, _rows(table)), after, True)
 
 
