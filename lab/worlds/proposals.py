@@ -107,7 +107,12 @@ class World:
 
     def __init__(self, faults: dict[Fault, int], seed: int = 7) -> None:
         rng = Random(seed)
-        words = [f"{a}{b}{c}" for a in _SYLLABLES for b in _SYLLABLES for c in ("an", "ek", "is")]
+        words = [
+            f"{a}{b}{c}"
+            for a in _SYLLABLES
+            for b in _SYLLABLES
+            for c in ("an", "ek", "is", "om", "ud")
+        ]
         rng.shuffle(words)
         names = iter(word.capitalize() for word in words)
         self.duplicates = faults.get("duplicate", 0)

@@ -25,7 +25,7 @@ SPINE = (
 GRAPHS = {
     "judge": ("reward_skill",),
     "rag": ("longdoc", "march", "search"),
-    "synth": ("task_factory",),
+    "synth": ("taboo", "task_factory"),
     "vision": ("vqa", "vqa_text", "vqa_verify"),
 }
 """Graph files that belong to a wing."""
