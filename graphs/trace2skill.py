@@ -180,9 +180,7 @@ async def collect(state: State, runtime: Context) -> Update:
             usage=sum((reading.usage for reading in readings), Usage()),
         )
         patches = [patch or to_patch(record, n) for n, (record, patch) in enumerate(pairs, 1)]
-    edits = sum(len(patch.edits) for patch in patches)
-    read = f"from {len(patches)} runs" if options.lessons else "without a model"
-    evolution.tell("map", f"{edits} proposed edits, made {read}")
+    evolution.tell("map", f"{sum(len(patch.edits) for patch in patches)} proposed edits")
     level = evolution.store.put(Patches(patches=tuple(patches)))
     return {"collected": evolution.store.put(collected), "levels": [level]}
 
@@ -328,13 +326,9 @@ async def select(state: State, runtime: Context) -> Update:
 
 async def describe(state: State, runtime: Context) -> Update:
     """Ours: a new skill's description, by which clients load it, from the tasks that taught it."""
-    evolution = runtime.context
-    text = await detached(evolution.describe(state))
-    if not (text.text or evolution.options.skill or evolution.options.description):
-        message = "the tasks share too few words to say when to use the skill: give --description"
-        evolution.tell("describe", message)
+    text = await detached(runtime.context.describe(state))
     spent = [text.usage.model_dump(mode="json")]
-    return {"described": evolution.store.put(text), "spent": spent}
+    return {"described": runtime.context.store.put(text), "spent": spent}
 
 
 def apply(state: State, runtime: Context) -> Update:
@@ -346,9 +340,8 @@ def apply(state: State, runtime: Context) -> Update:
 
 
 def verify(state: State, runtime: Context) -> Update:
-    """VERIFY: the skill against the specification, its scripts in the sandbox; then it is written.
-
-    A new one that learned nothing would be empty, and is not written.
+    """VERIFY: the skill against the specification, its scripts in the sandbox; then it is written,
+    unless it is new and learned nothing.
 
     Raises:
         BadInput: if it has an error, or a script cannot be run; then nothing is written.
@@ -376,18 +369,12 @@ def build() -> Any:
     """The graph before compilation, a `StateGraph` over State and Evolution."""
     graph: Any = StateGraph(State, context_schema=Evolution)
     return (
-        graph.add_node("rollouts", rollouts)
-        .add_node("fleet", send_wave)
+        graph.add_sequence([rollouts, ("fleet", send_wave)])
         .add_node("analyst", analyst)
-        .add_node("collect", collect)
         .add_edge(START, "rollouts")
-        .add_edge("rollouts", "fleet")
         .add_conditional_edges("fleet", to_analysts, ["analyst", "collect"])
         .add_edge("analyst", "fleet")
-        .add_node("claims", claims)
-        .add_edge("collect", "claims")
-        .add_edge("claims", "deal")
-        .add_node("deal", deal)
+        .add_sequence([collect, claims, deal])
         .add_node("merge", merge)
         .add_conditional_edges("deal", to_mergers, ["merge", "translate"])
         .add_edge("merge", "deal")

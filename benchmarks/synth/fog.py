@@ -1,0 +1,77 @@
+"""How often a single search finds the answer's document: fog questions beside plain ones.
+
+    python -m benchmarks.synth.fog [--count 200] [--table FILE]
+
+For the same answers: hit@5 of BM25 with the question as the query. Without a table, one of 150 rows
+is made up.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import csv
+import json
+import tempfile
+from pathlib import Path
+from random import Random
+
+from harness.stats import wilson
+from harness.synth.documents import Library
+from harness.synth.fog.graph import graph_of_table
+from harness.synth.fog.writing import Question, draw, plain
+from harness.synth.tables.table import read_table
+
+
+def people(path: Path, size: int = 150) -> Path:
+    """A table of people with towns, guilds, mentors, years and heights."""
+    rng = Random(3)
+    names = [f"Person {a}{b}" for a in "ABCDEFGHIJKLMNO" for b in "abcdefghij"][:size]
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["name", "town", "guild", "mentor", "joined", "height"])
+        for name in names:
+            town, guild = rng.randrange(size // 6), rng.randrange(size // 10)
+            writer.writerow(
+                [name, f"Town {town}", f"Guild {guild}", rng.choice(names[: size // 2]),
+                 rng.randrange(1900, 2000), rng.randrange(1500, 2100) / 10]
+            )  # fmt: skip
+    return path
+
+
+async def hits(library: Library, queries: list[tuple[str, str]]) -> int:
+    """How many answers are among the five best passages of their query."""
+    ranked = [await library.search(query, 5) for query, _ in queries]
+    rows = zip(ranked, queries, strict=True)
+    return sum(answer in {hit.doc for hit in found} for found, (_, answer) in rows)
+
+
+def main() -> None:
+    """Print hit@5 of both with its interval."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--table", type=Path)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as place:
+        path = options.table or people(Path(place) / "people.csv")
+        library, graph = (
+            Library.read(path, Path(place) / "library"),
+            graph_of_table(read_table(path)),
+        )
+        questions: list[Question] = []
+        number = 0
+        while len(questions) < options.count:
+            question = draw(graph, Random(f"7 {number}"))
+            questions += [question] if question else []
+            number += 1
+        for name, queries in (
+            ("plain", [(plain(graph, row.answer), row.answer) for row in questions]),
+            ("fog", [(row.text, row.answer) for row in questions]),
+        ):
+            count = asyncio.run(hits(library, queries))
+            n = len(queries)
+            print(json.dumps({name: count / n, "hit@5": count, "of": n, "ci95": wilson(count, n)}))
+
+
+if __name__ == "__main__":
+    main()

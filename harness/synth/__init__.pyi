@@ -1,0 +1,9 @@
+from .documents import Library as Library
+from .factory import Factory as Factory
+from .types import Band as Band
+from .types import Materials as Materials
+from .types import Proposal as Proposal
+from .types import Proposer as Proposer
+from .types import Record as Record
+from .types import Unjudged as Unjudged
+from .types import Validator as Validator

@@ -1,0 +1,86 @@
+"""Asking models of the factory: a reply or no verdict, and whether two answers are the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from harness.core import BadInput, Refused, Unreachable, render
+from harness.models import Model, SampleLimitReached, Sampling
+from harness.synth.types import Unjudged
+from harness.tasks.answers import normalise, same_words
+
+_MARK = re.compile(r"\[\[(YES|NO)\]\]")
+TOLERANCE = 0.0015
+"""Relative, of numbers (SPELL's verifier: 0.15 %)."""
+_NUMBER = re.compile(r"-?\d[\d,]*\.?\d*")
+
+
+async def say(
+    model: Model, messages: list[dict[str, str]], *, seed: int, temperature: float, tokens: int
+) -> str:
+    """The text of a reply, without thoughts.
+
+    Raises:
+        Unjudged: if the model cannot be asked.
+        LimitReached: if the budget cannot hold the call.
+    """
+    sampling = Sampling(temperature=temperature, max_tokens=tokens, seed=seed)
+    try:
+        reply = await model.complete(list(messages), sampling=sampling)
+    except (Unreachable, BadInput, Refused, SampleLimitReached) as error:
+        raise Unjudged(f"{type(error).__name__}: {error}") from error
+    return reply.text.rpartition("</think>")[2].strip()
+
+
+def majority(votes: Sequence[bool | None]) -> bool | None:
+    """What more than half of the votes that count say; a tie is no; None without a vote.
+
+    Lost votes (None) are left out. A tie is decided always in the same way, and against.
+    """
+    counted = [vote for vote in votes if vote is not None]
+    return sum(counted) * 2 > len(counted) if counted else None
+
+
+def same_answer(gold: str, answer: str) -> bool:
+    """The rule: the same words; the gold's words within the answer; a number within 0.15 %.
+
+    A gold that is a number is met by an answer with one number in it.
+
+    SPELL scores by sub-exact match, which a long answer satisfies by naming much: of an answer with
+    more than twice the words of the gold (and eight more) only an exact match counts.
+    """
+    if same_words(gold, answer):
+        return True
+    if (number := _NUMBER.fullmatch(gold.strip(" %$€£."))) is not None:
+        value = float(number[0].replace(",", ""))
+        values = [float(text.replace(",", "")) for text in _NUMBER.findall(answer)]
+        return len(values) == 1 and abs(values[0] - value) <= TOLERANCE * abs(value)
+    words, wanted = normalise(answer), normalise(gold)
+    brief = len(words.split()) <= 2 * len(wanted.split()) + 8
+    return brief and f" {wanted} " in f" {words} "
+
+
+async def verdict(
+    model: Model, question: str, gold: str, answer: str, *, votes: int, seed: int
+) -> bool | None:
+    """Whether an answer says what the gold says: the rule, or the majority of a model's votes.
+
+    The hybrid of QwenLong-L1 (section 23) and SPELL (section 19): max(rule, majority). None if the
+    rule says no and no vote can be read. A reply with both marks, or none, is a lost vote.
+
+    Raises:
+        Unjudged: if the model cannot be asked.
+    """
+    if same_answer(gold, answer):
+        return True
+    if not answer.strip():
+        return False
+    prompt = render("synth_compare", question=question, gold=gold, answer=answer)
+    messages = [{"role": "user", "content": prompt}]
+    replies = [
+        await say(model, messages, seed=seed + number, temperature=0.7 if number else 0, tokens=200)
+        for number in range(votes)
+    ]
+    marks = [set(_MARK.findall(reply)) for reply in replies]
+    return majority([chosen == {"YES"} if len(chosen) == 1 else None for chosen in marks])

@@ -1,0 +1,130 @@
+"""An entity graph: who is linked to whom, and what values they have.
+
+Of a table, each row is an entity with its key; a column of numbers, years or dates gives values, a
+column of texts that repeat, or that name other rows, gives links. Of documents, each is an entity
+under its title; it is linked to those whose names stand in it, and has the years in it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness.synth.documents import Library
+from harness.synth.tables.table import SUFFIXES, Table, read_table
+
+MENTIONS = "mentions"
+_YEAR = re.compile(r"\b(1[5-9]\d\d|20\d\d)\b")
+SHORTEST_NAME = 4
+"""Characters of a name that is looked for in texts."""
+
+
+@dataclass
+class EntityGraph:
+    """Entities by name.
+
+    Attributes:
+        links: relation -> entity -> entities that it leads to.
+        values: attribute -> entity -> its values; years under attributes of `years`.
+        years: attributes whose values are years.
+        targets: entities that may be asked for: those that have a document.
+        entities: all of them.
+    """
+
+    links: dict[str, dict[str, set[str]]] = field(default_factory=dict[str, dict[str, set[str]]])
+    values: dict[str, dict[str, set[float]]] = field(
+        default_factory=dict[str, dict[str, set[float]]]
+    )
+    years: set[str] = field(default_factory=set[str])
+    targets: list[str] = field(default_factory=list[str])
+
+    def __post_init__(self) -> None:
+        self._back: dict[str, dict[str, set[str]]] = {}
+        self.entities: set[str] = set()
+
+    def link(self, relation: str, left: str, right: str) -> None:
+        """Lead from one entity to another."""
+        self.links.setdefault(relation, {}).setdefault(left, set()).add(right)
+        self._back.setdefault(relation, {}).setdefault(right, set()).add(left)
+        self.entities |= {left, right}
+
+    def value(self, attribute: str, entity: str, number: float, *, year: bool = False) -> None:
+        """Give an entity a value."""
+        self.values.setdefault(attribute, {}).setdefault(entity, set()).add(number)
+        self.years |= {attribute} if year else set()
+        self.entities.add(entity)
+
+    def led_to(self, relation: str, left: str) -> set[str]:
+        """Entities that a relation leads to from `left`."""
+        return self.links.get(relation, {}).get(left, set())
+
+    def led_from(self, relation: str, right: str) -> set[str]:
+        """Entities from which a relation leads to `right`."""
+        return self._back.get(relation, {}).get(right, set())
+
+    def edges(self, entity: str) -> list[tuple[str, str, str]]:
+        """(relation, left, right) of every link of an entity, in either direction, sorted."""
+        out = [(name, entity, other) for name in self.links for other in self.led_to(name, entity)]
+        back = [
+            (name, other, entity) for name in self.links for other in self.led_from(name, entity)
+        ]
+        return sorted({*out, *back})
+
+
+def graph_of(source: Path, library: Library) -> EntityGraph:
+    """The entity graph of a table, or of documents.
+
+    Raises:
+        BadInput: if it can be neither.
+    """
+    if source.suffix in SUFFIXES:
+        return graph_of_table(read_table(source))
+    return graph_of_documents(library)
+
+
+def graph_of_table(table: Table) -> EntityGraph:
+    """See the module."""
+    graph, key = EntityGraph(), table.key
+    names = [str(name) for name in table.column(key)]
+    graph.targets = names
+    for head in table.heads:
+        kind, cells = table.kind(head), table.column(head)
+        repeats = len({cell for cell in cells if cell}) <= 0.7 * len(cells)
+        if head == key or kind == "mixed" or (kind == "text" and not repeats):
+            continue
+        for name, cell in zip(names, cells, strict=True):
+            if isinstance(cell, (int, float)):
+                graph.value(head, name, cell, year=kind == "year")
+            elif cell and kind == "date":
+                graph.value(head, name, float(cell[:4]), year=True)
+            elif cell and cell != name:
+                graph.link(head, name, cell)
+    return graph
+
+
+def graph_of_documents(library: Library) -> EntityGraph:
+    """See the module; two documents of one title are left out, for nobody could tell them apart."""
+    titles: dict[str, list[str]] = {}
+    for source in library.sources.values():
+        titles.setdefault(name_of(source.id, source.title, source.text), []).append(source.text)
+    texts = {name: rows[0] for name, rows in titles.items() if len(rows) == 1}
+    named = [name for name in texts if len(name) >= SHORTEST_NAME]
+    pattern = re.compile(
+        r"(?<!\w)(?:"
+        + "|".join(re.escape(name) for name in sorted(named, key=len)[::-1])
+        + r")(?!\w)"
+    )
+    graph = EntityGraph(targets=[*texts])
+    for name, text in texts.items():
+        for other in sorted(set(pattern.findall(text)) - {name}) if named else ():
+            graph.link(MENTIONS, name, other)
+        for year in _YEAR.findall(text):
+            graph.value("year", name, float(year), year=True)
+    return graph
+
+
+def name_of(id_: str, title: str, text: str) -> str:
+    """What a document is about: its title, its first heading, or its id without suffix."""
+    heading = re.match(r"\s*#+ +(.+)", text)
+    return title or (heading[1].strip() if heading else Path(id_).stem)

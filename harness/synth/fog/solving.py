@@ -1,0 +1,154 @@
+"""Constraints over unknown entities, and who satisfies them, by trying everything.
+
+Variable 0 is asked for. Different variables stand for different entities. Leaving a constraint out
+never makes the set smaller, so a set of constraints of which each is needed for one answer is
+minimal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter
+
+from harness.core import Value
+from harness.synth.fog.graph import EntityGraph
+
+
+class Link(Value):
+    """`relation` leads from variable `left` to variable `right`."""
+
+    kind: Literal["link"] = "link"
+    relation: str
+    left: int
+    right: int
+
+
+class Span(Value):
+    """A value of variable `left` lies in [low, high]; `words` say so without numbers."""
+
+    kind: Literal["span"] = "span"
+    attribute: str
+    left: int
+    low: float
+    high: float
+    words: str
+
+
+Constraint = Annotated[Link | Span, Field(discriminator="kind")]
+CONSTRAINTS: TypeAdapter[list[Constraint]] = TypeAdapter(list[Constraint])
+
+
+def solutions(
+    graph: EntityGraph, constraints: Sequence[Link | Span], most: int | None = None
+) -> set[str]:
+    """Every entity that variable 0 can be; with `most`, no more than that many of them."""
+    spans: dict[int, set[str]] = {}
+    for span in constraints:
+        if isinstance(span, Span):
+            rows = graph.values.get(span.attribute, {}).items()
+            fits = {
+                name for name, numbers in rows if any(span.low <= n <= span.high for n in numbers)
+            }
+            spans[span.left] = spans[span.left] & fits if span.left in spans else fits
+    links = [row for row in constraints if isinstance(row, Link)]
+    variables = {0} | {end for row in links for end in (row.left, row.right)} | spans.keys()
+    order = _order(variables, links, spans)
+    fits_all: set[str] = set()
+    for name in sorted(_candidates(graph, 0, {}, links, spans)):
+        if _extends(graph, order[1:], {0: name}, links, spans):
+            fits_all.add(name)
+            if most is not None and len(fits_all) >= most:
+                break
+    return fits_all
+
+
+def _order(variables: set[int], links: list[Link], spans: dict[int, set[str]]) -> list[int]:
+    """Variable 0, then those that are linked to what is bound, the narrowest first."""
+    order, left = [0], variables - {0}
+    while left:
+        near = {
+            end
+            for row in links
+            for end, other in ((row.left, row.right), (row.right, row.left))
+            if end in left and other in order
+        }
+        chosen = min(near or left, key=lambda end: (len(spans.get(end, ())) or 10**9, end))
+        order.append(chosen)
+        left.discard(chosen)
+    return order
+
+
+def _candidates(
+    graph: EntityGraph,
+    variable: int,
+    bound: dict[int, str],
+    links: list[Link],
+    spans: dict[int, set[str]],
+) -> set[str]:
+    """Entities that a variable can be, given those that are bound."""
+    sets = [spans[variable]] if variable in spans else []
+    for row in links:
+        if row.left == row.right == variable:
+            sets.append({n for n in graph.entities if n in graph.led_to(row.relation, n)})
+        elif row.left == variable and row.right in bound:
+            sets.append(graph.led_from(row.relation, bound[row.right]))
+        elif row.right == variable and row.left in bound:
+            sets.append(graph.led_to(row.relation, bound[row.left]))
+    chosen = set[str].intersection(*sets) if sets else graph.entities
+    return chosen - set(bound.values())
+
+
+def _extends(
+    graph: EntityGraph,
+    order: list[int],
+    bound: dict[int, str],
+    links: list[Link],
+    spans: dict[int, set[str]],
+) -> bool:
+    """Whether the variables of `order` can be bound, too."""
+    if not order:
+        return True
+    names = _candidates(graph, order[0], bound, links, spans)
+    return any(
+        _extends(graph, order[1:], {**bound, order[0]: name}, links, spans) for name in names
+    )
+
+
+def without_each(
+    constraints: Sequence[Link | Span],
+) -> Iterator[tuple[Link | Span, list[Link | Span]]]:
+    """Each constraint, and all others."""
+    for place, constraint in enumerate(constraints):
+        yield constraint, [*constraints[:place], *constraints[place + 1 :]]
+
+
+def fault_of(graph: EntityGraph, constraints: Sequence[Link | Span], answer: str) -> str:
+    """Why a question is not unique and minimal; "" if it is. All of it is proved again."""
+    names = solutions(graph, constraints, 3)
+    if names != {answer}:
+        return f"expected {answer!r} alone to fit, found {sorted(names)}"
+    for constraint, others in without_each(constraints):
+        if len(solutions(graph, others, 2)) < 2:
+            return f"it is not needed that {constraint!r}"
+    if not has_cycle([row for row in constraints if isinstance(row, Link)]):
+        return "the links form no cycle"
+    return ""
+
+
+def has_cycle(links: Sequence[Link]) -> bool:
+    """Whether the links, in either direction, go in a circle."""
+    parent: dict[int, int] = {}
+
+    def root(end: int) -> int:
+        while parent.setdefault(end, end) != end:
+            end = parent[end]
+        return end
+
+    for row in links:
+        left, right = root(row.left), root(row.right)
+        if left == right:
+            return True
+        parent[left] = right
+    return False

@@ -1,0 +1,1 @@
+"""Games between models, whose outcome a program decides."""

@@ -1,0 +1,1 @@
+"""Proposers: who writes the tasks of each kind."""

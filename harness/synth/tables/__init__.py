@@ -1,0 +1,1 @@
+"""Tables of users: reading them, and tasks on them."""

@@ -1,0 +1,140 @@
+"""The kind `table`: tasks on a user's own table, whose gold a program makes."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Literal
+
+from pydantic import JsonValue
+
+from harness.core import BadInput, digest, temporary_work_folder, write_atomic
+from harness.synth.tables.manipulations import AT_LEAST, MANIPULATIONS, Rows
+from harness.synth.tables.table import SUFFIXES, Cell, Table, read_table, shown
+from harness.synth.types import Materials, Proposal
+from harness.tasks import family, output_file
+
+BLOCK = 30
+"""Rows of a table that tasks are made of; blocks share no row, so that splits share none."""
+
+
+class TableProposer:
+    """Plug-in of the kind `table`; it calls no model.
+
+    A CSV file gives tasks with the check `output`, a workbook tasks with the check `spreadsheet`.
+    """
+
+    width = 64
+    validators: tuple[str, ...] = ("untouched",)
+    band = "intermediate"
+    calls: tuple[int, int, int] = (0, 0, 0)
+    suite: dict[str, JsonValue] = {"max_turns": 30}
+
+    def __init__(self, materials: Materials) -> None:
+        self._materials = materials
+        if materials.source.suffix not in SUFFIXES:
+            raise BadInput(
+                f"expected a table ({', '.join(SUFFIXES)}), found {str(materials.source)!r}"
+            )
+        self._table = read_table(materials.source)
+        self._table.key  # noqa: B018  # rows without a key cannot be told apart
+        if len(self._table.rows) < AT_LEAST:
+            raise BadInput(f"expected {AT_LEAST} rows or more in {str(materials.source)!r}")
+
+    async def propose(self, number: int, accepted: Sequence[Proposal]) -> Proposal:
+        """One manipulation of one block of rows, by the number."""
+        rng = Random(f"{self._materials.seed} {number}")
+        kinds = [*MANIPULATIONS]
+        kind = kinds[number % len(kinds)]
+        id_ = f"table-{number:05d}"
+        blocks = max(1, len(self._table.rows) // BLOCK)
+        block = number // len(kinds) % blocks
+        rows = self._table.rows[block::blocks]
+        size = rng.randrange(max(AT_LEAST, len(rows) // 2), len(rows) + 1)
+        part = replace(self._table, rows=tuple(rng.sample(rows, size)))
+        made = MANIPULATIONS[kind](part, rng)
+        if made is None:
+            return Proposal(id=id_, fault=f"the table has nothing for {kind!r}")
+        before, after = (self._write(part, rows) for rows in (made.before, made.after))
+        meta: dict[str, JsonValue] = {"manipulation": kind, "ordered": made.ordered}
+        book = bool(self._table.sheet)
+        if book:
+            width = max(len(made.before[0]), len(made.after[0]))
+            tall = max(len(made.before), len(made.after))
+            area = f"A1:{_letter(width)}{tall}"
+            meta |= {"answer_position": f"'{self._table.sheet}'!{area}"}
+        return Proposal(
+            id=id_,
+            question=made.instruction,
+            answers=(after,),
+            check="spreadsheet" if book else "output",
+            files={"input.xlsx" if book else "table.csv": before},
+            origin=(f"{self._table.name}/{block}",),
+            meta=meta,
+        )
+
+    def _write(self, table: Table, rows: Rows) -> str:
+        """Write rows below the factory's folder; the path from there, by their content."""
+        suffix = ".xlsx" if table.sheet else ".csv"
+        name = f"tables/{digest([rows, table.sheet])[:16]}{suffix}"
+        path = self._materials.out / name
+        if not path.is_file():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if table.sheet:
+                _write_book(path, table.sheet, rows)
+            else:
+                text = io.StringIO(newline="")
+                csv.writer(text, lineterminator="\n").writerows(map(shown, row) for row in rows)
+                write_atomic(path, text.getvalue())
+        return name
+
+
+def _write_book(path: Path, sheet: str, rows: list[list[Cell]]) -> None:
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    page = book.active
+    assert page is not None
+    page.title = sheet
+    for row in rows:
+        page.append([int(cell) if isinstance(cell, float) and cell.is_integer() else cell
+                     for cell in row])  # fmt: skip
+    book.save(path)
+
+
+def _letter(width: int) -> str:
+    from openpyxl.utils import get_column_letter
+
+    return get_column_letter(width)
+
+
+class Untouched:
+    """Rejects a task that the untouched input passes, and one whose gold does not pass."""
+
+    stage: Literal["filter", "validate"] = "validate"
+
+    def __init__(self, materials: Materials) -> None:
+        self._materials = materials
+
+    async def fault(self, proposal: Proposal, others: Sequence[Proposal]) -> str:
+        """See :class:`harness.synth.types.Validator`."""
+        from harness.synth.factory import task_of
+
+        out = self._materials.out
+        task = task_of(proposal, self._materials)
+        name, judge = output_file(task), family(task)
+        (before,) = proposal.files.values()
+        for path, right in ((before, False), (proposal.answers[0], True)):
+            with temporary_work_folder("untouched-") as folder:
+                judge.prepare(task, out, folder)
+                (folder / name).write_bytes((out / path).read_bytes())
+                score = judge.score(task, out, folder, None)
+            if (score.outcome == "pass") is not right:
+                if right:
+                    return f"the gold does not pass: {score.reason}"
+                return "the untouched input passes"
+        return ""

@@ -1,0 +1,236 @@
+"""What is wrong with a proposal: rules that need no model, and questions to one.
+
+| validator | stage | rejects |
+|---|---|---|
+| `ssp` | filter | what SSP's rules reject (section 8), in their order |
+| `spell` | filter | what is not SPELL's JSON object, or has a long answer |
+| `spoken` | filter | a question that holds its answer |
+| `evidence` | validate | what is not answered, once and rightly, from its passages among noise |
+| `grounded` | validate | what is answered without the documents (SPELL: the context is "Empty") |
+
+Duplicates, and tasks of suites that must not leak, are the registry's (:mod:`.registry`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from random import Random
+from typing import Any, Literal
+
+from harness.core import parse_json, render
+from harness.corpora import Evidence
+from harness.synth.asking import same_answer, say, verdict
+from harness.synth.types import Materials, Proposal, Unjudged
+from harness.tasks.answers import normalise
+
+NOISE = 4
+"""Passages of other proposals among those of this one (SSP)."""
+CHARACTERS, WORDS, SEARCHES = (10, 1000), 10, 2
+ANSWER_TOKENS = 20
+_ANSWER = re.compile(r"^\W*answer\W*?:[\s*_]*(\S.*)$", re.IGNORECASE | re.MULTILINE)
+_TAG = re.compile(r"<question>(.*?)</question>", re.DOTALL)
+_SEARCH = re.compile(r"^\W*search\W*?:[\s*_]*(\S.*)$", re.IGNORECASE | re.MULTILINE)
+QUERIES = 3
+"""Searches of the checker, at most."""
+EMPTY = "Empty"
+
+
+def speaks(text: str, answer: str) -> bool:
+    """Whether a text holds an answer, as whole words."""
+    return f" {normalise(answer)} " in f" {normalise(text)} "
+
+
+class SspRules:
+    """SSP's filter: tag, length, words, no answer, information, searches without repetition."""
+
+    stage: Literal["filter", "validate"] = "filter"
+
+    def __init__(self, materials: Materials) -> None:
+        self._least = max(SEARCHES, materials.hops)
+
+    async def fault(self, proposal: Proposal, others: Sequence[Proposal]) -> str:
+        """See :class:`harness.synth.types.Validator`."""
+        question, searches = proposal.question, [normalise(text) for text in proposal.searches]
+        low, high = CHARACTERS
+        if not _TAG.search(proposal.reply):
+            return "there is no <question>"
+        if not low <= len(question) <= high:
+            return f"the question has {len(question)} characters: expected {low} to {high}"
+        if len(question.split()) < WORDS:
+            return f"the question has {len(question.split())} words: expected {WORDS} or more"
+        if any(speaks(question, answer) for answer in proposal.answers):
+            return "the question holds its answer"
+        if not proposal.passages:
+            return "nothing that was searched brought information"
+        if len(searches) < self._least:
+            return f"{len(searches)} searches: expected {self._least} or more"
+        if len(set(searches)) < len(searches):
+            return "a search was repeated"
+        if any(speaks(search, answer) for search in searches for answer in proposal.answers):
+            return "a search holds the answer: the proposer had it already"
+        return ""
+
+
+class SpellRules:
+    """SPELL's format: one JSON object with a question, an answer below 20 tokens, and choices."""
+
+    stage: Literal["filter", "validate"] = "filter"
+
+    def __init__(self, materials: Materials) -> None:
+        """Rules need no materials."""
+
+    async def fault(self, proposal: Proposal, others: Sequence[Proposal]) -> str:
+        """See :class:`harness.synth.types.Validator`."""
+        if read_object(proposal.reply) is None:
+            return "the reply is no JSON object"
+        if not proposal.question.strip() or not all(proposal.answers or ("",)):
+            return "there is no question, or no answer"
+        longest = max(len(answer.split()) for answer in proposal.answers)
+        if longest >= ANSWER_TOKENS:
+            return f"the answer has {longest} words: expected fewer than {ANSWER_TOKENS}"
+        choices = proposal.meta.get("choices")
+        if proposal.meta.get("task") == "doc_mc":
+            if not isinstance(choices, dict) or len(choices) < 3:
+                return "a multiple choice needs three choices or more"
+            if len({normalise(str(text)) for text in choices.values()}) < len(choices):
+                return "two choices are the same"
+            if proposal.answers[0] not in choices:
+                return f"the answer {proposal.answers[0]!r:.40} is none of the choices"
+        return ""
+
+
+class Spoken:
+    """Rejects a question that holds its answer; the choices of a multiple choice may."""
+
+    stage: Literal["filter", "validate"] = "filter"
+
+    def __init__(self, materials: Materials) -> None:
+        """Rules need no materials."""
+
+    async def fault(self, proposal: Proposal, others: Sequence[Proposal]) -> str:
+        """See :class:`harness.synth.types.Validator`."""
+        if "choices" in proposal.meta:
+            return ""
+        held = any(speaks(proposal.question, answer) for answer in proposal.answers)
+        return "the question holds its answer" if held else ""
+
+
+class EvidenceCheck:
+    """Asks the checker for every answer that the evidence supports, among noise (SSP's RAG check).
+
+    To the proposal's own passages come the best ones for the question itself and four of other
+    proposals. Where candidates are mentioned of which the passages say too little, the checker may
+    search once: a second answer often stands behind another path than the proposer took. A reply
+    that cannot be read is no pass.
+    """
+
+    stage: Literal["filter", "validate"] = "validate"
+
+    def __init__(self, materials: Materials) -> None:
+        self._materials = materials
+
+    async def fault(self, proposal: Proposal, others: Sequence[Proposal]) -> str:
+        """See :class:`harness.synth.types.Validator`."""
+        materials, library = self._materials, self._materials.library
+        rng = Random(f"{materials.seed} {proposal.id}")
+        own = [*proposal.passages, *await library.search(proposal.question)]
+        noise = [passage for other in others for passage in other.passages]
+        noise = rng.sample(noise, min(NOISE, len(noise)))
+        noise += [library.passage(rng) for _ in range(NOISE - len(noise))]
+        passages = distinct([*own, *noise])
+        rng.shuffle(passages)
+        said = await self._answers(proposal, passages)
+        if not said:
+            return "unanswerable: the evidence supports no answer"
+        right = [await self._is_right(proposal, answer) for answer in said]
+        if not any(right):
+            return f"wrong gold: the evidence supports {said[0]!r:.80}"
+        if not all(right):
+            other = said[right.index(False)]
+            return f"ambiguous: the evidence supports {other!r:.80}, too"
+        return ""
+
+    async def _answers(self, proposal: Proposal, passages: list[Evidence]) -> list[str]:
+        library = self._materials.library
+        reply = await ask(self._materials, proposal, [*map(library.text, passages)], search=True)
+        if queries := _SEARCH.findall(reply)[:QUERIES]:
+            hits = [hit for query in queries for hit in await library.search(query)]
+            texts = [*map(library.text, distinct([*passages, *hits]))]
+            reply = await ask(self._materials, proposal, texts)
+        said = [answer.strip(" .*_`\"'") for answer in _ANSWER.findall(reply)]
+        if not said:
+            raise Unjudged(f"expected a line 'Answer: ...', found {reply!r:.80}")
+        answers = {normalise(answer): answer for answer in said}
+        return [answer for key, answer in answers.items() if key not in ("none", "unknown")]
+
+    async def _is_right(self, proposal: Proposal, answer: str) -> bool:
+        materials = self._materials
+        if "choices" in proposal.meta:
+            return answer.rstrip(".)")[:1].upper() == proposal.answers[0]
+        verdicts = [
+            await verdict(
+                materials.checker, proposal.question, gold, answer,
+                votes=materials.votes, seed=materials.seed,
+            )
+            for gold in proposal.answers
+        ]  # fmt: skip
+        if not any(verdicts) and None in verdicts:
+            raise Unjudged("no vote on an answer could be read")
+        return any(verdicts)
+
+
+class Grounded:
+    """Asks the question with the context "Empty": who answers that needs no document (SPELL)."""
+
+    stage: Literal["filter", "validate"] = "validate"
+
+    def __init__(self, materials: Materials) -> None:
+        self._materials = materials
+
+    async def fault(self, proposal: Proposal, others: Sequence[Proposal]) -> str:
+        """See :class:`harness.synth.types.Validator`."""
+        reply = await ask(self._materials, proposal, [EMPTY])
+        answers = [answer.strip(" .*_`\"'") for answer in _ANSWER.findall(reply)]
+        if "choices" in proposal.meta:
+            right = any(answer[:1].upper() == proposal.answers[0] for answer in answers)
+        else:
+            right = any(same_answer(gold, said) for gold in proposal.answers for said in answers)
+        return "ungrounded: it is answered without the documents" if right else ""
+
+
+async def ask(
+    materials: Materials, proposal: Proposal, passages: list[str], *, search: bool = False
+) -> str:
+    """The checker's reply to a question with passages.
+
+    Raises:
+        Unjudged: if it cannot be asked.
+    """
+    choices = proposal.meta.get("choices")
+    prompt = render(
+        "synth_evidence", passages=passages, question=proposal.question, search=search,
+        choices=choices if isinstance(choices, dict) else {},
+    )  # fmt: skip
+    messages = [{"role": "user", "content": prompt}]
+    return await say(materials.checker, messages, seed=materials.seed, temperature=0.0, tokens=300)
+
+
+def distinct(passages: Sequence[Evidence]) -> list[Evidence]:
+    """Passages without those that lie within another."""
+    kept: list[Evidence] = []
+    for passage in sorted(passages, key=lambda part: (part.doc, part.start, -part.end)):
+        last = kept[-1] if kept else None
+        if last is None or last.doc != passage.doc or passage.end > last.end:
+            kept.append(passage)
+    return kept
+
+
+def read_object(reply: str) -> dict[str, Any] | None:
+    """The JSON object of a reply, in a fence or not; None without one."""
+    start, end = reply.find("{"), reply.rfind("}")
+    try:
+        value: Any = parse_json(reply[start : end + 1]) if start >= 0 else None
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None  # pyright: ignore[reportUnknownVariableType]  # JSON
