@@ -73,13 +73,13 @@ is distinct), else yes. Answer with one JSON object: {"1": {"true": true, "disti
 
 def bullets(text: str) -> list[str]:
     """The advice of a skill, bullet by bullet, without what would give its side away."""
-    said: list[str] = []
+    passages: list[str] = []
     for row in (match[1].strip() for line in text.splitlines() if (match := _BULLET.match(line))):
         label = _LABEL.match(row)
         words = label[1] if label and label[1] and " " in label[1] else ""
         plain = _LABEL.sub("", _LABEL.sub("", row)).replace("**", "").strip()
-        said.append(f"{words}: {plain}" if words else plain)
-    return [row for row in said if not row.startswith("[references/")]
+        passages.append(f"{words}: {plain}" if words else plain)
+    return [row for row in passages if not row.startswith("[references/")]
 
 
 def by_theme(rows: Sequence[str]) -> dict[str, list[str]]:
@@ -123,8 +123,8 @@ def write(skill: Path, merges: Path, folder: Path, seed: int) -> None:
             ours_is_a = first[theme, name] == (number == 1)
             lines.append(f"## Pair {place}: {theme}")
             for letter, side in zip("AB", sides if ours_is_a else sides[::-1], strict=True):
-                said = "\n".join(f"- {row}" for row in side) or "(says nothing on this theme)"
-                lines.append(f"### {letter}\n\n{said}")
+                passage = "\n".join(f"- {row}" for row in side) or "(says nothing on this theme)"
+                lines.append(f"### {letter}\n\n{passage}")
             key[str(place)] = {"theme": theme, "merge": name, "ours": "A" if ours_is_a else "B"}
         (folder / f"judge{number}.md").write_text("\n\n".join(lines) + "\n", "utf-8")
         keys.append(key)

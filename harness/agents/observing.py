@@ -36,9 +36,9 @@ class Observer(Recorder):
         """
         messages, reply = exchange
         turns = [turn for message in messages for turn in message_turns(message)]
-        said = Counter(map(_said, turns))
-        fresh = said - self._said
-        self._said |= said
+        turn_counts = Counter(map(_said, turns))
+        fresh = turn_counts - self._said
+        self._said |= turn_counts
         for turn in turns:
             if not fresh[_said(turn)]:
                 continue

@@ -52,7 +52,7 @@ def by_coverage(
     counts = Counter(task for row in taught_by for task in row)
     weight = np.array([sum(1 / counts[task] for task in row) for row in taught_by])
     covered = np.zeros(len(texts))
-    left, chosen = list(range(len(wordings))), list[int]()
+    unplaced, chosen = list(range(len(wordings))), list[int]()
     sizes = Counter[str]()
 
     def place(number: int) -> tuple[float, ...]:
@@ -60,9 +60,9 @@ def by_coverage(
         gain = round(float(weight @ np.maximum(alike[:, number] - covered, 0.0)), 9)
         return -support[number], not section, sizes[section], -gain, number
 
-    while left:
-        best = min(left, key=place)
-        left.remove(best)
+    while unplaced:
+        best = min(unplaced, key=place)
+        unplaced.remove(best)
         chosen.append(best)
         sizes[sections[best]] += 1
         covered = np.maximum(covered, alike[:, best])

@@ -89,14 +89,14 @@ def merge_deterministic(
     discarded += unfit + opposed
 
     speaking = speakers(lessons, causes, by)
-    said = {  # number of a cause -> the rule that says it
+    rule_texts = {  # number of a cause -> the rule that says it
         cause.number: speaker.wording.for_readers()
         for cause, speaker in zip(causes, speaking, strict=True)
     }
     edits: list[Edit] = []
     rules: list[Rule] = []
     for cause, others in joined(lessons, causes, speaking):
-        text = said[cause.number]
+        text = rule_texts[cause.number]
         edits.append(edit_of(lessons, cause))
         rules.append(rule_of(lessons, cause, signs))
         reworded = [n for n in cause.members if compact(rows[n]).text != cause.wording.text]
@@ -104,7 +104,7 @@ def merge_deterministic(
         for members in others:
             discarded += lessons.discarded(members, SAME_RULE, text)
     for number, mistake in sorted(mistakes.items()):
-        discarded += lessons.discarded([number], mistake.reason, said.get(mistake.cause, ""))
+        discarded += lessons.discarded([number], mistake.reason, rule_texts.get(mistake.cause, ""))
 
     edits += unlike_edits(patches, tasks)
     reasoning = (

@@ -69,12 +69,16 @@ def joined(
                 others[speaker.number].append(cause.members)
             else:
                 parts[speaker.number] += cause.members
-    whole: list[Cause] = []
+    speaking_causes: list[Cause] = []
     for cause, speaker in zip(causes, speaking, strict=True):
         if cause is speaker:
             members = [*cause.members, *parts[cause.number]]
-            whole.append(replace(cause, members=members, sources=lessons.sources(members)))
-    return [(cause, others[cause.number]) for cause in best_supported_first(lessons, whole)]
+            speaking_causes.append(
+                replace(cause, members=members, sources=lessons.sources(members))
+            )
+    return [
+        (cause, others[cause.number]) for cause in best_supported_first(lessons, speaking_causes)
+    ]
 
 
 def kindred(lessons: Lessons, causes: Sequence[Cause]) -> NDArray[np.bool_]:

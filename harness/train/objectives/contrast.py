@@ -49,8 +49,8 @@ def contrastive_losses(
         if len(right) < 2 or len(right) == len(members):
             continue
         for anchor in map(int, right):
-            others, positives = members[members != anchor], right[right != anchor]
-            total, alike = scores[anchor, others].logsumexp(0), scores[anchor, positives]
+            compared, positives = members[members != anchor], right[right != anchor]
+            total, alike = scores[anchor, compared].logsumexp(0), scores[anchor, positives]
             if variant == "infonce":
                 chosen = torch.randint(len(positives), (), generator=generator)
                 near = alike[chosen]

@@ -64,9 +64,9 @@ class CoTeaching(Generic[Policy, Reward]):
                 return [*turns, Round(policy, reward, best, False, 0.0)]
             pairs = self.compare(new, policy)
             gaps = [self.score(reward, a) - self.score(reward, b) for a, b in pairs]
-            kept = [pairs[place] for place in trusted(gaps, self.quantile)]
-            dropped = 1 - len(kept) / len(pairs) if pairs else 0.0
-            policy, best, reward = new, value, self.update(reward, kept)
+            reliable = [pairs[place] for place in trusted(gaps, self.quantile)]
+            dropped = 1 - len(reliable) / len(pairs) if pairs else 0.0
+            policy, best, reward = new, value, self.update(reward, reliable)
             turns.append(Round(policy, reward, best, True, dropped))
         return turns
 

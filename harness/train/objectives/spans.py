@@ -53,21 +53,21 @@ def read_spans(text: str) -> list[Span] | None:
 
 def united(spans: Sequence[Span]) -> list[Span]:
     """The same points in spans that do not touch, from left to right."""
-    whole: list[Span] = []
+    joined: list[Span] = []
     for start, end in sorted(spans):
-        if whole and start <= whole[-1][1]:
-            whole[-1] = (whole[-1][0], max(end, whole[-1][1]))
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
         else:
-            whole.append((start, end))
-    return whole
+            joined.append((start, end))
+    return joined
 
 
 def covered_f1(spans: Sequence[Span], gold: Sequence[Span]) -> float:
     """F1 of the length that both cover; overlapping spans count once."""
     ours, theirs = united(spans), united(gold)
-    both = sum(max(0.0, min(b, d) - max(a, c)) for a, b in ours for c, d in theirs)
+    overlap = sum(max(0.0, min(b, d) - max(a, c)) for a, b in ours for c, d in theirs)
     total = sum(end - start for start, end in (*ours, *theirs))
-    return 2 * both / total if total else 0.0
+    return 2 * overlap / total if total else 0.0
 
 
 def paired_overlap(spans: Sequence[Span], gold: Sequence[Span]) -> float:
@@ -82,9 +82,9 @@ def paired_overlap(spans: Sequence[Span], gold: Sequence[Span]) -> float:
     theirs = [*gold, *[NOWHERE] * (size - len(gold))]
     values: list[float] = []
     for (a, b), (c, d) in zip(ours, theirs, strict=True):
-        both, around = max(0.0, min(b, d) - max(a, c)), max(b, d) - min(a, c)
-        union = (b - a) + (d - c) - both
-        share = both / union if union else float(a == c)
+        overlap, around = max(0.0, min(b, d) - max(a, c)), max(b, d) - min(a, c)
+        union = (b - a) + (d - c) - overlap
+        share = overlap / union if union else float(a == c)
         gap = (around - union) / around if around else 0.0
         values.append((1 + share - gap) / 2)
     return sum(values) / size
