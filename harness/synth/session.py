@@ -41,7 +41,7 @@ class SynthCommand(ModelSettings):
     """Everything `harness synth` takes.
 
     Attributes:
-        source: documents, a table or a run, as the kind wants it.
+        source: documents or a table, as the kind wants it.
         solver: model whose difficulty counts; None leaves that open.
         band: success rates that are kept, as LOW:HIGH.
         reward: name of the reward; default the kind's.
@@ -50,9 +50,11 @@ class SynthCommand(ModelSettings):
     """
 
     source: Annotated[
-        Path, Option("Documents, a table or a run.", names=("--from",), metavar="PATH")
-    ]
-    kind: Annotated[str, Option("What kind of tasks.", choices=lambda: tuple(plugins("proposers")))]
+        Path | None, Option("Documents, or a table.", names=("--from",), metavar="PATH")
+    ] = None
+    kind: Annotated[
+        str, Option("What kind of tasks.", choices=lambda: tuple(plugins("proposers")))
+    ] = "search"
     n: Annotated[int, Field(ge=1), Option("Tasks that are wanted.", names=("--n",))] = 20
     solver: Annotated[
         str | None,
@@ -74,6 +76,17 @@ class SynthCommand(ModelSettings):
     ] = None
     out: Path
     concurrency: Annotated[int, Field(ge=1), Option()] = 8
+
+    @property
+    def origin(self) -> Path:
+        """The source.
+
+        Raises:
+            BadInput: if there is none.
+        """
+        if self.source is None or not self.source.exists():
+            raise BadInput(f"--from: expected documents or a table, found {str(self.source)!r}")
+        return self.source
 
     @property
     def edges(self) -> tuple[float, float]:
@@ -127,8 +140,6 @@ def open_proposer(settings: SynthCommand, materials: Materials) -> Proposer:
     Raises:
         BadInput: if it can make nothing of the source.
     """
-    if not settings.source.exists():
-        raise BadInput(f"--from: there is nothing at {str(settings.source)!r}")
     return load("proposers", settings.kind)(materials)
 
 
@@ -172,7 +183,7 @@ def plan(settings: SynthCommand) -> dict[str, Any]:
 def materials_of(settings: SynthCommand, proposer: Any, checker: Any) -> Materials:
     """What the plug-ins work with."""
     return Materials(
-        source=settings.source, out=settings.out, proposer=proposer, checker=checker,
+        source=settings.origin, out=settings.out, proposer=proposer, checker=checker,
         seed=settings.seed, hops=settings.hops, votes=settings.votes,
         options={"sandbox": settings.sandbox},
     )  # fmt: skip
@@ -190,9 +201,7 @@ async def synthesise(
         Unreachable: if no proposal got a reply.
     """
     low, high = settings.edges
-    source = settings.source
-    if not source.exists():
-        raise BadInput(f"--from: there is nothing at {str(source)!r}")
+    source = settings.origin
     chosen = settings.model_dump(
         mode="json",
         include={"kind", "n", "solver", "attempts", "band", "reward", "against", "hops", "votes",

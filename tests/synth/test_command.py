@@ -92,6 +92,12 @@ def test_tasks_are_made_solved_kept_and_run(tmp_path: Path) -> None:
     assert shown.exit_code == 0
 
 
+def test_a_source_is_needed_but_for_an_audit(tmp_path: Path) -> None:
+    result = CliRunner().invoke(cli, ["synth", "--out", str(tmp_path / "run")])
+    assert isinstance(result.exception, BadInput)
+    assert "--from" in str(result.exception)
+
+
 def test_what_everybody_solves_is_refused(tmp_path: Path) -> None:
     planted = world(tmp_path, {"good": 4})
     words = ("--n", 2, "--for", "openai/solver", "--attempts", 2, "--tries", 2)

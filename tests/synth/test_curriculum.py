@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from harness.core import BadInput
+from harness.core import BadInput, Outcome
 from harness.core.rundir import RunWriter
 from harness.evals import ItemRecord
 from harness.synth.curriculum import LengthCurriculum, mean_rewards
@@ -57,9 +57,10 @@ def test_the_first_phase_has_nothing_earlier() -> None:
 
 def test_rewards_of_a_run_leave_out_invalid_attempts(tmp_path: Path) -> None:
     with RunWriter(tmp_path / "run", {"kind": "eval"}) as run:
-        for id_, task, outcome, value in (
+        rows: tuple[tuple[str, str, Outcome, float], ...] = (
             ("a", "a", "pass", 1.0), ("a@1", "a", "fail", 0.0), ("b", "b", "invalid", 0.0),
-        ):  # fmt: skip
+        )  # fmt: skip
+        for id_, task, outcome, value in rows:
             item = ItemRecord(id=id_, task_id=task, outcome=outcome, value=value)
             run.append_item(item.model_dump(mode="json"))
     assert mean_rewards(tmp_path / "run") == {"a": 0.5}

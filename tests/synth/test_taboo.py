@@ -117,6 +117,7 @@ def play(word: str, attacker: Any, defender: Any) -> tuple[dict[str, Any], Funct
     return run(graph.ainvoke({"word": word}, context=Table(*models, sealed=word))), models[1]
 
 
+@pytest.mark.slow
 def test_a_thousand_games_and_no_defender_prompt_holds_the_word() -> None:
     results: set[str] = set()
     for number in range(1000):
@@ -148,11 +149,19 @@ def test_a_thousand_games_and_no_defender_prompt_holds_the_word() -> None:
     }  # fmt: skip
 
 
+def asks(messages: list[Message], sampling: Sampling | None) -> str:
+    return "What barks?"
+
+
+def mumbles(messages: list[Message], sampling: Sampling | None) -> str:
+    return "Hm."
+
+
 def test_the_views_differ_and_an_outage_is_no_outcome() -> None:
-    end, defender = play("dog", lambda m, s: "What barks?", lambda m, s: "Hm.")
+    end, defender = play("dog", asks, mumbles)
     assert end["outcome"] == "tied game"
     assert [row["role"] for row in defender.requests[1]] == ["system", "user", "assistant", "user"]
-    end, _ = play("dog", lambda m, s: "What barks?", down)
+    end, _ = play("dog", asks, down)
     assert end["outcome"].startswith("invalid: Unreachable")
     assert Unreachable.exit_code == 4
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @intent("Improve")
 @click.command(
-    short_help="Make verified tasks from documents, tables or runs.",
+    short_help="Make verified tasks from your documents and tables.",
     cls=SettingsCommand,
     settings="harness.synth.session:SynthCommand",
     only=(

@@ -66,17 +66,17 @@ def solutions(
 
 def _order(variables: set[int], links: list[Link], spans: dict[int, set[str]]) -> list[int]:
     """Variable 0, then those that are linked to what is bound, the narrowest first."""
-    order, left = [0], variables - {0}
-    while left:
+    order, unbound = [0], variables - {0}
+    while unbound:
         near = {
             end
             for row in links
             for end, other in ((row.left, row.right), (row.right, row.left))
-            if end in left and other in order
+            if end in unbound and other in order
         }
-        chosen = min(near or left, key=lambda end: (len(spans.get(end, ())) or 10**9, end))
+        chosen = min(near or unbound, key=lambda end: (len(spans.get(end, ())) or 10**9, end))
         order.append(chosen)
-        left.discard(chosen)
+        unbound.discard(chosen)
     return order
 
 

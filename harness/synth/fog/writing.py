@@ -145,18 +145,18 @@ def text_of(constraints: Sequence[Link | Span]) -> str:
     """The question in words; unknowns are letters, X is asked for."""
     lines: list[str] = []
     for row in constraints:
-        left = LETTERS[row.left]
+        letter = LETTERS[row.left]
         if isinstance(row, Span):
             what = "a year in its text" if row.attribute == "year" else row.attribute
             lines.append(
-                f"{what} of {left} is {row.words}".replace(
+                f"{what} of {letter} is {row.words}".replace(
                     "a year in its text of", "a year in the text on"
                 )
             )
         elif row.relation == MENTIONS:
-            lines.append(f"the text on {left} names {LETTERS[row.right]}")
+            lines.append(f"the text on {letter} names {LETTERS[row.right]}")
         else:
-            lines.append(f"{row.relation} of {left} is {LETTERS[row.right]}")
+            lines.append(f"{row.relation} of {letter} is {LETTERS[row.right]}")
     letters = sorted({LETTERS[end] for row in constraints if isinstance(row, Link)
                       for end in (row.left, row.right)} - {"X"})  # fmt: skip
     stand = f"{', '.join(letters)} stand for different entries or values that you must find out. "
