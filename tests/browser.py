@@ -95,7 +95,8 @@ async def examine(page: Page, name: str) -> None:
         for width, height in (WIDE, NARROW):
             await page.set_viewport_size({"width": width, "height": height})
             await keep(page, f"{name}-{width}-{scheme}")
-        assert await faults(page) == [], f"{name}, {scheme}"
+        problems = await faults(page)
+        assert problems == [], f"{name}, {scheme}: {problems}"
     await page.emulate_media(color_scheme="dark" if dark else "light")
     if size is not None:
         await page.set_viewport_size(size)
