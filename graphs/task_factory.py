@@ -69,8 +69,8 @@ async def validate(state: State, runtime: Context) -> Update:
     proposals = [*factory.accepted(state.get("number", 0)), *(row.proposal for row in rows)]
 
     async def check(record: Record) -> Record:
-        others = [row for row in proposals if row.id != record.proposal.id]
-        return await factory.validate(record, "validate", others)
+        peers = [row for row in proposals if row.id != record.proposal.id]
+        return await factory.validate(record, "validate", peers)
 
     return _dumped(await asyncio.gather(*map(check, rows)))
 

@@ -92,13 +92,13 @@ class Factory:
             return record.ended("rejected", "propose", "proposer", proposal.fault)
         return record
 
-    async def validate(self, record: Record, stage: str, others: Sequence[Proposal]) -> Record:
+    async def validate(self, record: Record, stage: str, peers: Sequence[Proposal]) -> Record:
         """Pass a proposal through the validators of a stage, in order; the first fault decides."""
         for name, validator in self.validators.items():
             if record.decision != "open" or validator.stage != stage:
                 continue
             try:
-                fault = await validator.fault(record.proposal, others)
+                fault = await validator.fault(record.proposal, peers)
             except Unjudged as error:
                 return record.ended("invalid", validator.stage, name, str(error))
             if fault:

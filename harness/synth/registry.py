@@ -43,8 +43,8 @@ class Registry:
             return name
         words = frozenset(text.split())
         for answer in [] if files else sorted(set(map(normalise, answers))):
-            for others, name in self._by_answer.get(answer, ()):
-                if len(words & others) >= ALIKE * len(words | others):
+            for known_words, name in self._by_answer.get(answer, ()):
+                if len(words & known_words) >= ALIKE * len(words | known_words):
                     return name
         return ""
 

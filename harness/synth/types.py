@@ -147,7 +147,7 @@ class Validator(Protocol):
 
     stage: Literal["filter", "validate"]
 
-    async def fault(self, proposal: Proposal, others: Sequence[Proposal]) -> str:
+    async def fault(self, proposal: Proposal, peers: Sequence[Proposal]) -> str:
         """Why the proposal is rejected; "" if it is not.
 
         Raises:
@@ -162,7 +162,7 @@ class Band:
 
     Attributes:
         curve: of the mean success, in [0, 1].
-        penalties: name of a validator -> reward of what it rejects; 0 for all others.
+        penalties: name of a validator -> reward of what it rejects; 0 for all peers.
     """
 
     curve: Callable[[float], float]

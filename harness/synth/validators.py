@@ -49,7 +49,7 @@ class SspRules:
     def __init__(self, materials: Materials) -> None:
         self._least = max(SEARCHES, materials.hops)
 
-    async def fault(self, proposal: Proposal, others: Sequence[Proposal]) -> str:
+    async def fault(self, proposal: Proposal, peers: Sequence[Proposal]) -> str:
         """See :class:`harness.synth.types.Validator`."""
         question, searches = proposal.question, [normalise(text) for text in proposal.searches]
         low, high = CHARACTERS
@@ -80,7 +80,7 @@ class SpellRules:
     def __init__(self, materials: Materials) -> None:
         """Rules need no materials."""
 
-    async def fault(self, proposal: Proposal, others: Sequence[Proposal]) -> str:
+    async def fault(self, proposal: Proposal, peers: Sequence[Proposal]) -> str:
         """See :class:`harness.synth.types.Validator`."""
         if read_object(proposal.reply) is None:
             return "the reply is no JSON object"
@@ -108,7 +108,7 @@ class Spoken:
     def __init__(self, materials: Materials) -> None:
         """Rules need no materials."""
 
-    async def fault(self, proposal: Proposal, others: Sequence[Proposal]) -> str:
+    async def fault(self, proposal: Proposal, peers: Sequence[Proposal]) -> str:
         """See :class:`harness.synth.types.Validator`."""
         if "choices" in proposal.meta:
             return ""
@@ -130,25 +130,25 @@ class EvidenceCheck:
     def __init__(self, materials: Materials) -> None:
         self._materials = materials
 
-    async def fault(self, proposal: Proposal, others: Sequence[Proposal]) -> str:
+    async def fault(self, proposal: Proposal, peers: Sequence[Proposal]) -> str:
         """See :class:`harness.synth.types.Validator`."""
         materials, library = self._materials, self._materials.library
         rng = Random(f"{materials.seed} {proposal.id}")
         own = [*proposal.passages, *await library.search(proposal.question)]
-        noise = [passage for other in others for passage in other.passages]
+        noise = [passage for peer in peers for passage in peer.passages]
         noise = rng.sample(noise, min(NOISE, len(noise)))
         noise += [library.passage(rng) for _ in range(NOISE - len(noise))]
         passages = distinct([*own, *noise])
         rng.shuffle(passages)
-        said = await self._answers(proposal, passages)
-        if not said:
+        answers = await self._answers(proposal, passages)
+        if not answers:
             return "unanswerable: the evidence supports no answer"
-        right = [await self._is_right(proposal, answer) for answer in said]
+        right = [await self._is_right(proposal, answer) for answer in answers]
         if not any(right):
-            return f"wrong gold: the evidence supports {said[0]!r:.80}"
+            return f"wrong gold: the evidence supports {answers[0]!r:.80}"
         if not all(right):
-            other = said[right.index(False)]
-            return f"ambiguous: the evidence supports {other!r:.80}, too"
+            second = answers[right.index(False)]
+            return f"ambiguous: the evidence supports {second!r:.80}, too"
         return ""
 
     async def _answers(self, proposal: Proposal, passages: list[Evidence]) -> list[str]:
@@ -158,11 +158,13 @@ class EvidenceCheck:
             hits = [hit for query in queries for hit in await library.search(query)]
             texts = [*map(library.text, distinct([*passages, *hits]))]
             reply = await ask(self._materials, proposal, texts)
-        said = [answer.strip(" .*_`\"'") for answer in _ANSWER.findall(reply)]
-        if not said:
+        answers = [answer.strip(" .*_`\"'") for answer in _ANSWER.findall(reply)]
+        if not answers:
             raise Unjudged(f"expected a line 'Answer: ...', found {reply!r:.80}")
-        answers = {normalise(answer): answer for answer in said}
-        return [answer for key, answer in answers.items() if key not in ("none", "unknown")]
+        distinct_answers = {normalise(answer): answer for answer in answers}
+        return [
+            answer for key, answer in distinct_answers.items() if key not in ("none", "unknown")
+        ]
 
     async def _is_right(self, proposal: Proposal, answer: str) -> bool:
         materials = self._materials
@@ -188,14 +190,16 @@ class Grounded:
     def __init__(self, materials: Materials) -> None:
         self._materials = materials
 
-    async def fault(self, proposal: Proposal, others: Sequence[Proposal]) -> str:
+    async def fault(self, proposal: Proposal, peers: Sequence[Proposal]) -> str:
         """See :class:`harness.synth.types.Validator`."""
         reply = await ask(self._materials, proposal, [EMPTY])
         answers = [answer.strip(" .*_`\"'") for answer in _ANSWER.findall(reply)]
         if "choices" in proposal.meta:
             right = any(answer[:1].upper() == proposal.answers[0] for answer in answers)
         else:
-            right = any(same_answer(gold, said) for gold in proposal.answers for said in answers)
+            right = any(
+                same_answer(gold, answer) for gold in proposal.answers for answer in answers
+            )
         return "ungrounded: it is answered without the documents" if right else ""
 
 

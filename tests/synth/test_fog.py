@@ -14,7 +14,13 @@ from hypothesis import strategies as st
 from harness.core import BadInput
 from harness.core.rundir import RunReader, RunWriter
 from harness.synth.documents import Library
-from harness.synth.fog.graph import MENTIONS, EntityGraph, graph_of_documents, graph_of_table
+from harness.synth.fog.graph import (
+    MENTIONS,
+    WRITTEN_YEAR,
+    EntityGraph,
+    graph_of_documents,
+    graph_of_table,
+)
 from harness.synth.fog.proposer import FogProposer, Unique
 from harness.synth.fog.solving import Link, Span, fault_of, has_cycle, solutions, without_each
 from harness.synth.fog.writing import Question, draw, plain
@@ -58,16 +64,16 @@ def questions(graph: EntityGraph) -> list[Question]:
 def brute(graph: EntityGraph, constraints: list[Link | Span]) -> set[str]:
     """Every answer, by joining rows of bindings; nothing of the solver's is used."""
     rows: list[dict[int, str]] = [{}]
-    for row in sorted(constraints, key=lambda row: (row.kind == "link", row.left)):
+    for row in sorted(constraints, key=lambda row: (row.kind == "link", row.start)):
         if isinstance(row, Span):
             pairs = [
-                ((row.left, name),)
+                ((row.start, name),)
                 for name, values in graph.values[row.attribute].items()
                 if any(row.low <= value <= row.high for value in values)
             ]
         else:
             pairs = [
-                ((row.left, a), (row.right, b))
+                ((row.start, a), (row.end, b))
                 for a, others in graph.links[row.relation].items()
                 for b in others
             ]
@@ -111,13 +117,13 @@ def small(seed: int) -> EntityGraph:
 @given(st.integers(0, 10_000))
 def test_the_solver_agrees_with_joining_everything(seed: int) -> None:
     rng, graph = Random(seed), small(seed)
-    constraints: list[Link | Span] = [Link(relation=rng.choice("rs"), left=0, right=1)]
+    constraints: list[Link | Span] = [Link(relation=rng.choice("rs"), start=0, end=1)]
     for _ in range(rng.randrange(4)):
-        left, right = rng.sample(range(4), 2)
-        constraints.append(Link(relation=rng.choice("rs"), left=left, right=right))
+        start, end = rng.sample(range(4), 2)
+        constraints.append(Link(relation=rng.choice("rs"), start=start, end=end))
     low = rng.randrange(5)
     constraints.append(
-        Span(attribute="size", left=rng.randrange(3), low=low, high=low + 1, words="")
+        Span(attribute="size", start=rng.randrange(3), low=low, high=low + 1, words="")
     )
     assert solutions(graph, constraints) == brute(graph, constraints)
 
@@ -176,7 +182,7 @@ def test_a_graph_of_documents(tmp_path: Path) -> None:
     graph = graph_of_documents(library)
     assert graph.led_to(MENTIONS, "Ann Lee") == {"Bob Ray", "Mill Hall"}
     assert graph.led_to(MENTIONS, "Mill Hall") == set()
-    assert graph.values["year"] == {"Ann Lee": {1975.0}, "Mill Hall": {1801.0}}
+    assert graph.values[WRITTEN_YEAR] == {"Ann Lee": {1975.0}, "Mill Hall": {1801.0}}
 
 
 def test_a_source_without_links_is_refused(tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ from pathlib import Path
 from harness.synth.documents import Library
 from harness.synth.tables.table import SUFFIXES, Table, read_table
 
-MENTIONS = "mentions"
+MENTIONS, WRITTEN_YEAR = "mentions", "year in the text"
+"""Relation and attribute of documents."""
 _YEAR = re.compile(r"\b(1[5-9]\d\d|20\d\d)\b")
 SHORTEST_NAME = 4
 """Characters of a name that is looked for in texts."""
@@ -43,11 +44,11 @@ class EntityGraph:
         self._back: dict[str, dict[str, set[str]]] = {}
         self.entities: set[str] = set()
 
-    def link(self, relation: str, left: str, right: str) -> None:
+    def link(self, relation: str, start: str, end: str) -> None:
         """Lead from one entity to another."""
-        self.links.setdefault(relation, {}).setdefault(left, set()).add(right)
-        self._back.setdefault(relation, {}).setdefault(right, set()).add(left)
-        self.entities |= {left, right}
+        self.links.setdefault(relation, {}).setdefault(start, set()).add(end)
+        self._back.setdefault(relation, {}).setdefault(end, set()).add(start)
+        self.entities |= {start, end}
 
     def value(self, attribute: str, entity: str, number: float, *, year: bool = False) -> None:
         """Give an entity a value."""
@@ -55,19 +56,25 @@ class EntityGraph:
         self.years |= {attribute} if year else set()
         self.entities.add(entity)
 
-    def led_to(self, relation: str, left: str) -> set[str]:
-        """Entities that a relation leads to from `left`."""
-        return self.links.get(relation, {}).get(left, set())
+    def led_to(self, relation: str, start: str) -> set[str]:
+        """Entities that a relation leads to from `start`."""
+        return self.links.get(relation, {}).get(start, set())
 
-    def led_from(self, relation: str, right: str) -> set[str]:
-        """Entities from which a relation leads to `right`."""
-        return self._back.get(relation, {}).get(right, set())
+    def led_from(self, relation: str, end: str) -> set[str]:
+        """Entities from which a relation leads to `end`."""
+        return self._back.get(relation, {}).get(end, set())
 
     def edges(self, entity: str) -> list[tuple[str, str, str]]:
-        """(relation, left, right) of every link of an entity, in either direction, sorted."""
-        out = [(name, entity, other) for name in self.links for other in self.led_to(name, entity)]
+        """(relation, start, end) of every link of an entity, in either direction, sorted."""
+        out = [
+            (name, entity, neighbour)
+            for name in self.links
+            for neighbour in self.led_to(name, entity)
+        ]
         back = [
-            (name, other, entity) for name in self.links for other in self.led_from(name, entity)
+            (name, neighbour, entity)
+            for name in self.links
+            for neighbour in self.led_from(name, entity)
         ]
         return sorted({*out, *back})
 
@@ -117,10 +124,10 @@ def graph_of_documents(library: Library) -> EntityGraph:
     )
     graph = EntityGraph(targets=[*texts])
     for name, text in texts.items():
-        for other in sorted(set(pattern.findall(text)) - {name}) if named else ():
-            graph.link(MENTIONS, name, other)
+        for neighbour in sorted(set(pattern.findall(text)) - {name}) if named else ():
+            graph.link(MENTIONS, name, neighbour)
         for year in _YEAR.findall(text):
-            graph.value("year", name, float(year), year=True)
+            graph.value(WRITTEN_YEAR, name, float(year), year=True)
     return graph
 
 

@@ -75,7 +75,7 @@ class Unique:
     def __init__(self, materials: Materials) -> None:
         self._graph = _graph(materials.library, str(materials.source))
 
-    async def fault(self, proposal: Proposal, others: Sequence[Proposal]) -> str:
+    async def fault(self, proposal: Proposal, peers: Sequence[Proposal]) -> str:
         """See :class:`harness.synth.types.Validator`."""
         constraints = CONSTRAINTS.validate_python(proposal.meta.get("constraints", []))
         return fault_of(self._graph, constraints, proposal.answers[0])

@@ -17,20 +17,20 @@ from harness.synth.fog.graph import EntityGraph
 
 
 class Link(Value):
-    """`relation` leads from variable `left` to variable `right`."""
+    """`relation` leads from variable `start` to variable `end`."""
 
     kind: Literal["link"] = "link"
     relation: str
-    left: int
-    right: int
+    start: int
+    end: int
 
 
 class Span(Value):
-    """A value of variable `left` lies in [low, high]; `words` say so without numbers."""
+    """A value of variable `start` lies in [low, high]; `words` say so without numbers."""
 
     kind: Literal["span"] = "span"
     attribute: str
-    left: int
+    start: int
     low: float
     high: float
     words: str
@@ -51,9 +51,9 @@ def solutions(
             fits = {
                 name for name, numbers in rows if any(span.low <= n <= span.high for n in numbers)
             }
-            spans[span.left] = spans[span.left] & fits if span.left in spans else fits
+            spans[span.start] = spans[span.start] & fits if span.start in spans else fits
     links = [row for row in constraints if isinstance(row, Link)]
-    variables = {0} | {end for row in links for end in (row.left, row.right)} | spans.keys()
+    variables = {0} | {end for row in links for end in (row.start, row.end)} | spans.keys()
     order = _order(variables, links, spans)
     fits_all: set[str] = set()
     for name in sorted(_candidates(graph, 0, {}, links, spans)):
@@ -71,8 +71,8 @@ def _order(variables: set[int], links: list[Link], spans: dict[int, set[str]]) -
         near = {
             end
             for row in links
-            for end, other in ((row.left, row.right), (row.right, row.left))
-            if end in unbound and other in order
+            for end, opposite in ((row.start, row.end), (row.end, row.start))
+            if end in unbound and opposite in order
         }
         chosen = min(near or unbound, key=lambda end: (len(spans.get(end, ())) or 10**9, end))
         order.append(chosen)
@@ -90,12 +90,12 @@ def _candidates(
     """Entities that a variable can be, given those that are bound."""
     sets = [spans[variable]] if variable in spans else []
     for row in links:
-        if row.left == row.right == variable:
+        if row.start == row.end == variable:
             sets.append({n for n in graph.entities if n in graph.led_to(row.relation, n)})
-        elif row.left == variable and row.right in bound:
-            sets.append(graph.led_from(row.relation, bound[row.right]))
-        elif row.right == variable and row.left in bound:
-            sets.append(graph.led_to(row.relation, bound[row.left]))
+        elif row.start == variable and row.end in bound:
+            sets.append(graph.led_from(row.relation, bound[row.end]))
+        elif row.end == variable and row.start in bound:
+            sets.append(graph.led_to(row.relation, bound[row.start]))
     chosen = set[str].intersection(*sets) if sets else graph.entities
     return chosen - set(bound.values())
 
@@ -119,7 +119,7 @@ def _extends(
 def without_each(
     constraints: Sequence[Link | Span],
 ) -> Iterator[tuple[Link | Span, list[Link | Span]]]:
-    """Each constraint, and all others."""
+    """Each constraint, and all the others."""
     for place, constraint in enumerate(constraints):
         yield constraint, [*constraints[:place], *constraints[place + 1 :]]
 
@@ -129,8 +129,8 @@ def fault_of(graph: EntityGraph, constraints: Sequence[Link | Span], answer: str
     names = solutions(graph, constraints, 3)
     if names != {answer}:
         return f"expected {answer!r} alone to fit, found {sorted(names)}"
-    for constraint, others in without_each(constraints):
-        if len(solutions(graph, others, 2)) < 2:
+    for constraint, remaining in without_each(constraints):
+        if len(solutions(graph, remaining, 2)) < 2:
             return f"it is not needed that {constraint!r}"
     if not has_cycle([row for row in constraints if isinstance(row, Link)]):
         return "the links form no cycle"
@@ -147,8 +147,8 @@ def has_cycle(links: Sequence[Link]) -> bool:
         return end
 
     for row in links:
-        left, right = root(row.left), root(row.right)
-        if left == right:
+        start, end = root(row.start), root(row.end)
+        if start == end:
             return True
-        parent[left] = right
+        parent[start] = end
     return False

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import NamedTuple
 
-from harness.synth.fog.graph import MENTIONS, EntityGraph
+from harness.synth.fog.graph import MENTIONS, WRITTEN_YEAR, EntityGraph
 from harness.synth.fog.solving import Link, Span, has_cycle, solutions
 
 LETTERS = "XABCDEFGH"
@@ -91,7 +91,7 @@ def _circle(graph: EntityGraph, target: str, rng: Random) -> tuple[list[str], li
         rows.append(rng.choice(tail))
         names.append(_other(rows[-1], start))
     place = {name: number for number, name in enumerate(names)}
-    links = [Link(relation=r, left=place[a], right=place[b]) for r, a, b in rows]
+    links = [Link(relation=r, start=place[a], end=place[b]) for r, a, b in rows]
     return names, list(dict.fromkeys(links))
 
 
@@ -125,7 +125,7 @@ def blurred(
             value for value in ranked if value >= low and (part == len(ends) or value < ends[part])
         ]
         high, words = inside[-1], f"in the {PARTS[parts][part]} of all"
-    return [Span(attribute=attribute, left=variable, low=low, high=high, words=words)]
+    return [Span(attribute=attribute, start=variable, low=low, high=high, words=words)]
 
 
 def minimal(
@@ -135,9 +135,9 @@ def minimal(
     order = [*rng.sample([*spans], len(spans)), *rng.sample([*links], len(links))]
     chosen: Constraints = [*links, *spans]
     for constraint in order:
-        others = [row for row in chosen if row != constraint]
-        if len(solutions(graph, others, 2)) == 1:
-            chosen = others
+        remaining = [row for row in chosen if row != constraint]
+        if len(solutions(graph, remaining, 2)) == 1:
+            chosen = remaining
     return chosen
 
 
@@ -145,20 +145,17 @@ def text_of(constraints: Sequence[Link | Span]) -> str:
     """The question in words; unknowns are letters, X is asked for."""
     lines: list[str] = []
     for row in constraints:
-        letter = LETTERS[row.left]
+        letter = LETTERS[row.start]
         if isinstance(row, Span):
-            what = "a year in its text" if row.attribute == "year" else row.attribute
-            lines.append(
-                f"{what} of {letter} is {row.words}".replace(
-                    "a year in its text of", "a year in the text on"
-                )
-            )
+            written = row.attribute == WRITTEN_YEAR
+            subject = f"a {row.attribute} on" if written else f"{row.attribute} of"
+            lines.append(f"{subject} {letter} is {row.words}")
         elif row.relation == MENTIONS:
-            lines.append(f"the text on {letter} names {LETTERS[row.right]}")
+            lines.append(f"the text on {letter} names {LETTERS[row.end]}")
         else:
-            lines.append(f"{row.relation} of {letter} is {LETTERS[row.right]}")
+            lines.append(f"{row.relation} of {letter} is {LETTERS[row.end]}")
     letters = sorted({LETTERS[end] for row in constraints if isinstance(row, Link)
-                      for end in (row.left, row.right)} - {"X"})  # fmt: skip
+                      for end in (row.start, row.end)} - {"X"})  # fmt: skip
     stand = f"{', '.join(letters)} stand for different entries or values that you must find out. "
     return (
         f"Find the entry X of which all of this is true: {'; '.join(lines)}. "
@@ -168,8 +165,8 @@ def text_of(constraints: Sequence[Link | Span]) -> str:
 
 def plain(graph: EntityGraph, target: str) -> str:
     """A question of level 1 on an entity, for comparison: all names and values are given."""
-    parts = [f"{relation} {_other((relation, left, right), target)}"
-             for relation, left, right in graph.edges(target)]  # fmt: skip
+    parts = [f"{relation} {_other((relation, start, end), target)}"
+             for relation, start, end in graph.edges(target)]  # fmt: skip
     parts += [f"{name} {number:g}" for name, rows in sorted(graph.values.items())
               for number in sorted(rows.get(target, ()))]  # fmt: skip
     return f"Which entry has {', '.join(parts)}?"

@@ -92,16 +92,16 @@ def guess_of(text: str) -> str | None:
 
 def outcome(game: Sequence[Utterance], word: str) -> tuple[Outcome, int]:
     """Who won, and how many utterances it took."""
-    for turn, said in enumerate(game, start=1):
-        guess = guess_of(said.content)
-        if said.role == "attacker":
-            if guess is not None or holds(said.content, word):
+    for turn, utterance in enumerate(game, start=1):
+        guess = guess_of(utterance.content)
+        if utterance.role == "attacker":
+            if guess is not None or holds(utterance.content, word):
                 return "attacker breaks the rules", turn
         elif guess is not None:
             words = [part for part in re.findall(r"[\w'-]+", guess) if part not in _ARTICLES]
             right = " ".join(words) in forms(word)
             return ("defender wins" if right else "attacker wins"), turn
-        elif holds(said.content, word):
+        elif holds(utterance.content, word):
             return "attacker wins", turn
     return "tied game", len(game)
 
@@ -120,7 +120,7 @@ def rewards(games: Sequence[tuple[Sequence[Utterance], str]]) -> list[Reward]:
         result, length = outcome(game, word)
         if result in ("defender wins", "attacker wins"):
             role: Role = "defender" if result == "defender wins" else "attacker"
-            turns = [n for n, said in enumerate(game[:length]) if said.role == role]
+            turns = [n for n, utterance in enumerate(game[:length]) if utterance.role == role]
             winners.append((number, role, turns))
     won = Counter(role for _, role, _ in winners)
     rows: list[Reward] = []
@@ -162,7 +162,7 @@ class Table:
             Unjudged: if the model cannot be asked.
             WordLeaked: if a request to the defender holds the word; it is not sent.
         """
-        parts = ["assistant" if said.role == role else "user" for said in game]
+        parts = ["assistant" if utterance.role == role else "user" for utterance in game]
         messages = [{"role": "system", "content": system}]
         messages += [{"role": p, "content": s.content} for p, s in zip(parts, game, strict=True)]
         if parts[:1] != ["user"]:

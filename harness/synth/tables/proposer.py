@@ -120,7 +120,7 @@ class Untouched:
     def __init__(self, materials: Materials) -> None:
         self._materials = materials
 
-    async def fault(self, proposal: Proposal, others: Sequence[Proposal]) -> str:
+    async def fault(self, proposal: Proposal, peers: Sequence[Proposal]) -> str:
         """See :class:`harness.synth.types.Validator`."""
         from harness.synth.factory import task_of
 
