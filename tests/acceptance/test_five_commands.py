@@ -88,7 +88,7 @@ def test_what_no_gate_decided_is_staged_for_review(
         "--model", "openai/test", "--base-url", chat_server.url, "--out", "out", "--limit", "4",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "plan: 4 tasks to learn from are few" in done.stderr
+    assert "plan: only 4 tasks to learn from" in done.stderr
     (review,) = following(done.stdout)
     assert review == "harness skill review out/skill/short"
     assert harness(*shlex.split(review)[1:], "--approve", "all").returncode == 0

@@ -244,7 +244,7 @@ def test_a_hang_ends_the_attempt_alone(bench: Bench, monkeypatch: pytest.MonkeyP
     sample = Sample(id="s", task_id="s", prompt="q", workdir=bench.folder)
     context = AgentContext(model=open_model("openai/mine"), limits=Limits(wall_s=2.0))
     run = asyncio.run(agent.run(sample, context))
-    assert run.invalid == "the agent took more than 2 s"
+    assert run.invalid == "the agent took more than 2 s of work (--time-limit, --working-limit)"
 
 
 @pytest.mark.parametrize(

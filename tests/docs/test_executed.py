@@ -63,8 +63,13 @@ EXCEPTIONS = (
 SERVES = re.compile(r"--web|models serve|harness view(?!.*--html)")
 UNREADABLE = re.compile(r"^(?![-+]).*(?:\bNone\b|\{')|Traceback", re.MULTILINE)
 """What no person is to read, but in the lines of a skill that `diff` shows."""
-CODES = {"harness check": (0, 5), "harness debug": (0, 130), "harness skill review": (0, 130)}
-"""Exit codes besides 0: a check may say no, and nobody answers what is asked."""
+CODES = {
+    "harness check": (0, 5), "harness debug": (0, 130), "harness skill review": (0, 130),
+    "harness evolve --suite my/suite.yaml --create table-work": (5,),
+    "harness evolve --trajectories runs/before --tasks my/suite.yaml --create table-work": (5,),
+}  # fmt: skip
+"""Exit codes besides 0: a check may say no, nobody answers what is asked, and the model of the desk
+writes no programs to learn from."""
 NAMES = {
     "checkpoints.md": "from tests.docs.graphs import builder",
     "debugger.md": "from tests.docs.graphs import trajectory",

@@ -121,7 +121,7 @@ def test_more_attempts_at_the_same_tasks_find_more() -> None:
     once, often = SequentialPlan(tasks=40), SequentialPlan(tasks=40, epochs=4)
     assert once.operating.power + 0.15 < often.operating.power < 0.8
     assert often.operating.false_acceptance <= 0.05 + 0.025  # the error of 400 simulations
-    assert f"4 attempts each make it up to {often.operating.power:.0%}" in str(once)
+    assert f"4 attempts each would give up to {often.operating.power:.0%}" in str(once)
     assert "up to" in str(often)
 
 
