@@ -215,6 +215,7 @@ def test_chunks_come_before_the_last_is_sent_and_the_call_is_recorded(tmp_path: 
     assert call.usage.tokens == 7
 
 
+@pytest.mark.wing("record")
 def test_a_stream_of_responses_comes_piece_by_piece_too() -> None:
     def answer(server: Upstream) -> list[Step]:
         return [*HELLO[:2], until_read(server), HELLO[2], *ENDED]
@@ -234,6 +235,7 @@ def test_a_stream_of_responses_comes_piece_by_piece_too() -> None:
         asyncio.run(work(server))
 
 
+@pytest.mark.wing("record")
 def test_a_stream_of_messages_comes_piece_by_piece_too() -> None:
     def answer(server: Upstream) -> list[Step]:
         return [*HELLO[:2], until_read(server), HELLO[2], *ENDED]
