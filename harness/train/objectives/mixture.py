@@ -44,12 +44,9 @@ def minimum_norm_weights(gradients: Tensor, steps: int = 250, tolerance: float =
         along = products @ weights
         best = int(along.argmin())
         length = float(weights @ along)
-        gap, own = length - float(along[best]), float(products[best, best])
-        if gap <= tolerance * max(length, 1e-12):
+        if length - float(along[best]) <= tolerance * max(length, 1e-12):
             break
-        # The exact minimum on the segment from the mixture to that source.
-        step = gap / max(length + own - 2 * float(along[best]), 1e-30)
-        step = min(step, 1.0)
+        step, _ = segment_minimum(float(products[best, best]), float(along[best]), length)
         weights = (1 - step) * weights
         weights[best] += step
     return weights.to(gradients.dtype)

@@ -1,10 +1,9 @@
-"""Spans, ladders of references, turns of policy and judge, and the block of two streams."""
+"""Ladders of references, turns of policy and judge, and the block of two streams."""
 
 from __future__ import annotations
 
 import multiprocessing
 import tempfile
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,47 +15,6 @@ from hypothesis import strategies as st
 from harness.train.objectives import siamese
 from harness.train.objectives.coteaching import CoTeaching, trusted
 from harness.train.objectives.references import ReferenceLadder, by_margin, pairwise_reward
-from harness.train.objectives.spans import covered_f1, paired_overlap, span_reward
-
-SPANS = st.lists(
-    st.tuples(st.integers(0, 50), st.integers(1, 20)).map(lambda p: (float(p[0]), float(sum(p)))),
-    min_size=1,
-    max_size=5,
-)
-
-
-@given(SPANS, SPANS)
-def test_spans_are_bounded_and_symmetric(ours: list[Any], theirs: list[Any]) -> None:
-    for measure in (covered_f1, paired_overlap):
-        value = measure(ours, theirs)
-        assert 0 <= value <= 1
-        assert value == pytest.approx(measure(theirs, ours))
-        assert measure(ours, ours) == pytest.approx(1.0)
-
-
-def test_moving_a_span_away_never_pays() -> None:
-    gold = [(10.0, 20.0)]
-    for measure in (covered_f1, paired_overlap):
-        values = [measure([(10.0 + step, 20.0 + step)], gold) for step in range(30)]
-        assert all(later <= sooner for sooner, later in pairwise(values))
-
-
-@pytest.mark.parametrize(
-    ("response", "form"),
-    [
-        ("<think>1 2</think><answer>1-2</answer>", 1.0),
-        (f"<think>{'1 ' * 11}2</think><answer>1-2</answer>", 0.6),
-        ("<think>1 2</think><answer>2-1</answer>", 0.2),
-        ("<think>1 2</think><answer></answer>", 0.2),
-        ("<think>1 2</think><answer>1-2 and more</answer>", 0.2),
-        ("<answer>1-2</answer>", 0.0),
-    ],
-)
-def test_forms_of_a_response(response: str, form: float) -> None:
-    reward = span_reward(response, [(1.0, 2.0)])
-    assert reward.form == form
-    assert (reward.whole > 0) == (form > 0.2)
-    assert reward.total == reward.form + reward.whole + reward.pairs
 
 
 def test_samples_by_what_is_left_to_learn() -> None:

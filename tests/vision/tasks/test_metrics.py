@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -196,6 +197,27 @@ def test_span_rewards_are_bounded_symmetric_and_perfect_for_the_same(
         assert 0 <= reward(left, right) <= 1
         assert reward(left, right) == pytest.approx(reward(right, left), abs=1e-5)
         assert reward(left, left) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_moving_a_span_away_never_pays() -> None:
+    wanted = [(10.0, 20.0)]
+    for reward in (global_reward, local_reward):
+        values = [reward([(10.0 + step, 20.0 + step)], wanted) for step in range(30)]
+        assert all(later <= sooner for sooner, later in pairwise(values))
+
+
+@pytest.mark.parametrize(
+    ("reply", "form"),
+    [
+        ("<think>1 2</think><answer>1-2</answer>", 1.0),
+        (f"<think>{'1 ' * 11}2</think><answer>1-2</answer>", 0.6),
+        ("<think>1 2</think><answer>2-1</answer>", 0.2),
+        ("<think>1 2</think><answer></answer>", 0.2),
+        ("<answer>1-2</answer>", 0.0),
+    ],
+)
+def test_forms_of_a_reply_with_spans(reply: str, form: float) -> None:
+    assert format_reward(reply) == form
 
 
 @pytest.mark.parametrize(
