@@ -52,9 +52,7 @@ async def propose(state: State, runtime: Context) -> Update:
 async def filter_proposals(state: State, runtime: Context) -> Update:
     """Apply the rules, which need no model; leave out what was there before, or must not leak."""
     factory, rows = runtime.context, _records(state)
-    before, checked = Registry(), list[Record]()
-    for proposal in factory.accepted(state.get("number", 0)):
-        before.add_proposal(proposal)
+    before, checked = factory.earlier_tasks(state.get("number", 0)), list[Record]()
     for row in rows:
         record = await factory.validate(row, "filter", [])
         if record.decision == "open":
@@ -111,9 +109,7 @@ def band(state: State, runtime: Context) -> Update:
 def curate(state: State, runtime: Context) -> Update:
     """Accept in the order of the proposals what is no duplicate; write everything down."""
     factory, rows = runtime.context, list[Record]()
-    before = Registry()
-    for proposal in factory.accepted(state.get("number", 0)):
-        before.add_proposal(proposal)
+    before = factory.earlier_tasks(state.get("number", 0))
     for row in _records(state):
         record = row
         if row.decision == "open":

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from harness.core import BadInput, Refused, Unreachable, render
 from harness.models import Model, SampleLimitReached, Sampling
-from harness.synth.types import Unjudged
+from harness.synth.types import Materials, Proposal, Unjudged
 from harness.tasks.answers import normalise, same_words
 
 _MARK = re.compile(r"\[\[(YES|NO)\]\]")
@@ -84,3 +84,19 @@ async def verdict(
     ]
     marks = [set(_MARK.findall(reply)) for reply in replies]
     return majority([chosen == {"YES"} if len(chosen) == 1 else None for chosen in marks])
+
+
+async def is_right(materials: Materials, proposal: Proposal, answer: str) -> bool | None:
+    """Whether an answer says what one of a proposal's golds says; None if no vote can be read.
+
+    Raises:
+        Unjudged: if the checker cannot be asked.
+    """
+    verdicts = [
+        await verdict(
+            materials.checker, proposal.question, gold, answer,
+            votes=materials.votes, seed=materials.seed,
+        )
+        for gold in proposal.answers
+    ]  # fmt: skip
+    return True if True in verdicts else None if None in verdicts else False

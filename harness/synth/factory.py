@@ -20,7 +20,7 @@ from harness.core.rundir import RunWriter
 from harness.corpora import write_tasks
 from harness.evals import EvalSettings, Evaluator, Split, adopt_spent, load_suite, records
 from harness.models import Budget
-from harness.synth.asking import verdict
+from harness.synth.asking import is_right
 from harness.synth.registry import Registry, split_by_origin
 from harness.synth.types import Band, Materials, Proposal, Proposer, Record, Unjudged, Validator
 
@@ -69,6 +69,13 @@ class Factory:
         rows = {row["id"]: row for row in self.run.items() if row["number"] < before}
         ordered = sorted(rows.values(), key=lambda row: row["number"])
         return [Record.model_validate(row["record"]) for row in ordered]
+
+    def earlier_tasks(self, before: int) -> Registry:
+        """The accepted proposals below `before`, to find what is there already."""
+        registry = Registry()
+        for proposal in self.accepted(before):
+            registry.add_proposal(proposal)
+        return registry
 
     def accepted(self, before: int) -> list[Proposal]:
         """Proposals below `before` that were accepted."""
@@ -216,15 +223,7 @@ class EvalSolver:
             return {"pass": True, "fail": False}.get(outcome)
         if proposal.meta.get("metric") == "choice" or not self.materials.votes:
             return False
-        materials = self.materials
         try:
-            same = [
-                await verdict(
-                    materials.checker, proposal.question, gold, answer,
-                    votes=materials.votes, seed=materials.seed,
-                )
-                for gold in proposal.answers
-            ]  # fmt: skip
+            return await is_right(self.materials, proposal, answer)
         except Unjudged:
             return None
-        return True if True in same else None if None in same else False

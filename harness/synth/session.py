@@ -28,7 +28,7 @@ from harness.evals import DEFAULT_MODEL, ModelSettings, Split, budget_of, prompt
 from harness.models import Budget, CallStore, open_model, parse_roles
 from harness.synth.factory import EvalSolver, Factory, open_validators
 from harness.synth.registry import known_suites
-from harness.synth.types import Band, Materials, Proposer, Record
+from harness.synth.types import Materials, Proposer, Record
 
 SAMPLES = 5
 EXPECTED = 2
@@ -234,7 +234,7 @@ async def synthesise(
             materials=materials,
             proposer=proposer,
             validators=open_validators(materials, proposer.validators),
-            band=_band(settings.reward or proposer.band),
+            band=load("bands", settings.reward or proposer.band),
             want=settings.n,
             most=settings.tries * settings.n,
             run=run,
@@ -273,10 +273,6 @@ async def run_factory(factory: Factory) -> None:
         started = bool(state.values) or bool(state.next)
         if not started or state.next:
             await graph.ainvoke(None if started else {"number": 0}, config, context=factory)
-
-
-def _band(name: str) -> Band:
-    return load("bands", name)
 
 
 def _solver(

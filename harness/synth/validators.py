@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from harness.core import parse_json, render
 from harness.corpora import Evidence
-from harness.synth.asking import same_answer, say, verdict
+from harness.synth.asking import is_right, same_answer, say
 from harness.synth.types import Materials, Proposal, Unjudged
 from harness.tasks.answers import normalise
 
@@ -158,7 +158,7 @@ class EvidenceCheck:
             hits = [hit for query in queries for hit in await library.search(query)]
             texts = [*map(library.text, distinct([*passages, *hits]))]
             reply = await ask(self._materials, proposal, texts)
-        answers = [answer.strip(" .*_`\"'") for answer in _ANSWER.findall(reply)]
+        answers = answers_in(reply)
         if not answers:
             raise Unjudged(f"expected a line 'Answer: ...', found {reply!r:.80}")
         distinct_answers = {normalise(answer): answer for answer in answers}
@@ -167,19 +167,12 @@ class EvidenceCheck:
         ]
 
     async def _is_right(self, proposal: Proposal, answer: str) -> bool:
-        materials = self._materials
         if "choices" in proposal.meta:
             return answer.rstrip(".)")[:1].upper() == proposal.answers[0]
-        verdicts = [
-            await verdict(
-                materials.checker, proposal.question, gold, answer,
-                votes=materials.votes, seed=materials.seed,
-            )
-            for gold in proposal.answers
-        ]  # fmt: skip
-        if not any(verdicts) and None in verdicts:
+        right = await is_right(self._materials, proposal, answer)
+        if right is None:
             raise Unjudged("no vote on an answer could be read")
-        return any(verdicts)
+        return right
 
 
 class Grounded:
@@ -193,7 +186,7 @@ class Grounded:
     async def fault(self, proposal: Proposal, peers: Sequence[Proposal]) -> str:
         """See :class:`harness.synth.types.Validator`."""
         reply = await ask(self._materials, proposal, [EMPTY])
-        answers = [answer.strip(" .*_`\"'") for answer in _ANSWER.findall(reply)]
+        answers = answers_in(reply)
         if "choices" in proposal.meta:
             right = any(answer[:1].upper() == proposal.answers[0] for answer in answers)
         else:
@@ -218,6 +211,11 @@ async def ask(
     )  # fmt: skip
     messages = [{"role": "user", "content": prompt}]
     return await say(materials.checker, messages, seed=materials.seed, temperature=0.0, tokens=300)
+
+
+def answers_in(reply: str) -> list[str]:
+    """What stands behind `Answer:` in the lines of a reply, without marks around it."""
+    return [answer.strip(" .*_`\"'") for answer in _ANSWER.findall(reply)]
 
 
 def distinct(passages: Sequence[Evidence]) -> list[Evidence]:
