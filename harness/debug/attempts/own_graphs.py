@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.agents import is_foreign
 from harness.core import BadInput
 from harness.debug.attempts.answers import Answers, Beyond, RecordedModel
 from harness.debug.attempts.items import Finished, Settings, live_model, suite_of
@@ -75,8 +76,8 @@ async def _unchanged(bench: Bench, _: object) -> Bench:
 
 def is_own_graph(finished: Finished) -> bool:
     """Whether the attempt was one of a graph in a user's file."""
-    kind, _, reference = str(finished.lock.get("agent")).partition(":")
-    return kind == "graph" and ":" in reference
+    spec = str(finished.lock.get("agent"))
+    return spec.startswith("graph:") and is_foreign(spec)
 
 
 def open_own_graph(
