@@ -26,7 +26,8 @@ from harness.synth.proposers.search import SearchProposer
 from harness.synth.registry import known_suites
 from harness.synth.session import run_factory
 from harness.synth.types import Materials, Proposal, Record
-from lab.worlds.proposals import EXPECTED, Fault, FunctionModel, World
+from lab.worlds.models import FunctionModel
+from lab.worlds.proposals import EXPECTED, Fault, World
 
 FAULTS: dict[Fault, int] = {
     "good": 200, "leaked search": 25, "duplicate": 25, "unanswerable": 25, "ambiguous": 25,

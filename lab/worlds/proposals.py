@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Literal, cast
 
-from pydantic import JsonValue
-
-from harness.core import Usage
-from harness.models import Message, Reply, Sampling
+from harness.models import Message, Sampling
+from lab.worlds.models import Decide
 
 Fault = Literal[
     "good", "leaked search", "duplicate", "unanswerable", "ambiguous", "in question", "wrong gold",
@@ -41,42 +38,6 @@ _SIDES = ("North", "South", "East", "West", "Upper", "Lower")
 _KEEPER = re.compile(r"keeper of (\w+) is (\w+)")
 _BORN = re.compile(r"birthplace of (\w+) is ([\w ]+)\.")
 _ASKED = re.compile(r"(\w+) of the person who is the keeper of the building called (\w+)")
-Decide = Callable[[list[Message], Sampling | None], str | Exception]
-
-
-class FunctionModel:
-    """A model that answers by a function of the messages and the sampling.
-
-    Attributes:
-        prompts: the last message of every request.
-        requests: all messages of every request.
-    """
-
-    spec, simulated, constrains = "scripted/function", True, False
-
-    def __init__(self, decide: Decide) -> None:
-        self._decide = decide
-        self.prompts: list[str] = []
-        self.requests: list[list[Message]] = []
-
-    async def complete(
-        self,
-        messages: list[Message],
-        *,
-        tools: list[dict[str, JsonValue]] | None = None,
-        sampling: Sampling | None = None,
-        response_format: dict[str, JsonValue] | None = None,
-    ) -> Reply:
-        """The function's text; an exception that it returns is raised."""
-        self.prompts.append(str(messages[-1]["content"]))
-        self.requests.append(messages)
-        answer = self._decide(messages, sampling)
-        if isinstance(answer, Exception):
-            raise answer
-        return Reply(
-            call_id=str(len(self.prompts)), text=answer, finish_reason="stop", model="function",
-            usage=Usage(calls=1, prompt_tokens=10, completion_tokens=5),
-        )  # fmt: skip
 
 
 @dataclass(frozen=True)

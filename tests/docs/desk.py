@@ -183,10 +183,10 @@ def answer(body: dict[str, Any]) -> Answer:
     if order := _ORDER.search(text):
         # The tasks of `harness init`: in a sentence, unless a skill or the prompt asks for less.
         customer, count, item, city, day = order.groups()
-        asked = {"Who": customer, "How": count, "What": item, "Where": city}
-        reply = next((a for word, a in asked.items() if f"\n\n{word} " in text), day)
-        told = len(body["messages"]) > 1 or "only." in text
-        return completion(reply if told else f"I am sure that it is {reply}.")
+        facts = {"Who": customer, "How": count, "What": item, "Where": city}
+        reply = next((fact for word, fact in facts.items() if f"\n\n{word} " in text), day)
+        brief = len(body["messages"]) > 1 or "only." in text
+        return completion(reply if brief else f"I am sure that it is {reply}.")
     digits = [int(word) for word in text.replace("?", " ").split() if word.isdigit()]
     number = 2 * digits[-1] if digits else 0
     bare = number % 4 or LESSON[:20] in str(body["messages"])

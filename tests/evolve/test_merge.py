@@ -15,6 +15,18 @@ from harness.evolve.types import AnalystRecord, MemoryItem
 VERIFY = "Reload the saved workbook and verify that the changes persisted."
 
 
+# The first four ask for the same report, in two pairs of like wordings.
+REPORTS = [
+    "Log a summary at the end: which columns were changed, and which rows.",
+    "Print a summary of changes: formulas, styles and rows that were changed.",
+    "Log how many rows were changed, and where the output begins.",
+    "Print the number of rows before and after, and where the output ends.",
+    "Round amounts to cents before you add them up.",
+    "Write dates as dates, so that they sort.",
+    "Copy fonts and borders with each cell.",
+]
+
+
 def patch(trajectory: str, *lessons: str, task: str = "") -> Patch:
     items = tuple(MemoryItem(title="Some rule", lesson=text) for text in lessons)
     record = AnalystRecord(
@@ -149,16 +161,7 @@ def test_lessons_of_other_evidence_add_no_support_though_one_rule_says_them() ->
 
 
 def test_what_is_one_cause_in_two_groups_has_the_tasks_of_both() -> None:
-    texts = [
-        "Log a summary at the end: which columns were changed, and which rows.",
-        "Print a summary of changes: formulas, styles and rows that were changed.",
-        "Log how many rows were changed, and where the output begins.",
-        "Print the number of rows before and after, and where the output ends.",
-        "Round amounts to cents before you add them up.",
-        "Write dates as dates, so that they sort.",
-        "Copy fonts and borders with each cell.",
-    ]
-    merged = merge_deterministic([patch(f"t{n}", text) for n, text in enumerate(texts)], {})
+    merged = merge_deterministic([patch(f"t{n}", text) for n, text in enumerate(REPORTS)], {})
     assert [edit.support for edit in merged.patch.edits] == [4, 1, 1, 1]
     assert [len(rule.members) for rule in merged.rules] == [4, 1, 1, 1]
 
@@ -188,16 +191,7 @@ def test_rules_that_state_the_same_fact_of_code_are_one() -> None:
 
 
 def test_rules_for_the_same_report_in_other_words_are_one() -> None:
-    texts = [
-        "Log a summary at the end: which columns were changed, and which rows.",
-        "Print a summary of changes: formulas, styles and rows that were changed.",
-        "Log how many rows were changed, and where the output begins.",
-        "Print the number of rows before and after, and where the output ends.",
-        "Round amounts to cents before you add them up.",
-        "Write dates as dates, so that they sort.",
-        "Copy fonts and borders with each cell.",
-    ]
-    assert said_by(texts, [[0, 1], [2, 3], [4], [5], [6]]) == [0, 0, 2, 3, 4]
+    assert said_by(REPORTS, [[0, 1], [2, 3], [4], [5], [6]]) == [0, 0, 2, 3, 4]
 
 
 def test_the_better_supported_of_two_rules_stays_wherever_it_stands() -> None:

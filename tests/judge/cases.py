@@ -10,56 +10,37 @@ from typing import Any, TypeVar
 
 from pydantic import JsonValue
 
-from harness.core import Usage
-from harness.models import Message, Reply, Sampling
+from harness.models import Message, Sampling
+from lab.worlds.models import ScriptedModel
 
 T = TypeVar("T")
 Decide = Callable[[str, dict[str, Any]], Any]
 """From the prompt and the members of the reply's schema to the reply: members, or a whole text."""
 
 
-class FunctionModel:
-    """Answers by a function; adds the request's key where the function gives members.
+class FunctionModel(ScriptedModel):
+    """Answers by a function; adds the request's key where the function gives members."""
 
-    Attributes:
-        prompts: what was asked, in order.
-        requests: all messages of all requests.
-    """
-
-    spec, simulated, constrains = "scripted/function", True, True
+    constrains = True
 
     def __init__(self, decide: Decide) -> None:
+        super().__init__()
         self._decide = decide
-        self.prompts: list[str] = []
-        self.requests: list[list[Message]] = []
-        self.samplings: list[Sampling | None] = []
 
-    async def complete(
+    def text(
         self,
         messages: list[Message],
-        *,
-        tools: list[dict[str, JsonValue]] | None = None,
-        sampling: Sampling | None = None,
-        response_format: dict[str, JsonValue] | None = None,
-    ) -> Reply:
-        prompt = str(messages[-1]["content"])
-        self.prompts.append(prompt)
-        self.requests.append(messages)
-        self.samplings.append(sampling)
-        members: dict[str, Any] = {}
+        sampling: Sampling | None,
+        response_format: dict[str, JsonValue] | None,
+    ) -> str | Exception:
+        properties: dict[str, Any] = {}
         if response_format is not None:
             schema: Any = response_format["json_schema"]
-            members = schema["schema"]["properties"]
-        answer = self._decide(prompt, members)
-        if isinstance(answer, Exception):
-            raise answer
+            properties = schema["schema"]["properties"]
+        answer = self._decide(str(messages[-1]["content"]), properties)
         if isinstance(answer, dict):
-            answer = json.dumps({"key": members["key"]["const"], **answer})
-        usage = Usage(calls=1, prompt_tokens=10, completion_tokens=5)
-        return Reply(
-            call_id=str(len(self.prompts)), text=answer, finish_reason="stop", model="f",
-            usage=usage,
-        )  # fmt: skip
+            return json.dumps({"key": properties["key"]["const"], **answer})
+        return answer
 
 
 def between(prompt: str, name: str) -> str:

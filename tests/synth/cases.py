@@ -13,7 +13,8 @@ from harness.core.rundir import RunWriter
 from harness.models import Message, Model, Sampling
 from harness.synth.factory import Factory, Solver, open_validators
 from harness.synth.types import Materials, Proposer
-from lab.worlds.proposals import Decide, Fault, FunctionModel, World
+from lab.worlds.models import Decide, FunctionModel
+from lab.worlds.proposals import Fault, World
 
 T = TypeVar("T")
 FEW: dict[Fault, int] = {

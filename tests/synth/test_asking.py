@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from harness.core import Unreachable
 from harness.synth.asking import majority, same_answer, verdict
 from harness.synth.types import Unjudged
-from lab.worlds.proposals import FunctionModel
+from lab.worlds.models import FunctionModel
 from tests.synth.cases import run
 
 

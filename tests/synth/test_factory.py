@@ -19,7 +19,8 @@ from harness.synth.proposers.search import SearchProposer
 from harness.synth.registry import Registry, known_suites, split_by_origin
 from harness.synth.session import run_factory
 from harness.synth.types import Proposal, Record
-from lab.worlds.proposals import EXPECTED, Decide, World
+from lab.worlds.models import Decide
+from lab.worlds.proposals import EXPECTED, World
 from tests.synth.cases import FEW, asked, down, factory, materials, run, silent, world
 
 LOCK = {"kind": "synth"}

@@ -14,8 +14,8 @@ from harness.checkpoints import open_saver
 from harness.core import assets
 from harness.models import Message, Sampling
 from harness.synth.environments import Agent, read_action, read_mark, remembered
+from lab.worlds.models import FunctionModel
 from lab.worlds.phone import Phone, Screen
-from lab.worlds.proposals import FunctionModel
 from tests.synth.cases import run
 
 SCREENS = {

@@ -23,7 +23,7 @@ from harness.synth.games.taboo import (
     outcome,
     rewards,
 )
-from lab.worlds.proposals import FunctionModel
+from lab.worlds.models import FunctionModel
 from tests.synth.cases import down, run
 
 Rows = list[tuple[list[Utterance], str]]
