@@ -66,6 +66,8 @@ TRUE = [
 ]
 FALSE = [
     READ_BACK,
+    "Array formulas written via openpyxl are stored as text strings only.",
+    "Read the cell back to confirm the formula was stored (not evaluated prematurely).",
     "Verify that formula cells produce expected values after writing, not just their text.",
     "Verify that formula cells display computed values, not unevaluated formula strings.",
     "Use load_workbook with data_only=True to evaluate formulas after writing them.",
