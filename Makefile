@@ -6,7 +6,7 @@ DEMO_OUT ?= demo-out
 VLLM ?= build/vllm
 INPUTS := pyproject.toml lab/pyproject.toml $(wildcard constraints/*) Makefile
 
-.PHONY: demo test lint types rooms unit amputation fuzz vllm release site constraints clean
+.PHONY: demo test lint types rooms unit amputation full fuzz vllm release site constraints clean
 
 demo: $(VENV)/.demo
 	$(BIN)/harness --yes demo --live --out $(DEMO_OUT)
@@ -25,11 +25,15 @@ rooms: $(VENV)/.test
 
 # What the browser showed in the tests lies in build/screenshots afterwards.
 unit: $(VENV)/.test
-	HARNESS_SCREENSHOTS=$(CURDIR)/build/screenshots $(BIN)/pytest -n 3 --dist worksteal --durations=15
+	HARNESS_SCREENSHOTS=$(CURDIR)/build/screenshots $(BIN)/pytest -n 3 --dist worksteal --durations=15 -m "not full"
 
 # Each wing alone and all of them deleted from a copy of the tree: the spine works and is tested.
 amputation: $(VENV)/.test
 	$(BIN)/python tests/house/amputation.py
+
+# At full size what `make unit` does with samples: whole splits, all recorded runs, twenty kills.
+full: $(VENV)/.test
+	$(BIN)/pytest -n 3 --dist worksteal --durations=15 -m full
 
 # 5,000 mutated inputs for every parser; then the tests of properties, on other examples every time
 # and ten times as many.

@@ -20,7 +20,6 @@ from harness.core import digest_tree
 from tests.acceptance.conftest import ChatServer
 
 CONCURRENCY = 4
-KILLS = 20
 LESSONS = (
     ("Bare number", "Answer with the bare number and leave every other word of the sentence out."),
     ("No sentence", "Answer with the bare number and leave out every other word of a sentence."),
@@ -103,7 +102,10 @@ def finish(process: subprocess.Popen[str]) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_kill_at_twenty_random_moments(suite: Path, tmp_path: Path, teacher: ChatServer) -> None:
+@pytest.mark.parametrize("kills", [6, pytest.param(20, marks=pytest.mark.full)])
+def test_kill_at_random_moments(
+    suite: Path, tmp_path: Path, teacher: ChatServer, kills: int
+) -> None:
     whole = finish(start(suite, tmp_path / "whole", teacher))
     assert whole["edits"] > 0 and whole["records"] > 5
     wanted = {json.dumps(body, sort_keys=True) for body in teacher.requests}
@@ -112,8 +114,8 @@ def test_kill_at_twenty_random_moments(suite: Path, tmp_path: Path, teacher: Cha
 
     rng = random.Random(7)
     out = tmp_path / "killed"
-    kills = 0
-    while kills < KILLS:
+    done = 0
+    while done < kills:
         process = start(suite, out, teacher)
         seen = len(teacher.requests)
         while len(teacher.requests) == seen and process.poll() is None:
@@ -121,9 +123,9 @@ def test_kill_at_twenty_random_moments(suite: Path, tmp_path: Path, teacher: Cha
         time.sleep(rng.uniform(0.0, 0.25))
         if process.poll() is None:
             process.send_signal(signal.SIGKILL)
-            kills += 1
+            done += 1
         process.communicate()
-        assert process.returncode != 0, f"the evolution ended after {kills} kills"
+        assert process.returncode != 0, f"the evolution ended after {done} kills"
     teacher.delay_s = 0.0
     again = finish(start(suite, out, teacher))
 

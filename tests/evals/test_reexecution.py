@@ -162,7 +162,7 @@ def test_command(shared: Path, tmp_path: Path) -> None:
     assert found.reproduced_with_recalc is None
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_every_third_recorded_run_reproduces_its_label(shared: Path, sandbox: Sandbox) -> None:
     """All 113: `benchmarks/evals/replay.py`; 107 are comparable with pandas 3, all reproduced."""
     rows = [json.loads(line) for line in (shared / RUNS).read_text("utf-8").splitlines()][::3]

@@ -277,7 +277,7 @@ def test_bad_limit_and_split(tmp_path: Path) -> None:
         generate("ledger", tmp_path, "dev")
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("split", ["train", "selection", "test"])
 def test_whole_split(split: Split, tmp_path: Path) -> None:
     tasks = write_split(split, tmp_path)

@@ -109,7 +109,7 @@ def test_gold_passes_and_input_fails_on_small_shared_rows(shared: Path) -> None:
     }
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_gold_passes_and_input_fails_on_all_shared_rows(shared: Path) -> None:
     assert sorted(_surprises(load_spreadsheetbench(shared / _ROWS))) == [
         "13-1: untouched input passes",

@@ -40,7 +40,7 @@ def test_three_kinds_are_proven(ledger: tuple[Path, list[Task]], sandbox: Sandbo
         assert proof.holds, (task.id, proof)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_every_kind_is_proven(ledger: tuple[Path, list[Task]], sandbox: Sandbox) -> None:
     """At a difficulty each that no other test here takes."""
     folder, tasks = ledger
