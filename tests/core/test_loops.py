@@ -44,6 +44,9 @@ INTERRUPTED = """
 import asyncio, os, signal
 from harness.core import loops
 
+# A job in the background of a shell ignores the signal and hands that on.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 async def work():
     try:
         os.kill(os.getpid(), signal.SIGINT)
