@@ -33,9 +33,10 @@ def asks(prompt: str, workdir: str, skill: str | None) -> str:
     from openai import OpenAI
 
     assert Path(workdir).is_dir() and skill is None
-    reply = OpenAI().chat.completions.create(
-        model="any", messages=[{"role": "user", "content": prompt}]
-    )
+    with OpenAI() as client:
+        reply = client.chat.completions.create(
+            model="any", messages=[{"role": "user", "content": prompt}]
+        )
     return reply.choices[0].message.content or ""
 
 

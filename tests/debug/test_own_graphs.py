@@ -27,7 +27,9 @@ class State(MessagesState):
 
 def ask(text):
     messages = [{"role": "user", "content": text}]
-    return OpenAI().chat.completions.create(model="x", messages=messages).choices[0].message.content
+    with OpenAI() as client:
+        reply = client.chat.completions.create(model="x", messages=messages)
+    return reply.choices[0].message.content
 
 
 def plan(state):
