@@ -85,7 +85,7 @@ def export(path: Path, target: str, out: Path, log_format: str | None, as_json: 
     form = "jsonl" if log_format == "jsonl" else "md" if log_format == "md" else None
     report = export_trajectories(path, out, target, form)
     text = f"{report.exported} trajectories in {report.files} files ({target}) -> {report.out}"
-    if report.rows:
+    if report.rows is not None:
         text += f"\n{report.rows} rows"
     if report.sidecars:
         text += f"\n{report.sidecars} logs are ambiguous without the side-car beside them"

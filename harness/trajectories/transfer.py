@@ -73,7 +73,7 @@ class ExportReport(Value):
     Attributes:
         format: of the files.
         exported: trajectories written, or, where rows are made of several, read.
-        rows: of the one file; 0 where there is a file for each trajectory.
+        rows: of a JSONL file; None for other files.
         files: files written.
         sidecars: official logs that need a side-car, because Markdown alone is ambiguous.
         redacted: trajectories that differ from their source because secrets were replaced.
@@ -82,7 +82,7 @@ class ExportReport(Value):
 
     format: str
     exported: int
-    rows: int = 0
+    rows: int | None = None
     files: int
     sidecars: int
     redacted: int
@@ -204,7 +204,7 @@ def export_trajectories(
     return ExportReport(
         format=target,
         exported=exported,
-        rows=rows,
+        rows=rows if target in TRAINING or target in _ROWS else None,
         files=files,
         sidecars=sidecars,
         redacted=redacted,
