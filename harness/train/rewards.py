@@ -125,7 +125,7 @@ def contrastive(
         states = embed([plain_text(completion) for completion in completions])
         groups = [repr(prompt) for prompt in prompts]
         losses, _ = contrastive_losses(states, correct, groups, variant)
-        penalties: list[float] = contrastive_reward(losses).tolist()  # pyright: ignore[reportUnknownMemberType]
+        penalties = [float(penalty) for penalty in contrastive_reward(losses)]
         pairs = zip(values, penalties, strict=True)
         return [None if value is None else value + penalty for value, penalty in pairs]
 

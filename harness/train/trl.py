@@ -6,7 +6,7 @@ Rewards come from :mod:`harness.train.rewards`, or from any reward function of T
 from __future__ import annotations
 
 import random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -14,8 +14,28 @@ from torch import Tensor
 from harness.core import require
 from harness.train.objectives.advantages import Rule, gd2po, refill
 
-_NEED = "these are trainers of TRL"
-GRPOTrainer: Any = require("trl", _NEED, "'agent-skill-harness[rag,trl]'").GRPOTrainer
+if TYPE_CHECKING:
+
+    class GRPOTrainer:
+        """What is used of TRL's."""
+
+        model: Any
+        args: Any
+        accelerator: Any
+        reward_weights: Tensor
+        num_generations: int
+        num_generations_eval: int
+        _metrics: dict[str, dict[str, list[float]]]
+
+        def __init__(self, *args: Any, **settings: Any) -> None: ...
+        def _calculate_rewards(self, *args: Any) -> Tensor: ...
+        def _generate_and_score_completions(
+            self, inputs: list[dict[str, Any]]
+        ) -> dict[str, Any]: ...
+else:
+    GRPOTrainer = require(
+        "trl", "these are trainers of TRL", "'agent-skill-harness[rag,trl]'"
+    ).GRPOTrainer
 
 
 class GD2POTrainer(GRPOTrainer):

@@ -101,7 +101,7 @@ def gd2po_advantages(
     if config.get("gdpo_reward_weights"):
         raise ValueError("GD2PO normalises each reward by itself: leave gdpo_reward_weights out")
     named = [np.asarray(non_tensor_batch[key], dtype=np.float32) for key in keys]
-    rewards = torch.from_numpy(np.stack(named))
+    rewards = torch.tensor(np.stack(named))
     rule = cast("Rule", config.get("gd2po_rule") or "hard")
     threshold = float(config.get("gd2po_threshold") or 0.8)
     result = gd2po(rewards, list(index), rule, threshold)

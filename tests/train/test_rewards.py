@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from harness.core import BadInput, Task
+from harness.core import BadInput, Score, Task, invalid
+from harness.tasks import GenericFamily
 from harness.train.rewards import check_reward, final_answer, task_reward
 
 pytestmark = pytest.mark.wing("train")
@@ -48,8 +49,8 @@ def test_a_task_judged_by_a_file_is_refused() -> None:
 
 
 def test_no_verdict_is_no_zero(monkeypatch: pytest.MonkeyPatch) -> None:
-    from harness.core import invalid
-    from harness.tasks import GenericFamily
+    def score(*_: object) -> Score:
+        return invalid("the judge was not reached")
 
-    monkeypatch.setattr(GenericFamily, "score", lambda *_: invalid("the judge was not reached"))
+    monkeypatch.setattr(GenericFamily, "score", score)
     assert check_reward("em")(["p"], ["a"], answer=["a"]) == [None]

@@ -36,7 +36,7 @@ def brief(completions: list[str], **_: Any) -> list[float]:
 
 def train(kind: Any, out: Path, rewards: list[Any], **settings: Any) -> Any:
     """The trainer after ten steps of two prompts with eight rollouts each."""
-    torch.manual_seed(0)
+    torch.manual_seed(0)  # pyright: ignore[reportUnknownMemberType]
     model, tokenizer = tiny_model()
     rows = [{"prompt": f"{n} + 1 = the answer is", "answer": str(n + 1)} for n in range(8)]
     arguments = TRL.GRPOConfig(

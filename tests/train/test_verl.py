@@ -130,7 +130,7 @@ def test_ten_steps_of_a_tiny_model() -> None:
     """verl's own advantage step and loss lookup around a model; its engine for rollouts is not."""
 
     PLUG_IN.register()
-    torch.manual_seed(0)
+    torch.manual_seed(0)  # pyright: ignore[reportUnknownMemberType]
     model, tokenizer = tiny_model()
     optimizer = torch.optim.Adam(model.parameters(), 0.02)
     actor = import_module("verl.workers.config").ActorConfig(
@@ -170,5 +170,5 @@ def test_ten_steps_of_a_tiny_model() -> None:
         assert metrics["actor/ppo_kl"] == pytest.approx(0.0, abs=1e-5)
         optimizer.zero_grad()
         loss.backward()
-        optimizer.step()
+        optimizer.step()  # pyright: ignore[reportUnknownMemberType]
     assert sum(briefs[-3:]) > sum(briefs[:3])
