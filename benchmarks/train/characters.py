@@ -82,10 +82,7 @@ class Characters(nn.Module):
 
 
 def fast_rate(seed: int) -> tuple[float, float]:
-    """SiameseNorm: loss of characters at three times the usual rate, in nats, less is better.
-
-    The figures are negative losses, so that more is better as everywhere here.
-    """
+    """SiameseNorm: negative loss of characters, nats, at thrice the usual rate, beside Post-Norm."""
     pages = ("README.md", "docs/concepts/evolution.md")
     text = "".join((assets.root() / page).read_text("utf-8") for page in pages)
     letters = {letter: number for number, letter in enumerate(sorted(set(text)))}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
 from torch import Tensor
 
-reseed: Callable[[int], object] = torch.manual_seed  # pyright: ignore[reportUnknownMemberType]
+
+def reseed(seed: int) -> None:
+    """Make what torch draws next depend on the seed alone."""
+    torch.manual_seed(seed)  # pyright: ignore[reportUnknownMemberType]
 
 
 def step(optimizer: torch.optim.Optimizer, loss: Tensor) -> None:

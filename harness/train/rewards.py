@@ -80,7 +80,7 @@ def check_reward(
         for number, (prompt, completion) in enumerate(zip(prompts, completions, strict=True)):
             row = {name: columns[name][number] for name in ("answer", "meta") if name in columns}
             named = columns["check"][number] if "check" in columns else None
-            meta = row.get("meta") or {}
+            meta: Any = row.get("meta") or "{}"
             task = Task(
                 id=str(number),
                 prompt=plain_text(prompt),
