@@ -82,7 +82,7 @@ class Characters(nn.Module):
 
 
 def fast_rate(seed: int) -> tuple[float, float]:
-    """SiameseNorm: negative loss of characters, nats, at thrice the usual rate, beside Post-Norm."""
+    """SiameseNorm: negative loss of characters (nats) at 3x the usual rate, beside Post-Norm."""
     pages = ("README.md", "docs/concepts/evolution.md")
     text = "".join((assets.root() / page).read_text("utf-8") for page in pages)
     letters = {letter: number for number, letter in enumerate(sorted(set(text)))}
