@@ -18,7 +18,7 @@ _HERE = "harness.cli.trajectories"
     intents={
         "Commands": {
             "import": (f"{_HERE}:import_", "Read logs of any known format into a store."),
-            "export": (f"{_HERE}:export", "Write atif, trace2skill, openai, sharegpt or inspect."),
+            "export": (f"{_HERE}:export", "Write another format, or rows for a trainer."),
             "list": (f"{_HERE}:list_trajectories", "One line each."),
             "show": (f"{_HERE}:show", "The steps of one."),
             "stats": (f"{_HERE}:stats", "Counts by outcome, steps and tokens."),
@@ -62,7 +62,11 @@ def import_(path: Path, out: Path, source_format: str, no_redact: bool, as_json:
 @click.command()
 @click.argument("path", type=path_type)
 @shared_option(
-    "--format", "target", required=True, help="atif, trace2skill, openai, sharegpt or inspect."
+    "--format",
+    "target",
+    required=True,
+    help="atif, trace2skill, openai, sharegpt or inspect; for trainers rollouts, groups (the "
+    "attempts at a task) or preferences (one that passed beside one that failed).",
 )
 @shared_option("--out", required=True, help="Folder to write into.")
 @click.option(
@@ -81,6 +85,8 @@ def export(path: Path, target: str, out: Path, log_format: str | None, as_json: 
     form = "jsonl" if log_format == "jsonl" else "md" if log_format == "md" else None
     report = export_trajectories(path, out, target, form)
     text = f"{report.exported} trajectories in {report.files} files ({target}) -> {report.out}"
+    if report.rows is not None:
+        text += f"\n{report.rows} rows"
     if report.sidecars:
         text += f"\n{report.sidecars} logs are ambiguous without the side-car beside them"
     if report.redacted:

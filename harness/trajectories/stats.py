@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import re
+import zlib
 from collections import Counter
 from collections.abc import Iterable
-from statistics import median
+from itertools import product
+from statistics import fmean, median
+from typing import NamedTuple
+
+import numpy as np
 
 from harness.core import Trajectory, Value, listing, string
+from harness.trajectories.text import content_text
+
+BUCKETS = 256
+"""Of words, by which attempts that passed are compared."""
+APART = 0.5
+"""A cosine to the others below it makes an outlier."""
 
 
 class TrajectoryStats(Value):
@@ -23,6 +35,13 @@ class TrajectoryStats(Value):
         completion_tokens: likewise.
         without_tokens: trajectories that record none: unknown is not zero.
         errors: why attempts are invalid, and what recordings call errors -> how many.
+        score_against_brevity: share of the attempts at tasks tried more than once whose score is on
+            the other side of the task's mean than their brevity: a reward of both would pull them
+            two ways (GD2PO). None where nothing can be compared.
+        longer_passes: share of pairs of attempts at a task, one passed and one failed, in which the
+            answer that passed is longer, ties half; far from 0.5 is a judge's bias, or the tasks'.
+        outliers: ids of attempts that passed and are unlike the others that passed at their task
+            (cosine of words to their mean below 0.5; at least three must have passed).
     """
 
     trajectories: int
@@ -37,6 +56,19 @@ class TrajectoryStats(Value):
     completion_tokens: int
     without_tokens: int
     errors: dict[str, int]
+    score_against_brevity: float | None = None
+    longer_passes: float | None = None
+    outliers: tuple[str, ...] = ()
+
+
+class Judged(NamedTuple):
+    """What is compared of an attempt that passed or failed; length in characters."""
+
+    name: str
+    passed: bool
+    score: float
+    length: int
+    words: np.ndarray[tuple[int], np.dtype[np.float32]]
 
 
 def collect_stats(trajectories: Iterable[Trajectory]) -> TrajectoryStats:
@@ -47,12 +79,15 @@ def collect_stats(trajectories: Iterable[Trajectory]) -> TrajectoryStats:
     calls: Counter[str] = Counter()
     tasks: set[str] = set()
     lengths: list[int] = []
+    judged: dict[str, list[Judged]] = {}
     prompt = completion = unknown = 0
     for number, trajectory in enumerate(trajectories):
         facts = trajectory.harness
         outcomes[str(facts.get("outcome") or "unlabelled")] += 1
         sources[str(facts.get("source") or "atif")] += 1
         tasks.add(str(facts.get("task_id") or f"\0{number}"))
+        if (attempt := judged_attempt(trajectory)) and facts.get("task_id"):
+            judged.setdefault(str(facts["task_id"]), []).append(attempt)
         lengths.append(len(trajectory.steps))
         calls.update(c.function_name for step in trajectory.steps for c in step.tool_calls or ())
         reasons = [string(facts.get("invalid")), *map(string, listing(facts.get("errors")))]
@@ -76,7 +111,55 @@ def collect_stats(trajectories: Iterable[Trajectory]) -> TrajectoryStats:
         completion_tokens=completion,
         without_tokens=unknown,
         errors=dict(errors),
+        score_against_brevity=score_against_brevity(judged.values()),
+        longer_passes=longer_passes(judged.values()),
+        outliers=tuple(name for group in judged.values() for name in outliers(group)),
     )
+
+
+def judged_attempt(trajectory: Trajectory) -> Judged | None:
+    """What is compared of an attempt; None of one without a judgement."""
+    facts, outcome = trajectory.harness, trajectory.outcome
+    if outcome not in ("pass", "fail"):
+        return None
+    texts = [content_text(step.message) for step in trajectory.steps if step.source == "agent"]
+    words = np.zeros(BUCKETS, np.float32)
+    for word in re.findall(r"\w+", "\n".join(texts)):
+        words[zlib.crc32(word.lower().encode()) % BUCKETS] += 1
+    score, passed = facts.get("score"), outcome == "pass"
+    value = float(score) if isinstance(score, int | float) else float(passed)
+    answer = string(facts.get("answer")) or "\n".join(texts)
+    return Judged(trajectory.trajectory_id, passed, value, len(answer), words)
+
+
+def score_against_brevity(groups: Iterable[list[Judged]]) -> float | None:
+    """See :class:`TrajectoryStats`: GD2PO's rate of conflicts (arXiv 2606.16771) of two rewards."""
+    conflicts: list[bool] = []
+    for group in groups:
+        score, length = fmean(a.score for a in group), fmean(a.length for a in group)
+        if len(group) > 1:
+            conflicts += [(a.score - score) * (length - a.length) < 0 for a in group]
+    return fmean(conflicts) if conflicts else None
+
+
+def longer_passes(groups: Iterable[list[Judged]]) -> float | None:
+    """See :class:`TrajectoryStats`: what DIR (arXiv 2512.23461) takes out of a reward model."""
+    longer: list[float] = []
+    for group in groups:
+        passes, fails = ([a.length for a in group if a.passed == side] for side in (True, False))
+        longer += [(a > b) + 0.5 * (a == b) for a, b in product(passes, fails)]
+    return fmean(longer) if longer else None
+
+
+def outliers(group: list[Judged]) -> list[str]:
+    """See :class:`TrajectoryStats`; by a mean, which found more than CLIPO's loss when measured."""
+    passes = [attempt for attempt in group if attempt.passed and attempt.words.any()]
+    if len(passes) < 3:
+        return []
+    rows = np.stack([attempt.words / np.linalg.norm(attempt.words) for attempt in passes])
+    others = rows.sum(0) - rows
+    near = (rows * others).sum(1) / np.linalg.norm(others, axis=1)
+    return [attempt.name for attempt, value in zip(passes, near, strict=True) if value < APART]
 
 
 def tokens_of(trajectory: Trajectory) -> tuple[int, int] | None:

@@ -25,9 +25,15 @@ from harness.trajectories.formats.trace2skill import (
     to_log,
 )
 from harness.trajectories.formats.trace2skill_files import sidecar
+from harness.trajectories.formats.training_rows import to_groups, to_preferences, to_rollouts
 from harness.trajectories.store import TrajectoryStore, dump
 
-EXPORTS = ("atif", "trace2skill", "openai", "sharegpt", "inspect")
+TRAINING: dict[str, Callable[[Iterable[Trajectory]], Iterator[dict[str, JsonValue]]]] = {
+    "rollouts": to_rollouts,
+    "groups": to_groups,
+    "preferences": to_preferences,
+}
+EXPORTS = ("atif", "trace2skill", "openai", "sharegpt", "inspect", *TRAINING)
 LONGEST_NAME = 100
 """Characters of an id in the name of a file, which may have 255 bytes."""
 _LABELS = {"pass": "_SUCCEED", "fail": "_FAILED"}
@@ -66,7 +72,8 @@ class ExportReport(Value):
 
     Attributes:
         format: of the files.
-        exported: trajectories written.
+        exported: trajectories written, or, where rows are made of several, read.
+        rows: of a JSONL file; None for other files.
         files: files written.
         sidecars: official logs that need a side-car, because Markdown alone is ambiguous.
         redacted: trajectories that differ from their source because secrets were replaced.
@@ -75,6 +82,7 @@ class ExportReport(Value):
 
     format: str
     exported: int
+    rows: int | None = None
     files: int
     sidecars: int
     redacted: int
@@ -150,8 +158,8 @@ def export_trajectories(
     Args:
         path: what to read, as :func:`~harness.trajectories.open_trajectories`.
         out: folder to write into.
-        target: one of :data:`EXPORTS`. `openai` and `sharegpt` make one JSONL file,
-            `inspect` one `.eval`.
+        target: one of :data:`EXPORTS`. `openai`, `sharegpt` and those for trainers make one JSONL
+            file, `inspect` one `.eval`.
         log_format: form of official logs; default: the one they came from, else Markdown.
 
     Raises:
@@ -159,7 +167,7 @@ def export_trajectories(
     """
     if target not in EXPORTS:
         raise BadInput(f"expected a format out of {', '.join(EXPORTS)}, got {target!r}")
-    exported = redacted = sidecars = 0
+    exported = redacted = sidecars = rows = 0
 
     def counted() -> Iterator[Trajectory]:
         nonlocal exported, redacted
@@ -183,13 +191,20 @@ def export_trajectories(
             seconds = {row["id"]: row["usage"]["seconds"] for row in run.items()}
         write_inspect(counted(), out / "trajectories.eval", task, seconds)
     else:
-        rows = map(_ROWS[target], counted())
-        lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-        write_atomic(out / f"{target}.jsonl", lines)
+        made = TRAINING[target](counted()) if target in TRAINING else map(_ROWS[target], counted())
+
+        def lines() -> Iterator[str]:
+            nonlocal rows
+            for row in made:
+                rows += 1
+                yield json.dumps(row, ensure_ascii=False) + "\n"
+
+        write_atomic(out / f"{target}.jsonl", lines())
     files = exported + sidecars if target in ("trace2skill", "atif") else 1
     return ExportReport(
         format=target,
         exported=exported,
+        rows=rows if target in TRAINING or target in _ROWS else None,
         files=files,
         sidecars=sidecars,
         redacted=redacted,

@@ -53,7 +53,8 @@ def group_members(groups: Sequence[Hashable]) -> list[Tensor]:
 def normalized(rewards: Tensor, groups: Sequence[Hashable]) -> Tensor:
     """Rewards less the mean of their group over its deviation (GRPO), of the shape of `rewards`.
 
-    A group of one keeps its reward as it is: mean 0, deviation 1.
+    A group of one keeps its reward as it is: mean 0, deviation 1. A reward that is NaN, because it
+    does not apply or could not be had, has no part in its group and becomes 0.
 
     Args:
         rewards: the last dimension is of rollouts.
@@ -63,9 +64,11 @@ def normalized(rewards: Tensor, groups: Sequence[Hashable]) -> Tensor:
     for members in group_members(groups):
         if len(members) > 1:
             part = rewards[..., members]
-            mean, deviation = part.mean(-1, keepdim=True), part.std(-1, keepdim=True)
-            values[..., members] = (part - mean) / (deviation + EPSILON)
-    return values
+            count = (~part.isnan()).sum(-1, keepdim=True)
+            change = part - part.nanmean(-1, keepdim=True)
+            variance = change.square().nansum(-1, keepdim=True) / (count - 1).clamp(min=1)
+            values[..., members] = change / (variance.sqrt() + EPSILON)
+    return torch.where(values.isnan(), 0.0, values)
 
 
 def gd2po(
@@ -146,6 +149,30 @@ def refill(
     return teaching + draw.choices(teaching, k=len(idle)), idle
 
 
+def clipped_terms(
+    logprobs: Tensor,
+    old_logprobs: Tensor,
+    advantages: Tensor,
+    mask: Tensor,
+    low: float = 0.2,
+    high: float = 0.28,
+) -> Tensor:
+    """The clipped objective of each token, to minimise; 0 outside the mask.
+
+    Args:
+        logprobs: of the sampled tokens now, shape (rollouts, tokens).
+        old_logprobs: of the same tokens when they were sampled.
+        advantages: shape (rollouts, 1) or (rollouts, tokens).
+        mask: 1 where the model wrote the token; what tools returned has 0 and no gradient.
+        low: how far the ratio may fall below 1.
+        high: how far it may rise above.
+    """
+    # Zero before the exponential: an infinite difference outside the mask would make nan.
+    ratio = torch.where(mask.bool(), logprobs - old_logprobs, torch.zeros_like(logprobs)).exp()
+    clipped = ratio.clamp(1 - low, 1 + high)
+    return -torch.minimum(ratio * advantages, clipped * advantages) * mask
+
+
 def clipped_loss(
     logprobs: Tensor,
     old_logprobs: Tensor,
@@ -154,18 +181,15 @@ def clipped_loss(
     low: float = 0.2,
     high: float = 0.28,
 ) -> Tensor:
-    """The clipped objective over all tokens of the model (DUPO; token mean), a scalar to minimise.
+    """The mean of :func:`clipped_terms` over all tokens of the model (DUPO), a scalar.
 
     Args:
-        logprobs: of the sampled tokens now, shape (rollouts, tokens).
-        old_logprobs: of the same tokens when they were sampled.
+        logprobs: as there.
+        old_logprobs: as there.
         advantages: shape (rollouts,).
-        mask: 1 where the model wrote the token; what tools returned has 0 and no gradient.
-        low: how far the ratio may fall below 1.
-        high: how far it may rise above.
+        mask: as there.
+        low: as there.
+        high: as there.
     """
-    # Zero before the exponential: an infinite difference outside the mask would make nan.
-    ratio = torch.where(mask.bool(), logprobs - old_logprobs, torch.zeros_like(logprobs)).exp()
-    clipped = ratio.clamp(1 - low, 1 + high)
-    gain = torch.minimum(ratio * advantages[:, None], clipped * advantages[:, None])
-    return -(gain * mask).sum() / mask.sum().clamp(min=1)
+    terms = clipped_terms(logprobs, old_logprobs, advantages[:, None], mask, low, high)
+    return terms.sum() / mask.sum().clamp(min=1)

@@ -1,0 +1,121 @@
+"""Objectives as trainers of TRL: its GRPO with advantages of GD2PO, and with batches of DUPO.
+
+Rewards come from :mod:`harness.train.rewards`, or from any reward function of TRL.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from harness.core import require
+from harness.train.objectives.advantages import Rule, gd2po, refill
+
+if TYPE_CHECKING:
+
+    class GRPOTrainer:
+        """What is used of TRL's."""
+
+        model: Any
+        args: Any
+        accelerator: Any
+        reward_weights: Tensor
+        num_generations: int
+        num_generations_eval: int
+        _metrics: dict[str, dict[str, list[float]]]
+
+        def __init__(self, *args: Any, **settings: Any) -> None: ...
+        def _calculate_rewards(self, *args: Any) -> Tensor: ...
+        def _generate_and_score_completions(
+            self, inputs: list[dict[str, Any]]
+        ) -> dict[str, Any]: ...
+else:
+    GRPOTrainer = require(
+        "trl", "these are trainers of TRL", "'agent-skill-harness[rag,trl]'"
+    ).GRPOTrainer
+
+
+class GD2POTrainer(GRPOTrainer):
+    """GRPO in which rollouts whose rewards conflict teach nothing (arXiv 2606.16771).
+
+    Takes what `trl.GRPOTrainer` takes; with one reward function it is GRPO. A reward that is None
+    has no part in the mean of its group. Reward weights other than 1 are refused: rewards are
+    normalised each by itself. Logs `gd2po/conflict` and `gd2po/keep`, shares of rollouts.
+
+    Args:
+        rule: see :func:`harness.train.objectives.advantages.gd2po`.
+        threshold: of the rule `snr`.
+
+    Raises:
+        ValueError: reward weights that differ.
+    """
+
+    def __init__(
+        self, *args: Any, rule: Rule = "hard", threshold: float = 0.8, **settings: Any
+    ) -> None:
+        super().__init__(*args, **settings)
+        if not bool((self.reward_weights == 1).all()):
+            raise ValueError("GD2PO normalises each reward by itself: leave reward_weights out")
+        self._rule: Rule = rule
+        self._threshold = threshold
+        self._rewards = torch.zeros(0)
+
+    def _calculate_rewards(self, *args: Any) -> Tensor:
+        self._rewards = super()._calculate_rewards(*args)
+        return self._rewards
+
+    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+        batch = super()._generate_and_score_completions(inputs)
+        mode = "train" if self.model.training else "eval"
+        size = self.num_generations if mode == "train" else self.num_generations_eval
+        groups = [number // size for number in range(len(self._rewards))]
+        result = gd2po(self._rewards.T.cpu(), groups, self._rule, self._threshold)
+        first = self.accelerator.process_index * len(inputs)
+        mine = result.values[first : first + len(inputs)]
+        batch["advantages"] = mine.to(batch["advantages"])
+        for name, values in (("conflict", result.conflict), ("keep", result.keep)):
+            self._metrics[mode][f"gd2po/{name}"].append(float(values.double().mean()))
+        return batch
+
+
+class DUPOTrainer(GRPOTrainer):
+    """GRPO whose batches hold no group of equal rewards (DUPO, arXiv 2507.02592).
+
+    Such groups are replaced by copies of others of the batch, so that its size stays. Set
+    `epsilon_high` and `loss_type="dapo"` for the paper's loss. On one process only. Logs
+    `dupo/idle`, the share of groups that were replaced.
+
+    Args:
+        draw: the source of chance.
+    """
+
+    def __init__(self, *args: Any, draw: random.Random | None = None, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        if self.accelerator.num_processes > 1:
+            raise ValueError("DUPO copies rollouts within a batch: expected one process")
+        self._draw = draw or random.Random(self.args.seed)
+
+    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+        batch = super()._generate_and_score_completions(inputs)
+        if not self.model.training:
+            return batch
+        size = self.num_generations
+        # GRPO's advantages of a group are all alike where its rewards are.
+        groups = {
+            str(number): [float(value) for value in values]
+            for number, values in enumerate(batch["advantages"].view(-1, size))
+        }
+        names, idle = refill(groups, self._draw)
+        self._metrics["train"]["dupo/idle"].append(len(idle) / len(groups))
+        rows = [int(name) * size + place for name in names for place in range(size)]
+        if not rows:
+            return batch
+        return {
+            name: value[rows]
+            if isinstance(value, Tensor) and value.dim() and len(value) == len(inputs)
+            else value
+            for name, value in batch.items()
+        }

@@ -1,0 +1,170 @@
+"""The plug-ins in the real TRL: ten steps of a tiny random model."""
+
+from __future__ import annotations
+
+import random
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("trl")
+
+import torch
+
+from harness.train.objectives.advantages import gd2po
+from harness.train.rewards import check_reward, contrastive
+from harness.train.trl import DUPOTrainer, GD2POTrainer
+from tests.train.tiny_model import tiny_model
+
+pytestmark = [
+    pytest.mark.wing("train"),
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("default"),
+]
+
+
+TRL: Any = import_module("trl")
+DATASETS: Any = import_module("datasets")
+
+
+def brief(completions: list[str], **_: Any) -> list[float]:
+    """A reward that a correct answer can conflict with."""
+    return [1 - len(text.split()) / 8 for text in completions]
+
+
+def train(kind: Any, out: Path, rewards: list[Any], **settings: Any) -> Any:
+    """The trainer after ten steps of two prompts with eight rollouts each."""
+    torch.manual_seed(0)  # pyright: ignore[reportUnknownMemberType]
+    model, tokenizer = tiny_model()
+    rows = [{"prompt": f"{n} + 1 = the answer is", "answer": str(n + 1)} for n in range(8)]
+    arguments = TRL.GRPOConfig(
+        output_dir=str(out),
+        max_steps=10,
+        per_device_train_batch_size=16,
+        num_generations=8,
+        max_completion_length=6,
+        learning_rate=0.02,
+        loss_type="dapo",
+        epsilon_high=0.28,
+        logging_steps=1,
+        save_strategy="no",
+        report_to="none",
+        use_cpu=True,
+        bf16=False,
+        disable_tqdm=True,
+    )
+    trainer = kind(
+        model=model,
+        processing_class=tokenizer,
+        args=arguments,
+        train_dataset=DATASETS.Dataset.from_list(rows),
+        reward_funcs=rewards,
+        **settings,
+    )
+    before = [parameter.detach().clone() for parameter in model.parameters()]
+    trainer.train()
+    after = list(trainer.model.parameters())
+    assert any(not torch.equal(*pair) for pair in zip(before, after, strict=True))
+    assert all(torch.isfinite(parameter).all() for parameter in after)
+    return trainer
+
+
+def logged(trainer: Any, name: str) -> list[float]:
+    """A figure of every step."""
+    return [row[name] for row in trainer.state.log_history if name in row]
+
+
+def test_gd2po_runs_ten_steps_of_grpo(tmp_path: Path) -> None:
+    batches: list[tuple[torch.Tensor, torch.Tensor]] = []
+
+    class Observed(GD2POTrainer):
+        def _generate_and_score_completions(self, inputs: Any) -> Any:
+            batch = super()._generate_and_score_completions(inputs)
+            batches.append((self._rewards.clone(), batch["advantages"].clone()))
+            return batch
+
+    trainer = train(Observed, tmp_path, [check_reward("contains"), brief])
+    assert trainer.state.global_step == len(batches) == 10
+    conflicts, kept = logged(trainer, "gd2po/conflict"), logged(trainer, "gd2po/keep")
+    assert len(conflicts) == 10
+    assert max(conflicts) > 0
+    assert [a + b for a, b in zip(conflicts, kept, strict=True)] == pytest.approx([1.0] * 10)
+    for rewards, advantages in batches:
+        groups = [number // 8 for number in range(16)]
+        assert torch.allclose(advantages, gd2po(rewards.T, groups).values)
+
+
+def test_a_policy_of_brief_answers_is_learnt(tmp_path: Path) -> None:
+    rewards = logged(train(GD2POTrainer, tmp_path, [brief]), "reward")
+    assert sum(rewards[-3:]) > sum(rewards[:3])
+
+
+def test_an_attempt_without_verdict_has_no_advantage(tmp_path: Path) -> None:
+    def sometimes(completions: list[str], **_: Any) -> list[float | None]:
+        return [None if not number % 4 else len(text) for number, text in enumerate(completions)]
+
+    seen: list[torch.Tensor] = []
+
+    class Observed(GD2POTrainer):
+        def _generate_and_score_completions(self, inputs: Any) -> Any:
+            batch = super()._generate_and_score_completions(inputs)
+            seen.append(batch["advantages"])
+            return batch
+
+    train(Observed, tmp_path, [sometimes])
+    assert all(not advantages[::4].any() for advantages in seen)
+    assert any(advantages.any() for advantages in seen)
+
+
+def test_dupo_fills_the_batch_with_groups_that_teach(tmp_path: Path) -> None:
+    sizes: list[tuple[int, bool]] = []
+
+    class Observed(DUPOTrainer):
+        def _generate_and_score_completions(self, inputs: Any) -> Any:
+            batch = super()._generate_and_score_completions(inputs)
+            teaching = batch["advantages"].view(-1, 8).abs().amax(1) > 0
+            sizes.append((len(batch["advantages"]), bool(teaching.all() or not teaching.any())))
+            return batch
+
+    trainer = train(Observed, tmp_path, [check_reward("contains")], draw=random.Random(1))
+    assert sizes == [(16, True)] * 10
+    assert max(logged(trainer, "dupo/idle")) > 0
+
+
+def test_clipo_is_a_reward_function(tmp_path: Path) -> None:
+    def embed(texts: list[str]) -> torch.Tensor:
+        return torch.tensor([[text.count(digit) + 0.1 for digit in "0123456789"] for text in texts])
+
+    rewards: list[float | None] = []
+    correct = check_reward("contains")
+    changed = contrastive(correct, embed)
+
+    def observed(**columns: Any) -> list[float | None]:
+        values = changed(**columns)
+        right = correct(**columns)
+        for value, plain in zip(values, right, strict=True):
+            assert value is not None
+            assert plain is not None
+            assert plain - 0.5 <= value <= plain
+        rewards.extend(values)
+        return values
+
+    train(GD2POTrainer, tmp_path, [observed])
+    assert any(value not in (0.0, 1.0) for value in rewards)
+
+
+def test_weights_of_rewards_are_refused(tmp_path: Path) -> None:
+    model, tokenizer = tiny_model()
+    arguments = TRL.GRPOConfig(
+        output_dir=str(tmp_path), reward_weights=[1.0, 0.5], use_cpu=True, bf16=False
+    )
+    with pytest.raises(ValueError, match="reward_weights"):
+        GD2POTrainer(
+            model=model,
+            processing_class=tokenizer,
+            args=arguments,
+            train_dataset=DATASETS.Dataset.from_list([{"prompt": "1"}]),
+            reward_funcs=[brief, brief],
+        )
