@@ -63,8 +63,6 @@ async def accept(
     invalid = sum(not row.judgement.better for row in refused if row.judgement)
     if invalid and invalid == len(edits):
         raise Unreachable(f"--judge: no verdict on any of {invalid} edits: {refused[0].reason}")
-    shared = judged.model_dump(exclude={"edits"})
     counts = {"edits": len(edits), "refused": len(refused) - invalid, "invalid": invalid}
-    return tuple(accepted), Judged(
-        discarded=tuple(refused), acceptance=Acceptance(**shared, **counts)
-    )
+    account = Acceptance.model_validate({**judged.model_dump(exclude={"edits"}), **counts})
+    return tuple(accepted), Judged(discarded=tuple(refused), acceptance=account)

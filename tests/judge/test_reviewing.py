@@ -79,8 +79,8 @@ def test_an_evolution_merges_what_the_judge_accepts(tmp_path: Path, judge: Serve
     rows.append(record_row("c", [("# Dates", "Write # Dates in the column's own format always.")]))
     runs = write_trajectories(tmp_path / "runs", [trajectory(name, "fail", "x") for name in "abc"])
     patches = write_rows(tmp_path / "patches.jsonl", rows)
-    typed = ["--create", "sheets", "--trajectories", str(runs), "--patches", str(patches),
-             "--out", str(tmp_path / "out"), "--judge", "openai/j", "--base-url", judge.url]  # fmt: skip
+    typed = ["--create", "sheets", "--trajectories", str(runs), "--patches", str(patches)]
+    typed += ["--out", str(tmp_path / "out"), "--judge", "openai/j", "--base-url", judge.url]
     plan = CliRunner().invoke(evolve_command, [*typed, "--dry-run", "--json"])
     assert json.loads(plan.stdout)["judge"] == "openai/j"
     assert not judge.bodies
