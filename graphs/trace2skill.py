@@ -2,15 +2,15 @@
 
     rollouts ─► fleet ═► analyst (n) ─┐    one Send per trajectory, in waves
                   ▲───────────────────┘
-                  └─► collect ─► claims ─► deal ═► merge (n) ─┐    one Send per batch, level
-                                           ▲──────────────────┘    by level
+                  └─► collect ─► claims ─► judge ─► deal ═► merge (n) ─┐    one Send per batch,
+                                                    ▲──────────────────┘    level by level
                                            └─► translate ─► weigh ─► select ─► describe
                                            ─► apply ─► verify ─► gate_skill
 
 Stage 1 makes trajectories (`rollouts`), stage 2 has every one of them read by an analyst of its own
 (`fleet`, `analyst`, `collect`), stage 3 merges their patches into one (`deal`, `merge`), which is
-then made exact, chosen from, applied and checked. `claims` (what lessons say of code is run) and
-the gate are ours: the paper believes every analyst and adopts every skill.
+then made exact, chosen from, applied and checked. `claims` (what lessons say of code is run),
+`judge` and the gate are ours: the paper believes every analyst and adopts every skill.
 
 State carries digests and JSON only, so every step can be resumed and forked; what the stages make
 lies in the artifact store of the runtime context, an :class:`harness.evolve.Evolution`.
@@ -28,6 +28,7 @@ from langgraph.types import Send
 
 from harness.core import BadInput, Edit, Patch, Usage, remove_tree
 from harness.evolve import Evolution, exemplar_patch, merge_deterministic, to_patch
+from harness.evolve.acceptance import accept
 from harness.evolve.analysts.single import write_patch
 from harness.evolve.evolution import check_skill, detached, horizon
 from harness.evolve.formats.records import read_collected
@@ -56,6 +57,7 @@ class State(TypedDict):
         readings: [number of the trajectory, digest of its reading].
         collected: digest of all records.
         claims: digest of what lessons claim of code, and of the lessons that running refuted.
+        judged: digest of the edits that a judge did not accept, if there is one.
         levels: digest of the patches of each merge level.
         stuck: whether the last level merged nothing, because no two patches fit one prompt.
         merged: [level, number of the batch, digest of its merge].
@@ -75,6 +77,7 @@ class State(TypedDict):
     readings: Annotated[list[list[Any]], add]
     collected: str
     claims: str
+    judged: str
     levels: list[str]
     stuck: bool
     merged: Annotated[list[list[Any]], add]
@@ -199,6 +202,24 @@ async def claims(state: State, runtime: Context) -> Update:
         evolution.tell("claims", str(sifted))
     level = evolution.store.put(Patches(patches=patches))
     return {"claims": evolution.store.put(sifted), "levels": [level]}
+
+
+async def judge(state: State, runtime: Context) -> Update:
+    """Ours: a judge accepts or refuses every proposed edit before any is merged; without one the
+    merge sees all of them."""
+    evolution = runtime.context
+    if evolution.judge is None:
+        return {"levels": state["levels"]}
+    patches = evolution.store.get(state["levels"][-1], Patches).patches
+    records = evolution.store.hold(state["collected"], Collected).records
+    seed = evolution.options.skill
+    patches, judged = await detached(accept(patches, records, evolution.judge, seed))
+    evolution.tell("judge", str(judged.acceptance))
+    return {
+        "judged": evolution.store.put(judged),
+        "levels": [evolution.store.put(Patches(patches=patches))],
+        "spent": [judged.acceptance.usage.model_dump(mode="json")],
+    }
 
 
 def deal(state: State, runtime: Context) -> Update:
@@ -374,7 +395,7 @@ def build() -> Any:
         .add_edge(START, "rollouts")
         .add_conditional_edges("fleet", to_analysts, ["analyst", "collect"])
         .add_edge("analyst", "fleet")
-        .add_sequence([collect, claims, deal])
+        .add_sequence([collect, claims, judge, deal])
         .add_node("merge", merge)
         .add_conditional_edges("deal", to_mergers, ["merge", "translate"])
         .add_edge("merge", "deal")

@@ -60,6 +60,7 @@ def main() -> None:
     shares = [row["corrected"] for row in rows]
     plain = [row["plain"] for row in rows]
     result = {
+        "simulated": True,
         "rows": rows, "corrected": [min(shares), max(shares), sum(shares) / len(shares)],
         "plain": [min(plain), max(plain), sum(plain) / len(plain)],
     }  # fmt: skip

@@ -1,11 +1,12 @@
-"""What guards without a guard model are worth on XSTest: a word list, and an embedding head.
+"""What guards without a guard model are worth: a word list, and the head of the offline guard.
 
-    python -m benchmarks.judge.offline_guard ../shared/data/dev/xstest.jsonl
+    python -m benchmarks.judge.offline_guard ../shared/data/dev
 
 XSTest (CC BY 4.0) pairs harmless prompts that look harmful with harmful ones, so it is the hard
-case of a word list. The head is a logistic regression on sentence embeddings (MiniLM of the extra
-`rag`), trained and tested across the set's themes: a theme, with its contrasts, is never in both.
-It is not shipped.
+case of a word list. The head is that of `lab/training/guard_head.py`: each prompt is judged by a
+head, and by thresholds, that were made without its theme and its contrasts. Answers are those that
+Mistral gave to the same prompts; an unsafe one complied with a harmful prompt, as people labelled
+it. Ordinary instructions are those of LLMBar (MIT), which no head was trained on.
 """
 
 from __future__ import annotations
@@ -16,11 +17,25 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from harness.core import loops, read_rows
-from harness.core.plugins import load
 from harness.judge.guards import WordGuard
 from harness.stats import wilson
+from lab.training.guard_head import (
+    LONGEST,
+    Prompts,
+    embed,
+    fitted,
+    held_out,
+    ordinary,
+    scores,
+    thresholds,
+    xstest,
+)
+
+MODEL = "mistralinstruct"
+"""Whose answers are looked at."""
 
 WORDS = {
     "Violent": [
@@ -69,40 +84,59 @@ def by_words(prompts: list[str]) -> list[bool]:
     return loops.run(flagged())
 
 
-def theme(kind: str) -> str:
-    """What a type of prompts and its contrast have in common."""
-    shared = next((name for name in ("privacy", "discr") if name in kind), "")
-    return shared or kind.removeprefix("contrast_")
+def answered(rows: list[dict[str, Any]]) -> tuple[list[str], NDArray[np.bool_]]:
+    """The answers to the prompts, and which are judged: a refusal of a harmful one is neither."""
+    recorded = [row["_recorded"][MODEL] for row in rows]
+    judged = [
+        row["label"] == "safe" or answer["final_label"] == "1_full_compliance"
+        for row, answer in zip(rows, recorded, strict=True)
+    ]
+    return [answer["completion"][:LONGEST] for answer in recorded], np.array(judged)
 
 
-def by_head(prompts: list[str], unsafe: list[bool], kinds: list[str]) -> list[bool]:
-    """What a head flags that was trained without the prompt's theme."""
-    from sklearn.linear_model import LogisticRegression  # pyright: ignore[reportMissingTypeStubs]
-
-    vectors: Any = np.asarray(load("encoders", "sentences")().encode(prompts))
-    labels, groups = np.array(unsafe), np.array(list(map(theme, kinds)))
-    flagged = np.zeros(len(prompts), bool)
-    for group in sorted(set(groups.tolist())):
-        held_out = groups == group
-        head: Any = LogisticRegression(C=10.0, max_iter=1000, class_weight="balanced")
-        head.fit(vectors[~held_out], labels[~held_out])
-        flagged[held_out] = head.predict(vectors[held_out])
-    return flagged.tolist()
+def by_head(folder: Path, prompts: Prompts, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """The rates of the head at both thresholds: on prompts, on answers, on instructions."""
+    others = ordinary(folder)
+    levels = held_out(prompts, others, prompts.vectors)
+    model, ends = fitted(prompts, others), thresholds(prompts, others)
+    answers, judged = answered(rows)
+    marks = held_out(prompts, others, embed(answers))
+    instructions = [row["input"][:LONGEST] for _, row in read_rows(folder / "llmbar.jsonl")]
+    plain = scores(model, embed(instructions))
+    result: dict[str, Any] = {}
+    for level, name, end in ((2, "Unsafe", ends[0]), (1, "Controversial or Unsafe", ends[1])):
+        flagged = int((plain >= end).sum())
+        result[name] = {
+            "prompts": rates((levels >= level).tolist(), prompts.unsafe.tolist()),
+            "answers": rates(
+                (marks >= level)[judged].tolist(), prompts.unsafe[judged].tolist()
+            ),
+            "instructions flagged": {
+                "value": flagged / len(plain), "ci95": wilson(flagged, len(plain)), "n": len(plain)
+            },
+        }  # fmt: skip
+    return result
 
 
 def main() -> None:
     """Print the rates of both guards as JSON."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("file", type=Path)
+    parser.add_argument("folder", type=Path)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
-    rows = [row for _, row in read_rows(options.file)]
-    prompts = [row["prompt"] for row in rows]
-    unsafe = [row["label"] == "unsafe" for row in rows]
+    rows = [row for _, row in read_rows(options.folder / "xstest.jsonl")]
+    texts = [row["prompt"] for row in rows]
+    prompts = xstest(options.folder)
+    unsafe: list[bool] = prompts.unsafe.tolist()
+    answers, judged = answered(rows)
+    flagged = np.array(by_words(answers))
     result = {
         "prompts": len(rows),
-        "word list": rates(by_words(prompts), unsafe),
-        "embedding head": rates(by_head(prompts, unsafe, [row["type"] for row in rows]), unsafe),
+        "word list": {
+            "prompts": rates(by_words(texts), unsafe),
+            "answers": rates(flagged[judged].tolist(), prompts.unsafe[judged].tolist()),
+        },
+        "head": by_head(options.folder, prompts, rows),
         "flag all": rates([True] * len(rows), unsafe),
     }
     text = json.dumps(result, indent=1)

@@ -52,6 +52,10 @@ _SHARED: dict[str, dict[str, Any]] = {
     "--dry-run": {"is_flag": True, "help": "Plan and estimate; call no model."},
     "--force": {"is_flag": True},
     "--format": {},
+    "--guard": {
+        "metavar": "SETTING",
+        "help": "Guard in front of and behind the model: SPEC of a Qwen3Guard-Gen, offline, or a YAML file.",
+    },
     "--html": {"type": path_type},
     "--index": {"type": path_type},
     "--install": {"is_flag": True},

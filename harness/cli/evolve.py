@@ -93,6 +93,9 @@ def result_text(result: EvolveResult) -> str:
             for tasks, count in result.support.items()
         )
         lines.append(f"what taught the edits: {', '.join(shares)}; method: {result.method}")
+    if (judge := result.judge) is not None:
+        cost = dollars(judge.usage.cost_usd)
+        lines.append(f"judge {judge}; {judge.usage.tokens:,} tokens, {cost}")
     cost = dollars(result.cost_usd)
     lines.append(f"{result.tokens:,} model tokens, cost {cost}, {result.seconds:.1f} s")
     for row in result.baselines:

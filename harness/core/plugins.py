@@ -9,7 +9,7 @@ A package registers what it adds in its own metadata, one group per kind of addi
 | `harness.tools` | the name that agents call | `(name, setting) -> Tool` |
 | `harness.families` | a task's `check` | `(sandbox) -> Family` |
 | `harness.judges` | a task's `check` | `(ModelJudge) -> Family`, see `harness.tasks.judging` |
-| `harness.reviewers` | `judge` | see `harness.cli.skill.review` |
+| `harness.reviewers` | `judge` | `(review rows, model) -> harness.skills.JudgedEdits` |
 | `harness.scorers` | a task's `check` | `(task, answer, workdir) -> Score` |
 | `harness.engines` | the kind of a model spec | `(spec, base_url) -> Endpoint` |
 | `harness.layers` | `guard` | `(setting, open_model) -> harness.models.Layer` of the gateway |

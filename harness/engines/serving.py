@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from harness.core import BadInput
-from harness.models import HOST, Refused, bind
+from harness.models import HOST, Refused, bind, layered
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
-    from harness.models import Backend
+    from harness.models import Backend, Layer
 
 
 def served_app(spec: str) -> Starlette:
@@ -41,6 +41,7 @@ def serve(
     port: int,
     ready: Callable[[str], None],
     around: Callable[[Backend], Starlette] | None = None,
+    layer: Layer | None = None,
 ) -> None:
     """Serve a model until SIGINT or SIGTERM.
 
@@ -49,6 +50,7 @@ def serve(
         port: TCP port on 127.0.0.1; 0 takes a free one.
         ready: called once with the base URL, when the weights are loaded and requests are taken.
         around: the application in front of the model, in place of its own.
+        layer: stands between the two, such as a guard.
 
     Raises:
         KeyboardInterrupt: when SIGINT has ended it.
@@ -59,7 +61,10 @@ def serve(
     from harness.engines.embedded import LocalModel, app, backend, is_folder
 
     name = _name(spec)
-    application = around(backend(name)) if around is not None else app(name)
+    application = app(name, layer)
+    if around is not None:
+        answer = backend(name)
+        application = around(answer if layer is None else layered(answer, layer))
     with bind(port) as listener:
         if not is_folder(name):
             LocalModel(name).engine.start()

@@ -249,7 +249,9 @@ class EvalSettings(LimitSettings, SuiteSettings):
     epochs: Annotated[int, Option("Attempts per task.")] = 1
     guard: Annotated[
         str | None,
-        Option("Guard in front of and behind the model: SPEC of a Qwen3Guard-Gen, or a YAML file."),
+        Option(
+            "Guard in front of and behind the model: SPEC of a Qwen3Guard-Gen, offline, or a YAML file."
+        ),
     ] = None
     sample: Annotated[
         str | None, Option("Run this task only, and print its events as they happen.")

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from harness.core import BadInput, Patch, Trajectory, Usage, Value, assets, digest
 from harness.core.segments import only_writer
 from harness.evals import ItemRecord
+from harness.evolve.acceptance import JudgeEdits
 from harness.evolve.analysts.single import Read, checked, single_reader
 from harness.evolve.artifacts import NAME, ArtifactStore, Runs
 from harness.evolve.description import Described, describe_tasks
@@ -100,6 +101,7 @@ class Evolution:
         rollouts: makes the trajectories; None where they are given.
         read: the analyst; None where none is needed.
         mapper: writes patches from records; None for the records' own lessons.
+        judge: says of every proposed edit whether it is better than none; None merges them all.
         merger: merges patches; None for the deterministic merge.
         describer: writes and chooses the description of a new skill; None for words alone.
         trial: runs the tasks that sets of lessons are selected on.
@@ -119,6 +121,7 @@ class Evolution:
     rollouts: Rollouts | None = None
     read: Read | None = None
     mapper: Model | None = None
+    judge: JudgeEdits | None = None
     merger: Model | None = None
     describer: Model | None = None
     trial: Trials | None = None
@@ -279,6 +282,7 @@ async def evolve(
     model: Model | None = None,
     merger: Model | None = None,
     read: Read | None = None,
+    judge: JudgeEdits | None = None,
     rollouts: Rollouts | None = None,
     trial: Trials | None = None,
     evaluate: Evaluate | None = None,
@@ -300,6 +304,7 @@ async def evolve(
         model: analysts' model; none is needed for recorded patches or the exemplar analyst.
         merger: model of the merge; default `model`.
         read: the analyst, in place of the single-call analyst.
+        judge: of the proposed edits, the plugin `judge` of `harness.reviewers`.
         rollouts: makes the trajectories, in place of `options.trajectories`.
         trial: runs the tasks that sets of lessons are selected on, where `options.select` asks.
         evaluate: runs tasks of the gate with a skill directory, or with none.
@@ -337,6 +342,7 @@ async def evolve(
             rollouts=rollouts,
             read=read if asks else None,
             mapper=model if merges and asks else None,
+            judge=judge,
             merger=merging,
             describer=None if model is None or model.simulated else model,
             trial=trial,

@@ -37,6 +37,7 @@ def plan_evolution(asked: EvolveSettings) -> dict[str, Any]:
         "analyst": "recorded" if settings.patches else settings.analyst,
         "epochs": settings.epochs,
         "finds": horizon(attempts, settings.min_support) if settings.lessons else None,
+        "judge": settings.judge or "none: every proposed edit is merged",
         "merge": settings.merge,
         "select": runs.selection_plan(settings.select_tasks) if selects else "all lessons",
         "gate": str(gate_plan(len(held_out), settings)) if held_out else "none: not gated",
@@ -86,4 +87,9 @@ def plan_notes(asked: EvolveSettings) -> list[str]:
         )
     if settings.asking[0]:
         notes.append("analysts: one call for every run that teaches, more with --analyst agentic")
+    if settings.judge is not None:
+        notes.append(
+            "judge: two calls for every proposed edit (three lessons a run at most), and for every "
+            "edit of --skill that was reviewed"
+        )
     return notes

@@ -30,6 +30,7 @@ from harness.evolve.types import (
     Draft,
     EvolveResult,
     GateResult,
+    Judged,
     Loss,
     Merge,
     Patches,
@@ -78,6 +79,7 @@ class Finished:
         discarded: everything that is not in the skill, with reasons.
         losses: records and merges that gave nothing, with reasons.
         claims: what lessons claimed of code, with the programs that judged it.
+        judged: what a judge made of the proposed edits; None without one.
         problems: warnings of the validator.
         gate: the verdict.
         usage: of everything.
@@ -97,6 +99,7 @@ class Finished:
     discarded: tuple[Discarded, ...]
     losses: tuple[Loss, ...]
     claims: ClaimCheck
+    judged: Judged | None
     problems: tuple[str, ...]
     gate: GateResult
     usage: Usage
@@ -116,6 +119,8 @@ def finished(evolution: Evolution, state: State) -> Finished:
     seed = evolution.start(state)
     applied = apply_patch(seed, final.patch, evolution.options.limits)
     sifted = store.get(state["claims"], Sifted)
+    judged = store.get(state["judged"], Judged) if state.get("judged") else None
+    refused = judged.discarded if judged else ()
     withheld = (Discarded.of(edit, reason) for edit, reason in applied.withheld)
     usages = [Usage.model_validate(usage) for usage in state["spent"]]
     return Finished(
@@ -130,9 +135,10 @@ def finished(evolution: Evolution, state: State) -> Finished:
         rules=final.rules,
         selection=store.get(state["selection"], Selection) if state.get("selection") else None,
         applied=applied,
-        discarded=(*sifted.discarded, *merge.discarded, *final.discarded, *withheld),
+        discarded=(*sifted.discarded, *refused, *merge.discarded, *final.discarded, *withheld),
         losses=(*collected.losses, *(loss for step in steps for loss in step.losses)),
         claims=sifted.checked,
+        judged=judged,
         problems=tuple(state["problems"]),
         gate=GateResult.model_validate(state["gate"]),
         usage=sum((step.usage for step in steps), sum(usages, collected.usage)),
@@ -191,7 +197,9 @@ def result_of(
         support={str(support): count for support, count in sorted(rules.items())},
         simulated=evolved.evolution.simulated
         or simulated
+        or (evolved.judged is not None and evolved.judged.acceptance.simulated)
         or any(row["simulated"] for row in users),
+        judge=evolved.judged.acceptance if evolved.judged else None,
         problems=evolved.problems,
         baselines=tuple(row.model_dump(mode="json") for row in baselines),
         transfer=users,

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.core import BadInput, loops, write_atomic
+from harness.core.plugins import load
 from harness.evals import budget_of
 from harness.evolve.analysts.single import agentic_reader
 from harness.evolve.baselines import BaselineRow
@@ -26,6 +27,7 @@ from harness.models import (
     parse_roles,
 )
 from harness.sandbox import Limits, Result, select
+from harness.skills import JudgedEdits, ReviewRow
 
 INTERRUPTED = "interrupted_calls.json"
 # Settings that decide which trajectories are made.
@@ -63,7 +65,8 @@ async def run_evolution_async(
     if selects := settings.select != "all":
         message = runs.selection_plan(len(runs.trial_suite.tasks))
         progress(Event(stage="select", message=message))
-    analyst, merger = open_models(settings, runs.budget)
+    judge_edits = load("reviewers", "judge") if settings.judge is not None else None
+    analyst, merger, judge_model = open_models(settings, runs.budget)
     try:
         read = None
         if settings.analyst == "agentic" and settings.patches is None and analyst is not None:
@@ -85,6 +88,10 @@ async def run_evolution_async(
             for line in plan.lines():  # announced before anything is spent
                 runs.announce(line)
 
+        async def judge(rows: Sequence[ReviewRow]) -> JudgedEdits:
+            assert judge_edits is not None
+            return await judge_edits(rows, judge_model)
+
         async def compare(evolved: Finished) -> list[BaselineRow]:
             return await runs.compare(evolved, merger or analyst)
 
@@ -102,6 +109,7 @@ async def run_evolution_async(
             model=analyst,
             merger=merger,
             read=read,
+            judge=judge if judge_edits else None,
             rollouts=runs.rollouts if train else runs.judged if programs else None,
             trial=runs.trial if selects else None,
             evaluate=runs.evaluate if gated else None,
@@ -114,7 +122,7 @@ async def run_evolution_async(
             progress=progress,
         )
     finally:
-        for model in (analyst, merger):
+        for model in (analyst, merger, judge_model):
             if model is not None:
                 await model.aclose()
     if not result.edits:
@@ -138,13 +146,14 @@ async def run_evolution_async(
 
 def open_models(
     settings: EvolveSettings, budget: Budget
-) -> tuple[ChatModel | None, ChatModel | None]:
-    """Models of analysts and merger; None where the evolution needs none."""
+) -> tuple[ChatModel | None, ChatModel | None, ChatModel | None]:
+    """Models of analysts, merger and judge; None where the evolution needs none."""
     analysts, merges = settings.asking
-    if not (analysts or merges):
-        return None, None
+    if not (analysts or merges or settings.judge):
+        return None, None, None
     settings.out.mkdir(parents=True, exist_ok=True)
-    roles = parse_roles(list(settings.models))
+    judging = [f"judge={settings.judge}"] if settings.judge else []
+    roles = parse_roles([*settings.models, *judging])
     calls = CallStore(settings.out / "calls.sqlite")
 
     def opened(role: Role) -> ChatModel:
@@ -161,4 +170,8 @@ def open_models(
             hedge=True,
         )
 
-    return opened("analyst") if analysts else None, opened("merger") if merges else None
+    return (
+        opened("analyst") if analysts else None,
+        opened("merger") if merges else None,
+        opened("judge") if settings.judge else None,
+    )

@@ -50,6 +50,7 @@ class EvolveOptions(Value):
             it), or `auto` (see :meth:`EvolveSettings.settled`).
         analyst_turns: most calls of an agentic analyst (the paper's 100 are for large models).
         check_conclusions: drop records whose root cause the run contradicts.
+        judge: spec of a model that every proposed edit must pass before it is merged.
         merge: `model` or `deterministic`.
         grouping: how equal lessons are found without a model: `lexical`, or `hybrid` (an encoder).
         merge_batch: patches per merge prompt (the paper's 32).
@@ -91,6 +92,12 @@ class EvolveOptions(Value):
     check_conclusions: Annotated[
         bool, Option("Drop lessons whose root cause the run contradicts.")
     ] = False
+    judge: Annotated[
+        str | None,
+        Option(
+            "Before the merge, drop edits that this model finds worse than none.", metavar="SPEC"
+        ),
+    ] = None
     merge: Annotated[MergeKind, Option()] = "deterministic"
     grouping: Annotated[
         Grouping, Option("How equal lessons are found: words, or an encoder too.")
@@ -131,6 +138,8 @@ class EvolveOptions(Value):
         names -= {"out", "trajectories", "patches", "skill", "concurrency", "epochs"}
         if not self.check_conclusions:
             names.remove("check_conclusions")  # as it was before there was the option
+        if self.judge is None:
+            names.remove("judge")
         return self.model_dump(mode="json", include=names)
 
     @property
@@ -237,19 +246,29 @@ class EvolveSettings(LimitSettings, ModelSettings, WorkerSettings, TrustSettings
 
         Args:
             train: the suite that is run; None where trajectories are given.
+
+        Raises:
+            BadInput: if a judge is to judge where no lessons are proposed.
         """
         chosen: dict[str, Any] = {"epochs": self.epochs or 1}
         if self.analyst == "auto":
             chosen["analyst"] = "single"
-            unread = train is None and not (self.models or self.patches or self.merge == "model")
+            read = self.models or self.patches or self.merge == "model" or self.judge
+            unread = train is None and not read
             if unread and self.tasks_to_learn_from(None) < FEW_TASKS:
                 chosen["analyst"] = "exemplar"
         if train is not None and len(train.tasks[: self.limit]) < FEW_TASKS:
-            asked = self.merge == "model" or any(spec[:8] == "analyst=" for spec in self.models)
+            named = any(spec[:8] == "analyst=" for spec in self.models)
+            asked = named or self.merge == "model" or self.judge is not None
             if self.analyst == "auto" and not asked and not any(map(output_file, train.tasks)):
                 chosen["analyst"] = "exemplar"
             multiplied = self.users or self.transfer or self.baselines or self.select != "all"
             varies = train.suite.sampling.temperature != 0
             if not self.epochs and varies and not multiplied:
                 chosen["epochs"] = REPEATS
-        return self.model_copy(update=chosen)
+        settled = self.model_copy(update=chosen)
+        if settled.judge is not None and not settled.lessons:
+            raise BadInput(
+                f"--judge judges what analysts propose, and --analyst {settled.analyst} asks none"
+            )
+        return settled

@@ -8,6 +8,7 @@ from pydantic import JsonValue
 
 from harness.core import Edit, Patch, Usage, Value
 from harness.evolve.rules import ClaimCheck, ClaimResult, Rule
+from harness.skills import EditJudgement
 
 Signal = Literal["error", "success", "combined"]
 AnalystType = Literal["error", "success"]
@@ -125,6 +126,7 @@ class Discarded(Value):
     Attributes:
         rule: the rule that says it or that its evidence speaks for; "" if there is none.
         claim: what running refuted, where that is the reason.
+        judgement: of the judge that refused it.
     """
 
     content: str
@@ -132,6 +134,7 @@ class Discarded(Value):
     sources: tuple[str, ...]
     support: int
     claim: ClaimResult | None = None
+    judgement: EditJudgement | None = None
     rule: str = ""
 
     @classmethod
@@ -327,14 +330,56 @@ class GateResult(Value):
     plan: str = ""
 
 
+class Acceptance(Value):
+    """What a judge made of the proposed edits, before any was merged.
+
+    Attributes:
+        judge: method and model.
+        edits: that it was asked about.
+        refused: those that it finds worse than nothing, or than what they replace.
+        invalid: those that it has no verdict on; they are not merged either.
+        agreed: verdicts that were the same in both orders, of `compared`.
+        right: verdicts that a person decided likewise, of `decided`: edits of the seed skill.
+        note: what is known of its errors.
+        usage: of its calls.
+        simulated: whether no real model judged.
+    """
+
+    judge: str
+    edits: int
+    refused: int
+    invalid: int
+    agreed: int
+    compared: int
+    right: int
+    decided: int
+    note: str
+    usage: Usage
+    simulated: bool
+
+    def __str__(self) -> str:
+        return (
+            f"{self.judge} refused {self.refused} of {self.edits} proposed edits, no verdict on "
+            f"{self.invalid}; both orders agree in {self.agreed} of {self.compared}; {self.note}"
+        )
+
+
+class Judged(Value):
+    """The edits that a judge refused, and its account."""
+
+    discarded: tuple[Discarded, ...]
+    acceptance: Acceptance
+
+
 class EvolveResult(Value):
     """The end of an evolution, as `harness evolve --json` prints it.
 
     `skill` is "" where a new skill learned nothing: then none is written. `unsolved` says why,
     where no attempt passed. `accepted` is None where nothing was gated. `edits` and `discarded` are
-    counts; the lists lie in `report.json` and `discarded.json` beside the skill. `problems` are
-    validation warnings, `baselines` rows of :class:`harness.evolve.baselines.BaselineRow`,
-    `transfer` rows of :class:`harness.evolve.baselines.transfer.TransferRow`.
+    counts; the lists lie in `report.json` and `discarded.json` beside the skill. `judge` is what
+    a judge made of the proposed edits, `problems` are validation warnings, `baselines` rows of
+    :class:`harness.evolve.baselines.BaselineRow`, `transfer` rows of
+    :class:`harness.evolve.baselines.transfer.TransferRow`.
     """
 
     skill: str
@@ -354,6 +399,7 @@ class EvolveResult(Value):
     skill_tokens: int = 0
     support: dict[str, int] = {}
     simulated: bool = False
+    judge: Acceptance | None = None
     problems: tuple[str, ...] = ()
     unsolved: tuple[str, ...] = ()
     baselines: tuple[dict[str, JsonValue], ...] = ()

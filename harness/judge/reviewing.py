@@ -1,17 +1,15 @@
-"""A judge's advice on the edits of an evolved skill: `harness skill review --judge SPEC`."""
+"""A judge's word on edits of a skill: for `skill review --judge` and `evolve --judge`."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import aclosing
-from pathlib import Path
 from typing import Literal
 
 from harness.core import Usage
 from harness.judge.direct import DirectJudge
 from harness.judge.types import Question, Verdict
-from harness.models import Budget, CallStore, open_model, parse_spec
+from harness.models import Model
 from harness.skills import EditJudgement, JudgedEdits, ReviewRow
 from harness.stats import rate_interval
 
@@ -27,9 +25,7 @@ _BETTER: dict[str, Literal["with", "without", "neither"]] = {
 }
 
 
-async def judge_edits(
-    rows: Sequence[ReviewRow], spec: str, base_url: str | None, budget: Budget, path: Path
-) -> JudgedEdits:
+async def judge_edits(rows: Sequence[ReviewRow], model: Model) -> JudgedEdits:
     """Compare the lines of a skill without and with each edit, in both orders.
 
     The decisions that a person has made on the edits are the labels of the judge: how often it says
@@ -37,27 +33,19 @@ async def judge_edits(
 
     Args:
         rows: the edits, with the notes that they came from and the decisions so far.
-        spec: of the judge's model.
-        base_url: of its endpoint.
-        budget: of its calls.
-        path: keeps the calls; what was asked before is not paid for again.
+        model: judges.
 
     Raises:
-        LimitReached: when the budget is spent; the verdicts so far are kept in `path`.
+        LimitReached: when the budget is spent.
     """
-    with CallStore(path) as calls:
-        model = open_model(
-            str(parse_spec(spec)), base_url=base_url, calls=calls, budget=budget, role="judge"
-        )
-        async with aclosing(model):
-            judge = DirectJudge(model)
-            verdicts = await asyncio.gather(*(_compared(judge, row) for row in rows))
+    judge = DirectJudge(model)
+    verdicts = await asyncio.gather(*(_compared(judge, row) for row in rows))
     edits = {
         row.id: EditJudgement(
             better=_BETTER[verdict.preference] if verdict.preference else "",
             reason=verdict.invalid or verdict.evidence[0].observation,
             agreement=verdict.agreement,
-            tokens=verdict.usage.tokens,
+            usage=verdict.usage,
         )
         for row, verdict in zip(rows, verdicts, strict=True)
     }
@@ -67,7 +55,6 @@ async def judge_edits(
         for row in rows
         if row.verdict and edits[row.id].better in ("with", "without")
     ]
-    usage = sum((verdict.usage for verdict in verdicts), Usage())
     return JudgedEdits(
         judge=judge.name,
         edits=edits,
@@ -75,9 +62,9 @@ async def judge_edits(
         compared=len(orders),
         right=sum(likewise),
         decided=len(likewise),
-        tokens=usage.tokens,
-        cost_usd=usage.cost_usd,
+        usage=sum((verdict.usage for verdict in verdicts), Usage()),
         note=_note(likewise),
+        simulated=model.simulated,
     )
 
 

@@ -31,6 +31,8 @@ from .gateway import application as application
 from .gateway import client_variables as client_variables
 from .gateway import open_gateway as open_gateway
 from .gateway import served as served
+from .layers import SPENT as SPENT
+from .layers import layered as layered
 from .limits import LimitedModel as LimitedModel
 from .limits import LiveLimits as LiveLimits
 from .limits import SampleLimitReached as SampleLimitReached

@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from harness.core import BadInput, LimitReached, Unreachable, Usage, mapping
 from harness.core.redaction import Redactor
-from harness.models import Answer, Reservation, Spend, event_bytes
+from harness.models import SPENT, Answer, Reservation, Spend, event_bytes
 from harness.record.answers import failure
 from harness.record.context import Context, ShortenedExchange
 from harness.record.exchanges import LogWriter, Outcome, RecordedRequest, json_of, pack
@@ -304,7 +304,7 @@ class Forward:
         leg.answer = answer
         if self._wire is None or leg.reservation is None:
             return
-        if leg.failed:
+        if leg.failed and SPENT not in leg.response.headers:
             leg.reservation.refused()
             return
         seconds = time.monotonic() - leg.started

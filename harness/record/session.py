@@ -9,14 +9,23 @@ import sys
 import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from secrets import token_urlsafe
 
 from harness.core import BadInput, Value
+from harness.core.plugins import load
 from harness.core.redaction import Redactor
 from harness.core.rundir import new_run_id
-from harness.models import Budget, client_variables, serving
+from harness.models import (
+    Budget,
+    CallStore,
+    Layer,
+    Model,
+    client_variables,
+    open_model,
+    serving,
+)
 from harness.rag.compress import Store
 from harness.record.answers import Answers
 from harness.record.context import Compressed, Compressions, Context, Settings
@@ -68,6 +77,8 @@ class Plan:
         cache: whether a request that `folder` holds an answer to is not sent again.
         port: of the proxy; 0 takes a free one.
         context: how tool outputs are compressed; None passes them on as they are.
+        guard: setting of the plugin `guard` of `harness.layers`, in front of the upstream, which
+            speaks chat completions then. Its calls count for the budget.
         quiet_stdout: whether the command's output goes to stderr, because stdout is ours.
     """
 
@@ -77,6 +88,7 @@ class Plan:
     cache: bool = True
     port: int = 0
     context: Settings | None = None
+    guard: str | None = None
     quiet_stdout: bool = False
 
 
@@ -133,23 +145,45 @@ async def open_proxy(
             log = LogWriter(plan.folder)
             stack.callback(log.close)
             recording, dropped = Recording(plan.folder, must=False), log.dropped_bytes
-            client = await stack.enter_async_context(plan.upstream.client())
+            upstream = plan.upstream
+            if plan.guard is not None:
+                layer = _guard(plan.guard, plan, stack)
+                upstream = replace(upstream, layer=layer)
+            client = await stack.enter_async_context(upstream.client())
             purse, session = Purse(plan.budget, plan.upstream), new_run_id("record")
             context = None
             if plan.context is not None:  # with all that was shortened into this folder before
                 earlier = map(Compressed.model_validate, recording.shortened())
                 store = Store(plan.folder / "left-out")
                 context = Context(Compressions(plan.context, store, log.add, earlier), secrets)
-            line = Line(plan.upstream, client, log, purse, secrets, session, context)
+            line = Line(upstream, client, log, purse, secrets, session, context)
             event: Event = {"event": "session", "session": session, "time": time.time()}
             event["agent"] = Path(command[0]).name if command else "unknown"
             event["command"] = [secrets.text(part) for part in command]
             await log.put(event)
-        exchanges = recording.exchanges if plan.cache or line is None else []
+        # What an earlier command recorded did not pass this one's guard.
+        kept = plan.cache and plan.guard is None
+        exchanges = recording.exchanges if kept or line is None else []
         answers = Answers(exchanges, replay=line is None)
         proxy = Proxy(answers, line, secrets, token=token, first=recording.next)
         origin = await stack.enter_async_context(serving(proxy.app(), plan.port, GRACE))
         yield proxy, f"{origin}/{token}", dropped
+
+
+def _guard(setting: str, plan: Plan, stack: AsyncExitStack) -> Layer:
+    """The layer of `--guard`; its calls are kept in the recording.
+
+    Raises:
+        BadInput: if the wing is not there, or the setting cannot be read.
+    """
+    calls = stack.enter_context(CallStore(plan.folder / "calls.sqlite"))
+
+    def opened(spec: str) -> Model:
+        model = open_model(spec, calls=calls, budget=plan.budget, role="judge")
+        stack.push_async_callback(model.aclose)
+        return model
+
+    return load("layers", "guard")(setting, opened)
 
 
 async def _command(command: Sequence[str], variables: Mapping[str, str], quiet: bool) -> int:

@@ -28,6 +28,7 @@ from harness.models import (
     PRICES_VARIABLE,
     Backend,
     Budget,
+    Layer,
     ModelSpec,
     Price,
     Reservation,
@@ -58,6 +59,7 @@ class Upstream:
         adapt: puts a request into a form that the upstream takes.
         translate: whether it speaks chat completions only, so that the other formats are
             translated for it.
+        layer: stands in front of it, such as a guard; it has to speak chat completions then.
     """
 
     openai: str
@@ -67,6 +69,7 @@ class Upstream:
     backend: Backend | None = None
     adapt: Callable[[Body], Body] | None = None
     translate: bool = False
+    layer: Layer | None = None
 
     def url(self, path: str, headers: Mapping[str, str]) -> str:
         """The URL of a path, which begins with `/v1` where it is a provider's."""
@@ -92,7 +95,7 @@ class Upstream:
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=64)
         transport = None
         if self.backend is not None:
-            transport = ChatTransport(self.backend)
+            transport = ChatTransport(self.backend, layer=self.layer)
         elif self.translate:
             # A transport of one's own switches off the proxies that the environment names
             # (`HTTPS_PROXY`, `NO_PROXY` and the like): they are looked up here.
@@ -104,7 +107,7 @@ class Upstream:
             if proxy and "://" not in proxy:
                 proxy = f"http://{proxy}"
             direct = httpx.AsyncHTTPTransport(limits=limits, proxy=proxy or None)
-            transport = ChatTransport(None, direct)
+            transport = ChatTransport(None, direct, self.layer)
         remote = self.openai if on_loopback(self.anthropic) else self.anthropic
         hooks = {"response": [limit_async_reply]}
         return async_http_client(
@@ -135,7 +138,9 @@ def find_upstream(
         BadInput: if it is neither a URL nor a model spec that can be opened.
     """
     if named is None and translate:
-        raise BadInput("--translate needs --upstream: the server that speaks chat completions only")
+        raise BadInput(
+            "--translate and --guard need --upstream: the server that speaks chat completions"
+        )
     if named is None:
         openai = environment.get("OPENAI_BASE_URL") or environment.get("OPENAI_API_BASE")
         anthropic = environment.get("ANTHROPIC_BASE_URL") or ANTHROPIC_URL

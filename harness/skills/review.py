@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal
 
-from harness.core import BadInput, Edit, Patch, Value, digest, render_page
+from harness.core import BadInput, Edit, Patch, Usage, Value, digest, render_page
 from harness.skills.apply import apply_patch
 from harness.skills.history import (
     Version,
@@ -81,20 +81,20 @@ class ReviewRow(Value):
 
 
 class EditJudgement(Value):
-    """What a judge says of an edit, for a reviewer: advice, never a decision.
+    """What a judge says of an edit: advice to a reviewer; `evolve --judge` acts on it.
 
     Attributes:
         better: the skill `with` or `without` the edit, `neither`, or "" where there is no verdict.
         reason: of the judge, or why there is no verdict.
         agreement: whether it says the same with the two shown in the other order; None where there
             is no verdict.
-        tokens: of its calls.
+        usage: of its calls.
     """
 
     better: Literal["with", "without", "neither", ""]
     reason: str
     agreement: bool | None
-    tokens: int
+    usage: Usage
 
     def __str__(self) -> str:
         if not self.better:
@@ -111,8 +111,9 @@ class JudgedEdits(Value):
         judge: method and model.
         agreed: verdicts that were the same in both orders, of `compared`.
         right: verdicts that a person decided likewise, of `decided`.
-        cost_usd: None where the price is not known.
+        usage: of all calls.
         note: what is known of its errors.
+        simulated: whether no real model judged.
     """
 
     judge: str
@@ -121,9 +122,9 @@ class JudgedEdits(Value):
     compared: int
     right: int
     decided: int
-    tokens: int
-    cost_usd: float | None
+    usage: Usage
     note: str
+    simulated: bool
 
 
 class Reviewed(Value):

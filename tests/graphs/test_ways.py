@@ -187,8 +187,9 @@ def test_trace2skill_reads_merges_applies_and_verifies(tmp_path: Path) -> None:
     evolution = Evolution(options=options, seed=seed, read=single_reader(model, seed.text))
     visited, state = walked("trace2skill", {}, evolution)
     assert visited == [
-        "rollouts", "fleet", "analyst", "analyst", "fleet", "collect", "claims", "deal", "merge",
-        "deal", "translate", "weigh", "select", "describe", "apply", "verify", "gate_skill",
+        "rollouts", "fleet", "analyst", "analyst", "fleet", "collect", "claims", "judge", "deal",
+        "merge", "deal", "translate", "weigh", "select", "describe", "apply", "verify",
+        "gate_skill",
     ]  # fmt: skip
     assert (state["learned"], state["gate"]["verdict"]) == (True, "not gated")
     text = (evolution.skill_dir / "SKILL.md").read_text()

@@ -33,7 +33,7 @@ class Planted:
 
     async def one_order(self, question: Question, first: str, second: str) -> Verdict:
         preference: Preference = self._draw.choice(("A", "B"))
-        if self._sign is not None and self._draw.random() < 0.6:
+        if self._sign is not None and self._draw.random() < self._strength:
             marked = self._sign(first), self._sign(second)
             if marked[0] != marked[1]:
                 preference = "A" if marked[0] else "B"

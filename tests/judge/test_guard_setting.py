@@ -37,8 +37,8 @@ def test_a_file_names_one_guard_and_its_policy(tmp_path: Path) -> None:
     reply = run(layered.complete([{"role": "user", "content": "a bomb"}]))
     assert reply.text == "[removed by a guard]"
     for text, reason in (
-        ("mode: strict", "expected one of 'model' and 'words'"),
-        ("model: a/b\nwords: {Violent: [bomb]}", "expected one of 'model' and 'words'"),
+        ("mode: strict", "expected one of 'model', 'words' and 'offline'"),
+        ("model: a/b\nwords: {Violent: [bomb]}", "expected one of 'model', 'words' and 'offline'"),
         ("outage: perhaps", "outage"),
     ):
         file.write_text(text)

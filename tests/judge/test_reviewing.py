@@ -1,4 +1,4 @@
-"""`harness skill review --judge`: advice on edits, its cost, and how far it can be trusted."""
+"""A judge of edits, in `skill review` and `evolve`: its cost, and how far it can be trusted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from harness.cli.evolve import evolve as evolve_command
 from harness.cli.skill.commands import skill
+from harness.models import CallStore
+from tests.evolve.conftest import record_row, trajectory, write_rows, write_trajectories
 from tests.models.http_server import Answer, Served, completion, serve
 from tests.skills.evolved import evolve
 
@@ -67,3 +70,27 @@ def test_without_a_budget_for_it_nothing_is_decided(tmp_path: Path, judge: Serve
     assert CliRunner().invoke(skill, typed).exit_code != 0
     assert len(judge.bodies) == 1
     assert not list(tmp_path.rglob("*.review.json"))
+
+
+def test_an_evolution_merges_what_the_judge_accepts(tmp_path: Path, judge: Served) -> None:
+    good = "Always read back the file that was saved before you answer."
+    idle = "Look at every sheet of the workbook before you write to it."
+    rows = [record_row(name, [("Read", good), ("Look", idle)]) for name in "ab"]
+    rows.append(record_row("c", [("# Dates", "Write # Dates in the column's own format always.")]))
+    runs = write_trajectories(tmp_path / "runs", [trajectory(name, "fail", "x") for name in "abc"])
+    patches = write_rows(tmp_path / "patches.jsonl", rows)
+    typed = ["--create", "sheets", "--trajectories", str(runs), "--patches", str(patches)]
+    typed += ["--out", str(tmp_path / "out"), "--judge", "openai/j", "--base-url", judge.url]
+    plan = CliRunner().invoke(evolve_command, [*typed, "--dry-run", "--json"])
+    assert json.loads(plan.stdout)["judge"] == "openai/j"
+    assert not judge.bodies
+    done = CliRunner().invoke(evolve_command, typed, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    assert "judge direct:openai/j refused 0 of 5 proposed edits, no verdict on 1" in done.stdout
+    assert "both orders agree in 2 of 4; uncalibrated" in done.stdout
+    discarded = json.loads((tmp_path / "out" / "discarded.json").read_text())
+    (row,) = [row for row in discarded if row["judgement"]]
+    assert "Dates" in row["content"] and row["reason"].startswith("the judge: gives no verdict")
+    with CallStore(tmp_path / "out" / "calls.sqlite") as calls:
+        used = calls.usage_by_role()["judge"]
+    assert used.calls == len(judge.bodies) == 12, "ten in two orders, two of them asked again"

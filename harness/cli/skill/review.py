@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -118,11 +119,19 @@ def _judged(
         return None
     from harness.core import loops
     from harness.core.plugins import load
-    from harness.models import Budget
+    from harness.models import Budget, CallStore, open_model
 
     judge_edits = load("reviewers", "judge")
-    path = folder.parent / f"{folder.name}.judge.sqlite"
-    return loops.run(judge_edits(rows, spec, base_url, Budget(calls=calls), path))
+
+    async def judged() -> JudgedEdits:
+        with CallStore(folder.parent / f"{folder.name}.judge.sqlite") as store:
+            model = open_model(
+                spec, base_url=base_url, calls=store, budget=Budget(calls=calls), role="judge"
+            )
+            async with aclosing(model):
+                return await judge_edits(rows, model)
+
+    return loops.run(judged())
 
 
 def _ask(rows: list[ReviewRow], judged: JudgedEdits | None) -> list[Decision]:
@@ -167,9 +176,10 @@ def _show(
     if applied is None:
         lines = [_row(row, judged) + "\n" for row in rows]
         if judged is not None:
+            used = judged.usage
             lines.append(
                 f"judge {judged.judge}: {judged.note}; both orders agree in {judged.agreed} of "
-                f"{judged.compared}; {judged.tokens:,} tokens, {dollars(judged.cost_usd)} "
+                f"{judged.compared}; {used.tokens:,} tokens, {dollars(used.cost_usd)} "
                 "('first': without the edit)"
             )
         lines.append(f"{len(pending)} of {total} edits are not judged yet: nothing was applied")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ import click
 
 from harness.cli import echo, emit, intent, json_option, path_type, shared_option, table
 from harness.core import BadInput
+from harness.core.plugins import load
 
 if TYPE_CHECKING:
     from harness.engines.vllm import Fleet
@@ -105,6 +107,7 @@ def pull_(name: str, as_json: bool) -> None:
     "(default 2000 tokens each).",
 )
 @shared_option("--critic")
+@shared_option("--guard")
 @click.option("--profile", help="A shipped one, or a .yaml or .json; default by the name.")
 @click.option(
     "--python",
@@ -140,6 +143,7 @@ def serve(
     engine: str,
     context: str | None,
     critic: str,
+    guard: str | None,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -159,6 +163,11 @@ def serve(
     if engine == "vllm" or (engine == "auto" and not model.startswith("local/")):
         if context is not None:
             raise BadInput("--context shortens what the embedded engine is sent, not vLLM")
+        if guard is not None:
+            raise BadInput(
+                "--guard stands in front of the embedded engine, not of vLLM: give it to `harness "
+                "record --upstream URL` or `harness eval`"
+            )
         _serve_vllm(model, port, extra, options, as_json)
         return
     flags = [
@@ -174,13 +183,18 @@ def serve(
     def ready(url: str) -> None:
         echo(f"{model} serves {url} (stop with Ctrl-C)")
 
+    layer = None
+    if guard is not None:
+        from harness.models import open_model
+
+        layer = load("layers", "guard")(guard, partial(open_model, role="judge"))
     if context is None:
-        serve_embedded(model, port, ready)
+        serve_embedded(model, port, ready, layer=layer)
         return
     from harness.record import parse_settings, shortening
 
     settings = parse_settings(context, critic)
-    serve_embedded(model, port, ready, lambda backend: shortening(backend, settings))
+    serve_embedded(model, port, ready, lambda backend: shortening(backend, settings), layer)
 
 
 def _serve_vllm(

@@ -37,11 +37,13 @@ from harness.models import (
     Backend,
     Body,
     Endpoint,
+    Layer,
     ModelSpec,
     Refused,
     assembled,
     base_urls,
     closed_with_loop,
+    layered,
     served,
     waiting,
 )
@@ -90,13 +92,19 @@ def backend(name: str) -> Backend:
     return LocalModel(name).answer
 
 
-def app(name: str) -> Starlette:
-    """The application that serves an embedded model on a port; see :func:`backend`."""
+def app(name: str, layer: Layer | None = None) -> Starlette:
+    """The application that serves an embedded model on a port; see :func:`backend`.
+
+    Args:
+        name: as there.
+        layer: stands in front of it, such as a guard.
+    """
+    answer = backend(name) if layer is None else layered(backend(name), layer)
     if is_folder(name):
-        return served(backend(name), Path(name).expanduser().name, owned_by="local")
+        return served(answer, Path(name).expanduser().name, owned_by="local")
     model = LocalModel(name)
     facts = {"owned_by": "embedded", "max_model_len": model.context}
-    return served(model.answer, name, lambda: model.engine.running is not None, **facts)
+    return served(answer, name, lambda: model.engine.running is not None, **facts)
 
 
 def server(name: str, mode: str) -> tuple[str, str]:

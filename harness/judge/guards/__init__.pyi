@@ -11,6 +11,7 @@ from .layer import guard_out as guard_out
 from .models import Guard as Guard
 from .models import ModelGuard as ModelGuard
 from .models import WordGuard as WordGuard
+from .offline import OfflineGuard as OfflineGuard
 from .policy import Action as Action
 from .policy import GuardPolicy as GuardPolicy
 from .policy import Place as Place

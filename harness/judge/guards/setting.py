@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from harness.core import BadInput, first_fault
 from harness.judge.guards.layer import GuardedModel
 from harness.judge.guards.models import Guard, ModelGuard, WordGuard
+from harness.judge.guards.offline import OfflineGuard
 from harness.judge.guards.policy import GuardPolicy
 from harness.models import Layer, Model
 
@@ -20,33 +21,41 @@ class GuardSetting(GuardPolicy):
 
     Attributes:
         model: spec of a Qwen3Guard-Gen model; or
-        words: category -> words, for :class:`WordGuard`.
+        words: category -> words, for :class:`WordGuard`; or
+        offline: whether :class:`OfflineGuard` is it.
     """
 
     model: str | None = None
     words: dict[str, tuple[str, ...]] = {}
+    offline: bool = False
 
 
 def guard_layer(setting: str, opened: Callable[[str], Model]) -> Layer:
     """The layer of a setting.
 
     Args:
-        setting: spec of a model, whose policy is the default one; or a YAML file of
-            :class:`GuardSetting`.
+        setting: spec of a model, whose policy is the default one; `offline` for the offline guard,
+            loosely (its Controversial texts pass); or a YAML file of :class:`GuardSetting`.
         opened: opens the guard's model, within the budget of the run.
 
     Raises:
         BadInput: if the file cannot be read, or does not name exactly one guard.
     """
     value = GuardSetting(model=setting)
-    if setting.endswith((".yaml", ".yml")):
+    if setting == "offline":
+        value = GuardSetting(offline=True, mode="loose")
+    elif setting.endswith((".yaml", ".yml")):
         try:
             value = GuardSetting.model_validate(yaml.safe_load(Path(setting).read_text("utf-8")))
         except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
             raise BadInput(f"--guard: cannot read {setting!r}: {error}") from error
         except ValidationError as error:
             raise BadInput(f"--guard: {setting}: {first_fault(error, 'guard')}") from error
-    if (value.model is None) == (not value.words):
-        raise BadInput(f"--guard: {setting}: expected one of 'model' and 'words'")
-    guard: Guard = ModelGuard(opened(value.model)) if value.model else WordGuard(value.words)
+    if (value.model is not None) + bool(value.words) + value.offline != 1:
+        raise BadInput(f"--guard: {setting}: expected one of 'model', 'words' and 'offline'")
+    guard: Guard = WordGuard(value.words)
+    if value.model is not None:
+        guard = ModelGuard(opened(value.model))
+    elif value.offline:
+        guard = OfflineGuard()
     return lambda model: GuardedModel(model, guard, value)

@@ -39,6 +39,7 @@ _PATH = click.Path(path_type=Path, file_okay=False)
     "the model gets a tool that gives back what was left out.",
 )
 @shared_option("--critic")
+@shared_option("--guard")
 @shared_option("--budget-usd", help="Refuse calls that could cost more than this.")
 @shared_option("--budget-tokens", help="The same in tokens.")
 @shared_option("--budget-calls", help="The same in calls.")
@@ -55,6 +56,7 @@ def record(
     cache: bool,
     shortening: str | None,
     critic: str,
+    guard: str | None,
     budget_usd: float | None,
     budget_tokens: int | None,
     budget_calls: int | None,
@@ -72,15 +74,21 @@ def record(
     from harness.models import Budget
     from harness.record import Plan, find_upstream, parse_settings, run
 
-    if replay is not None and (out is not None or upstream is not None or translate):
-        raise click.UsageError("--replay asks nobody and writes nothing: drop --out and --upstream")
+    asks = out is not None or upstream is not None or translate or guard is not None
+    if replay is not None and asks:
+        raise click.UsageError(
+            "--replay asks nobody and writes nothing: drop --out, --upstream and --guard"
+        )
     plan = Plan(
         replay or out or Path("runs") / new_run_id("record"),
-        None if replay is not None else find_upstream(upstream, translate=translate),
+        None
+        if replay is not None
+        else find_upstream(upstream, translate=translate or guard is not None),
         Budget(budget_usd, budget_tokens, budget_calls),
         cache=cache,
         port=port,
         context=parse_settings(shortening, critic) if shortening else None,
+        guard=guard,
         quiet_stdout=as_json,
     )
     report = run(plan, command)

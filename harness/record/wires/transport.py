@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 import httpx
 
 from harness.core import limit_reply, mapping
-from harness.models import Answer, Backend, Body, Format, Refused, respond
+from harness.models import Answer, Backend, Body, Format, Layer, Refused, layered, respond
 from harness.models.responding import CHAT
 from harness.record.wires.events import Splitter, data_of, is_stream
 from harness.record.wires.formats import MESSAGES, RESPONSES
@@ -26,12 +26,16 @@ class ChatTransport(httpx.AsyncBaseTransport):
         backend: in this process; None where `inner` reaches a server, to which requests that need
             no translation go as they are.
         inner: reaches the server.
+        layer: stands in front of both; requests that it does not know are not passed on.
     """
 
     def __init__(
-        self, backend: Backend | None, inner: httpx.AsyncBaseTransport | None = None
+        self,
+        backend: Backend | None,
+        inner: httpx.AsyncBaseTransport | None = None,
+        layer: Layer | None = None,
     ) -> None:
-        self._backend, self._inner = backend, inner
+        self._backend, self._inner, self._layer = backend, inner, layer
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Translate there and back.
@@ -43,7 +47,11 @@ class ChatTransport(httpx.AsyncBaseTransport):
         tail = next((tail for tail in _FORMATS if path.endswith(tail)), None)
         if request.method != "POST":
             tail = None
-        if inner is not None and tail in (None, PATH):
+        if self._layer is not None:
+            passed_on = tail is None and request.method in ("GET", "HEAD")
+        else:
+            passed_on = tail in (None, PATH)
+        if inner is not None and passed_on:
             return await inner.handle_async_request(request)
         if tail is None:
             missing = Answer.of_json(CHAT.error(f"nothing answers at {path}", 404), 404)
@@ -54,6 +62,8 @@ class ChatTransport(httpx.AsyncBaseTransport):
             return await _over_http(inner, request, path.removesuffix(tail) + PATH, body)
 
         backend = self._backend or ask
+        if self._layer is not None:
+            backend = layered(backend, self._layer)
         answer = await respond(_FORMATS[tail], await request.aread(), backend)
         return httpx.Response(answer.status, headers=answer.headers, stream=_Pieces(answer))
 
