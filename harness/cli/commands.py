@@ -54,7 +54,7 @@ _SHARED: dict[str, dict[str, Any]] = {
     "--format": {},
     "--guard": {
         "metavar": "SETTING",
-        "help": "Guard in front of and behind the model: SPEC of a Qwen3Guard-Gen, offline, or a YAML file.",
+        "help": "Guard before and behind the model: offline, a file, or the SPEC of a Qwen3Guard.",
     },
     "--html": {"type": path_type},
     "--index": {"type": path_type},

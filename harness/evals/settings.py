@@ -249,9 +249,7 @@ class EvalSettings(LimitSettings, SuiteSettings):
     epochs: Annotated[int, Option("Attempts per task.")] = 1
     guard: Annotated[
         str | None,
-        Option(
-            "Guard in front of and behind the model: SPEC of a Qwen3Guard-Gen, offline, or a YAML file."
-        ),
+        Option("Guard before and behind the model: offline, a file, or the SPEC of a Qwen3Guard."),
     ] = None
     sample: Annotated[
         str | None, Option("Run this task only, and print its events as they happen.")

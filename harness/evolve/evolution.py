@@ -89,9 +89,8 @@ async def detached(work: Coroutine[Any, Any, ResultT]) -> ResultT:
 
 @dataclass
 class Evolution:
-    """The runtime context of `graphs/trace2skill.py`: what the stages work with.
-
-    What they make lies in the artifact store, so that another process can resume a checkpoint.
+    """The runtime context of `graphs/trace2skill.py`: what the stages work with. What they make
+    lies in the artifact store, so that another process can resume a checkpoint.
 
     Attributes:
         options: what was asked for.
@@ -101,7 +100,7 @@ class Evolution:
         rollouts: makes the trajectories; None where they are given.
         read: the analyst; None where none is needed.
         mapper: writes patches from records; None for the records' own lessons.
-        judge: says of every proposed edit whether it is better than none; None merges them all.
+        judge: accepts proposed edits; None merges them all.
         merger: merges patches; None for the deterministic merge.
         describer: writes and chooses the description of a new skill; None for words alone.
         trial: runs the tasks that sets of lessons are selected on.
@@ -152,8 +151,8 @@ class Evolution:
     def tasks(self, state: State) -> Mapping[str, str]:
         """Trajectory id -> task id, of records without a trajectory too."""
         records = self.store.hold(state["collected"], Collected).records
-        tasks = {record.trajectory_id: record.task_id for record in records}
-        return tasks | {run.id: run.task_id for run in self.runs(state).runs}
+        taught = {record.trajectory_id: record.task_id for record in records}
+        return taught | {run.id: run.task_id for run in self.runs(state).runs}
 
     def steps(self, state: State) -> list[MergeStep]:
         """Every merge of every level, in order."""
@@ -266,10 +265,11 @@ def check_skill(skill: Skill, execute: Execute | None) -> list[Problem]:
     problems = validate(skill)
     if errors := [problem for problem in problems if problem.level == "error"]:
         raise BadInput(f"the evolved skill is not valid, nothing was written: {errors[0]}")
-    scripts = skill.scripts
-    if scripts and execute is None:
-        raise BadInput(f"{scripts[0]!r} is a script, and there is no sandbox to try it in")
-    if scripts and execute is not None:
+    if skill.scripts:
+        if execute is None:
+            raise BadInput(
+                f"{skill.scripts[0]!r} is a script, and no sandbox is there to try it in"
+            )
         problems = [*problems, *admit_scripts(skill, execute)]
         if errors := [problem for problem in problems if problem.level == "error"]:
             raise BadInput(f"a script of the evolved skill does not run: {errors[0]}")
@@ -296,24 +296,23 @@ async def evolve(
 ) -> EvolveResult:
     """Distil trajectories into one skill directory under `options.out`, and gate it.
 
-    An evolution that was stopped resumes after its last checkpoint when it is called again with
-    the same options; one that had ended is made again, its model calls from the request cache.
+    Called again with the same options, an evolution that was stopped resumes after its last
+    checkpoint; one that had ended is made again, its model calls from the request cache.
 
     Args:
         options: what to evolve from, and how.
         model: analysts' model; none is needed for recorded patches or the exemplar analyst.
         merger: model of the merge; default `model`.
         read: the analyst, in place of the single-call analyst.
-        judge: of the proposed edits, the plugin `judge` of `harness.reviewers`.
+        judge: accepts proposed edits.
         rollouts: makes the trajectories, in place of `options.trajectories`.
         trial: runs the tasks that sets of lessons are selected on, where `options.select` asks.
         evaluate: runs tasks of the gate with a skill directory, or with none.
         gate_tasks: ids of the tasks that it can run.
         execute: runs a command in a sandbox, to try the scripts of a skill that has some.
         write: makes the patch of all runs that teach, in place of worked examples.
-        inputs: what decides the trajectories that `rollouts` makes, JSON; part of the identity of
-            the evolution when it is resumed.
-        compare: makes and runs baselines after the gate; their rows go into the result.
+        inputs: what decides the trajectories of `rollouts`, the same when it is resumed.
+        compare: makes and runs baselines after the gate.
         transfer: runs the skill with other models and suites, last of all.
         progress: called with every event.
 
@@ -355,8 +354,7 @@ async def evolve(
         )
         if evolution.plan is not None:
             evolution.tell("gate", str(evolution.plan))
-        # What a stopped evolution must share with this one to be resumed.
-        identity = digest(
+        identity = digest(  # what a stopped evolution must share with this one to be resumed
             {
                 "options": options.fingerprint(),
                 "inputs": dict(inputs or {}),
@@ -401,5 +399,5 @@ async def _run_graph(evolution: Evolution, thread: str) -> dict[str, Any]:
             evolution.tell("resume", f"at {', '.join(set(stopped))}")
         else:
             await saver.adelete_thread(thread)
-        start: dict[str, Any] | None = None if stopped else {}
+        start = None if stopped else dict[str, Any]()
         return await graph.ainvoke(start, config, context=evolution, durability="sync")

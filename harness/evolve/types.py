@@ -299,12 +299,11 @@ class GateResult(Value):
             number of tasks.
         planned: tasks at hand of the sequential gate, 0 for a fixed number of tasks.
         run: tasks that were run until it stopped, on each side.
-        invalid_before: attempts with the seed (or no skill) that were invalid, and left out.
-        invalid_after: attempts with the evolved skill that were invalid, and left out.
-        looks: looks that were taken.
+        invalid_before: invalid attempts with the seed (or no skill), left out.
+        invalid_after: invalid attempts with the evolved skill, left out.
         stopped: why the sequential gate stopped: `better`, `worse`, `futile` or `end`.
         candidates: number of candidates that the error is divided among.
-        plan: what was said before anything was run.
+        plan: what was said beforehand.
     """
 
     verdict: Literal["accepted", "refused", "not gated"]
@@ -337,12 +336,9 @@ class Acceptance(Value):
         judge: method and model.
         edits: that it was asked about.
         refused: those that it finds worse than nothing, or than what they replace.
-        invalid: those that it has no verdict on; they are not merged either.
+        invalid: those without a verdict, which are not merged either.
         agreed: verdicts that were the same in both orders, of `compared`.
-        right: verdicts that a person decided likewise, of `decided`: edits of the seed skill.
-        note: what is known of its errors.
-        usage: of its calls.
-        simulated: whether no real model judged.
+        right: verdicts on edits of the seed skill that a person shares, of `decided`.
     """
 
     judge: str
@@ -374,12 +370,10 @@ class Judged(Value):
 class EvolveResult(Value):
     """The end of an evolution, as `harness evolve --json` prints it.
 
-    `skill` is "" where a new skill learned nothing: then none is written. `unsolved` says why,
-    where no attempt passed. `accepted` is None where nothing was gated. `edits` and `discarded` are
-    counts; the lists lie in `report.json` and `discarded.json` beside the skill. `judge` is what
-    a judge made of the proposed edits, `problems` are validation warnings, `baselines` rows of
-    :class:`harness.evolve.baselines.BaselineRow`, `transfer` rows of
-    :class:`harness.evolve.baselines.transfer.TransferRow`.
+    `skill` is "" where a new skill learned nothing, `unsolved` says why where no attempt passed,
+    `accepted` is None where nothing was gated. `edits` and `discarded` are counts; the lists lie in
+    `report.json` and `discarded.json`. `problems` are validation warnings, `baselines` and
+    `transfer` rows of `harness.evolve.baselines`.
     """
 
     skill: str
