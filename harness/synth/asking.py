@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from harness.core import BadInput, Refused, Unreachable, render
-from harness.models import Model, SampleLimitReached, Sampling
+from harness.models import Message, Model, SampleLimitReached, Sampling
 from harness.synth.types import Materials, Proposal, Unjudged
 from harness.tasks.answers import normalise, same_words
 
@@ -17,7 +17,7 @@ _NUMBER = re.compile(r"-?\d[\d,]*\.?\d*")
 
 
 async def say(
-    model: Model, messages: list[dict[str, str]], *, seed: int, temperature: float, tokens: int
+    model: Model, messages: Sequence[Message], *, seed: int, temperature: float, tokens: int
 ) -> str:
     """The text of a reply, without thoughts.
 
