@@ -27,7 +27,8 @@ Mark = Literal["A", "B", "C", "unread"]
 _ACTION = re.compile(r"^\W*action\W*?:\s*([A-Za-z ]+?)\s*(?:\((.*)\))?\W*$", re.I | re.MULTILINE)
 _OPERATION = re.compile(r"^\W*operation\W*?:\s*(\S.*)$", re.I | re.MULTILINE)
 _MARK = re.compile(r"^\W*result\W*?:\W*([ABC])\W*$", re.MULTILINE | re.I)
-Step = tuple[JsonValue, ...]
+Step = tuple[Any, ...]
+"""JSON values."""
 _NOTHING = ("none", "nothing", "na", "")
 
 

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from harness.core import BadInput, Value, temporary_work_folder
+from harness.core import BadInput, temporary_work_folder
 from harness.sandbox import Sandbox
 from harness.synth.environments import BACK, STOP, TYPE, Action, Step, Trail
 from harness.synth.tables.table import cell_of
@@ -32,26 +32,6 @@ LONGEST = 60
 _AREA = re.compile(r"[A-Z]{1,3}[1-9]\d{0,5}(:[A-Z]{1,3}[1-9]\d{0,5})?")
 
 _QUOTED = re.compile('"[^"]*"')
-
-
-class View(Value):
-    """What `steps.py` prints.
-
-    Attributes:
-        sheets: all of the workbook.
-        sheet: the open one.
-        used: its cells in use, such as A1:F40.
-        area: what is to be seen, likewise.
-        cells: (row, column, address, content) of what is to be seen and not empty.
-        changed: whether the last step had an effect.
-    """
-
-    sheets: list[str]
-    sheet: str
-    used: str
-    area: str
-    cells: list[tuple[int, int, str, str]]
-    changed: bool
 
 
 class Spreadsheet(Trail):
@@ -112,23 +92,24 @@ class Spreadsheet(Trail):
         if not result.ok:
             self._fault = observation(result)
             return None
-        view = View.model_validate_json(result.stdout)
-        if not view.changed:
+        view: Any = json.loads(result.stdout)  # as `steps.py` prints it
+        if not view["changed"]:
             return None
-        self._sheets = view.sheets
-        formulas = any(content.startswith("=") for *_, content in view.cells)
-        values = self._computed(view, steps) if formulas else {}
+        self._sheets = view["sheets"]
+        formulas = any(content.startswith("=") for *_, content in view["cells"])
+        values = self._computed(view["sheet"], view["area"], steps) if formulas else {}
         rows: dict[int, list[str]] = {}
-        for row, column, address, content in view.cells:
+        for row, column, address, content in view["cells"]:
             value = values.get((row, column), "?") if content.startswith("=") else content
             note = f" ({content:.{LONGEST}})" if content.startswith("=") else ""
             rows.setdefault(row, []).append(f"{address}: {value!s:.{LONGEST}}{note}")
-        head = f"{view.sheet}, {view.used} in use, shown: {view.area}; selected: {steps[-1][1]}"
-        return "\n".join([head, *map(" | ".join, rows.values())])
+        head = f"{view['sheet']}, {view['used']} in use, shown: {view['area']}"
+        lines = [f"{head}; selected: {steps[-1][1]}", *map(" | ".join, rows.values())]
+        return "\n".join(lines)
 
-    def _computed(self, view: View, steps: list[Step]) -> dict[tuple[int, int], Any]:
+    def _computed(self, sheet: str, area: str, steps: list[Step]) -> dict[tuple[int, int], Any]:
         """(row, column) -> value of the cells that are to be seen; none without LibreOffice."""
-        key = json.dumps([[step for step in steps if len(step) > 2], view.sheet, view.area])
+        key = json.dumps([[step for step in steps if len(step) > 2], sheet, area])
         output = self._workdir / OUTPUT_NAME
         if key in self._values:
             return self._values[key]
@@ -137,5 +118,5 @@ class Spreadsheet(Trail):
             if output not in computed:
                 return {}
             with open_workbook(computed[output]) as book:
-                cells = book.read(view.sheet, parse_answer_position(view.area)).cells
+                cells = book.read(sheet, parse_answer_position(area)).cells
         return self._values.setdefault(key, cells)

@@ -24,7 +24,12 @@ CELLS = 20_000
 
 
 def main(source: str, target: str, steps: list[Any]) -> None:
-    """Carry out steps of (sheet, cells) or (sheet, cells, content)."""
+    """Carry out steps of (sheet, cells) or (sheet, cells, content).
+
+    Prints JSON: `sheets` (all names), `sheet` (the open one), `used` (its cells in use, as A1:F40),
+    `area` (what is to be seen, likewise), `cells` (row, column, address and content of those to be
+    seen that are not empty), `changed` (whether the last step had an effect).
+    """
     book: Any = openpyxl.load_workbook(source)
     page, changed, cells = book.worksheets[0], True, list[Any]()
     for sheet, area, *typed in steps:
@@ -51,7 +56,7 @@ def main(source: str, target: str, steps: list[Any]) -> None:
         "used": page.dimensions,
         "area": f"{get_column_letter(left)}{top}:{get_column_letter(right)}{bottom}",
         "cells": [
-            (cell.row, cell.column, cell.coordinate, str(cell.value))
+            (cell.row, cell.column, cell.coordinate, str(getattr(cell.value, "text", cell.value)))
             for cell in chain(*rows)
             if cell.value is not None
         ],

@@ -11,7 +11,6 @@ import re
 from functools import cache
 from math import sqrt
 from pathlib import Path
-from typing import Any
 
 from harness.core import BadInput, require
 from harness.synth.environments import BACK, STOP, Action, Step, Trail
@@ -43,8 +42,7 @@ class Viewer(Trail):
             self._pdf = pdfium.PdfDocument(path.read_bytes())
         except (OSError, pdfium.PdfiumError) as error:
             raise BadInput(f"cannot open the document {str(path)!r}: {error}") from error
-        self._name = path.name
-        self._text = cache(self._read)
+        self._name, self._text = path.name, cache(self._read)
 
     @property
     def actions(self) -> dict[str, str]:
@@ -60,7 +58,7 @@ class Viewer(Trail):
 
     def step(self, action: Action) -> Step | None:
         """See :class:`harness.synth.environments.Trail`."""
-        number, _, words = self._view(self.steps)
+        number, _, words = self.steps[-1]
         wanted = " ".join(action.argument.casefold().split())
         if action.name == "Page" and wanted.isdecimal() and 0 < int(wanted) <= len(self._pdf):
             return int(wanted), "", words
@@ -72,7 +70,7 @@ class Viewer(Trail):
 
     def show(self, steps: list[Step]) -> str:
         """See :class:`harness.synth.environments.Trail`."""
-        number, part, words = self._view(steps)
+        number, part, words = steps[-1]
         text = self._text(number, part)
         match = _pattern(words).search(text) if words else None
         start = max(0, match.start() - LEAD) if match else 0
@@ -87,19 +85,14 @@ class Viewer(Trail):
     def picture(self) -> bytes:
         """See :class:`harness.synth.environments.Environment`."""
         require("PIL.Image", "pictures of pages need pillow", "'agent-skill-harness[vqa]'")
-        number, part, _ = self._view(self.steps)
+        number, part, _ = self.steps[-1]
         page = self._pdf[number - 1]
         width, height = page.get_size()
         left, bottom, right, top = _box(part, width, height)
         scale = min(DPI / 72, sqrt(PIXELS / ((right - left) * (top - bottom))))
-        crop = left, bottom, width - right, height - top
-        buffer = io.BytesIO()
-        page.render(scale=scale, crop=crop).to_pil().save(buffer, format="PNG")
+        cut = left, bottom, width - right, height - top
+        page.render(scale=scale, crop=cut).to_pil().save(buffer := io.BytesIO(), format="PNG")
         return buffer.getvalue()
-
-    def _view(self, steps: list[Step]) -> tuple[int, str, str]:
-        view: Any = steps[-1]
-        return view
 
     def _read(self, number: int, part: str) -> str:
         """The text of a page, or of a part of it; a page that is turned is not divided."""

@@ -7,14 +7,16 @@ rows are always clean: where dirt was put in, they are those of the gold.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, get_args
 
 from harness.core import BadInput
 from harness.evals import LoadedSuite, Split, load_suite, read_parts
 from harness.synth.curriculum import mean_rewards
 from harness.synth.tables.manipulations import AT_LEAST, DIRTY, MANIPULATIONS
-from harness.synth.tables.table import SUFFIXES, Table, read_table
+from harness.synth.tables.table import SUFFIXES, Table, keyed_table
+
+OPEN: tuple[Split, ...] = ("train", "selection")
 
 
 def is_run(source: Path) -> bool:
@@ -43,44 +45,26 @@ def failed_tables(run: Path) -> list[tuple[Table, tuple[str, ...]]]:
         BadInput: if nothing failed, or no table of what failed can be used.
     """
     failed = {id_ for id_, mean in mean_rewards(run).items() if mean < 1}
-    if not failed:
-        raise BadInput(f"no task failed in {str(run)!r}")
+    suites, reference = list[LoadedSuite](), suite_of(run)
+    load_suite(reference)  # a suite that is not there any more is said, other than a split
+    for split in OPEN:
+        with suppress(BadInput):
+            suites.append(load_suite(reference, split))
     tables: list[tuple[Table, tuple[str, ...]]] = []
-    faults: list[str] = []
-    for suite in _open_splits(suite_of(run)):
-        for task in suite.tasks:
-            if task.id not in failed:
-                continue
-            kind = str(task.meta.get("manipulation", ""))
-            named = [task.answer] if kind in DIRTY else [*task.files.values()]
-            paths = [str(path) for path in named if str(path).endswith(SUFFIXES)]
+    fault = "none is in the splits train and selection (harness eval --split train)"
+    rows = ((suite.base, task) for suite in suites for task in suite.tasks)
+    for base, task in rows:
+        kind = str(task.meta.get("manipulation", ""))
+        named = [task.answer] if kind in DIRTY else [*task.files.values()]
+        paths = [base / str(path) for path in named if str(path).endswith(SUFFIXES)]
+        if task.id in failed and len(paths) == 1:
             try:
-                if len(paths) != 1:
-                    raise BadInput(f"expected one table, found {paths}")
-                table = read_table(suite.base / paths[0])
-                table.key  # noqa: B018  # rows without a key cannot be told apart
+                table = keyed_table(paths[0], AT_LEAST)
+                tables.append((table, (kind,) if kind in MANIPULATIONS else tuple(MANIPULATIONS)))
             except BadInput as error:
-                faults.append(f"{task.id}: {error}")
-                continue
-            kinds = (kind,) if kind in MANIPULATIONS else tuple(MANIPULATIONS)
-            tables += [(table, kinds)] if len(table.rows) >= AT_LEAST else []
+                fault = str(error)
     if not tables:
-        why = faults[0] if faults else "none is in the train or selection split"
         raise BadInput(
-            f"no table of the {len(failed)} failed tasks of {str(run)!r} can be used: {why}; tasks "
-            "of the test split are left alone (harness eval --split train)"
+            f"of {len(failed)} failed tasks in {str(run)!r} no table can be used: {fault}"
         )
     return tables
-
-
-def _open_splits(reference: str) -> list[LoadedSuite]:
-    """The train and selection splits of a suite, as far as it has them."""
-    load_suite(reference)
-    names: tuple[Any, ...] = get_args(Split)
-    splits: list[LoadedSuite] = []
-    for name in names:
-        try:
-            splits += [load_suite(reference, name)] if name != "test" else []
-        except BadInput:  # it has no such split
-            continue
-    return splits

@@ -16,7 +16,7 @@ from pydantic import JsonValue
 from harness.core import BadInput, digest, temporary_work_folder, write_atomic
 from harness.synth.tables.failed import failed_tables, is_run
 from harness.synth.tables.manipulations import AT_LEAST, MANIPULATIONS, Rows
-from harness.synth.tables.table import SUFFIXES, Cell, Table, read_table, shown
+from harness.synth.tables.table import SUFFIXES, Cell, Table, keyed_table, shown
 from harness.synth.types import Materials, Proposal
 from harness.tasks import family, output_file
 
@@ -46,10 +46,7 @@ class TableProposer:
                 f"expected a table ({', '.join(SUFFIXES)}), or a run, found "
                 f"{str(materials.source)!r}"
             )
-        table = read_table(materials.source)
-        table.key  # noqa: B018  # rows without a key cannot be told apart
-        if len(table.rows) < AT_LEAST:
-            raise BadInput(f"expected {AT_LEAST} rows or more in {str(materials.source)!r}")
+        table = keyed_table(materials.source, AT_LEAST)
         self._tables = [(table, tuple(MANIPULATIONS))]
 
     async def propose(self, number: int, accepted: Sequence[Proposal]) -> Proposal:
