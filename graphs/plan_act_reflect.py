@@ -5,9 +5,10 @@
        │            └─► END (Stop, or step cap)     ├─ B: wrong page, Back, flagged
        └────────────────────────────────────────────┴─ C: no change, flagged
 
-Only actions that did what was intended enter the history and lead to planning. The planner sees
-text alone: the instruction, the history and its own last progress. State holds JSON, the
-environment's own state included, so that a killed loop goes on where it was.
+Environments: a document viewer and a workbook (`harness/synth/screens/`), or your own. Only actions
+that did what was intended enter the history and lead to planning. The planner sees text alone: the
+instruction, the history and its own last progress. State holds JSON, the environment's own state
+included, so that a killed loop goes on where it was.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ class State(TypedDict, total=False):
     Attributes:
         instruction: what is to be done.
         world: state of the environment.
+        left: its state before the action.
         screen: as it is now.
         before: as it was before the action.
         action: chosen last, as JSON; empty if it could not be read.
@@ -48,6 +50,7 @@ class State(TypedDict, total=False):
 
     instruction: str
     world: Any
+    left: Any
     screen: str
     before: str
     action: dict[str, Any]
@@ -83,7 +86,7 @@ async def decide(state: State, runtime: Context) -> Update:
         history=state.get("history", []), progress=state.get("progress", ""),
         memory=state.get("memory", []), error=state.get("error", ""), actions=offered,
     )  # fmt: skip
-    action, fault = read_action(await context.ask(context.sees, prompt), [*offered])
+    action, fault = read_action(await context.look(prompt, state.get("world")), [*offered])
     if action is None:
         return {"action": {}, "error": fault, "steps": steps + 1}
     if action.name == STOP:
@@ -97,7 +100,7 @@ async def remember(state: State, runtime: Context) -> Update:
         "act_remember", instruction=state.get("instruction", ""), screen=state.get("screen", ""),
         memory=state.get("memory", []),
     )  # fmt: skip
-    reply = await runtime.context.ask(runtime.context.sees, prompt)
+    reply = await runtime.context.look(prompt, state.get("world"))
     return {"memory": remembered(state.get("memory", []), reply)}
 
 
@@ -105,9 +108,9 @@ def act(state: State, runtime: Context) -> Update:
     """Carry out the action, from the state that it was chosen in."""
     environment = runtime.context.environment
     environment.restore(state.get("world"))
-    before = environment.observe()
+    update: Update = {"before": environment.observe(), "left": environment.save()}
     environment.act(Action.model_validate(state.get("action")))
-    return {"before": before, "screen": environment.observe(), "world": environment.save()}
+    return {**update, "screen": environment.observe(), "world": environment.save()}
 
 
 async def reflect(state: State, runtime: Context) -> Update:
@@ -118,9 +121,9 @@ async def reflect(state: State, runtime: Context) -> Update:
         "act_reflect", instruction=state.get("instruction", ""), before=before, after=screen,
         operation=action.operation,
     )  # fmt: skip
-    mark = read_mark(await context.ask(context.sees, prompt))
-    if mark == "A" and before == screen:
-        mark = "C"  # nothing changed, whatever is said
+    mark = read_mark(await context.look(prompt, state.get("left"), state.get("world")))
+    if before == screen:
+        mark = "C"  # nothing changed, whatever is said: there is nothing to take back either
     if mark == "A":
         return {"history": [*state.get("history", []), action.operation], "error": ""}
     if mark == "B":

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from harness.core import BadInput, Refused, Unreachable, render
-from harness.models import Model, SampleLimitReached, Sampling
+from harness.models import Message, Model, SampleLimitReached, Sampling
 from harness.synth.types import Materials, Proposal, Unjudged
 from harness.tasks.answers import normalise, same_words
 
@@ -17,7 +17,7 @@ _NUMBER = re.compile(r"-?\d[\d,]*\.?\d*")
 
 
 async def say(
-    model: Model, messages: list[dict[str, str]], *, seed: int, temperature: float, tokens: int
+    model: Model, messages: Sequence[Message], *, seed: int, temperature: float, tokens: int
 ) -> str:
     """The text of a reply, without thoughts.
 
@@ -67,7 +67,7 @@ async def verdict(
     """Whether an answer says what the gold says: the rule, or the majority of a model's votes.
 
     The hybrid of QwenLong-L1 (section 23) and SPELL (section 19): max(rule, majority). None if the
-    rule says no and no vote can be read. A reply with both marks, or none, is a lost vote.
+    rule says no and no vote can be read.
 
     Raises:
         Unjudged: if the model cannot be asked.
@@ -77,6 +77,15 @@ async def verdict(
     if not answer.strip():
         return False
     prompt = render("synth_compare", question=question, gold=gold, answer=answer)
+    return await vote(model, prompt, votes=votes, seed=seed)
+
+
+async def vote(model: Model, prompt: str, *, votes: int, seed: int) -> bool | None:
+    """The majority of a model's votes; a reply with both marks, or none, is a lost vote.
+
+    Raises:
+        Unjudged: if the model cannot be asked.
+    """
     messages = [{"role": "user", "content": prompt}]
     replies = [
         await say(model, messages, seed=seed + number, temperature=0.7 if number else 0, tokens=200)

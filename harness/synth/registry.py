@@ -81,7 +81,8 @@ def known_suites(references: Iterable[str]) -> Registry:
         for task in suite_tasks(reference):
             answers = task.answer if isinstance(task.answer, list) else [task.answer]
             name = f"{task.id} of {reference}"
-            registry.add(task.prompt, [str(answer) for answer in answers], name)
+            for files in {"", digest(task.files) if task.files else ""}:
+                registry.add(task.prompt, [str(answer) for answer in answers], name, files)
     return registry
 
 
@@ -90,20 +91,16 @@ def split_by_origin(proposals: Sequence[Proposal]) -> dict[str, Split]:
 
     The largest groups go first, each to the split that lacks most of its share (half to test).
     """
-    parent: dict[str, str] = {}
+    from scipy.cluster.hierarchy import DisjointSet
 
-    def root(name: str) -> str:
-        while parent.setdefault(name, name) != name:
-            name = parent[name]
-        return name
-
-    for proposal in proposals:
-        for document in proposal.origin:
-            parent[root(document)] = root(proposal.origin[0])
+    origins = {proposal.id: proposal.origin or (f"\0{proposal.id}",) for proposal in proposals}
+    documents = DisjointSet(document for origin in origins.values() for document in origin)
+    for first, *others in origins.values():
+        for document in others:
+            documents.merge(first, document)
     groups: dict[str, list[str]] = {}
-    for proposal in proposals:
-        group = root(proposal.origin[0]) if proposal.origin else f"\0{proposal.id}"
-        groups.setdefault(group, []).append(proposal.id)
+    for id_, origin in origins.items():
+        groups.setdefault(documents[origin[0]], []).append(id_)
     splits: dict[str, Split] = {}
     counts = dict.fromkeys(SHARES, 0)
     for _, members in sorted(groups.items(), key=lambda row: (-len(row[1]), digest(row[0]))):

@@ -27,7 +27,9 @@ from harness.core.rundir import RunWriter
 from harness.evals import DEFAULT_MODEL, ModelSettings, Split, budget_of, prompts_digest
 from harness.models import Budget, CallStore, open_model, parse_roles
 from harness.synth.factory import EvalSolver, Factory, open_validators
-from harness.synth.registry import known_suites
+from harness.synth.paraphrase import Paraphrased
+from harness.synth.registry import Registry, known_suites
+from harness.synth.tables.failed import is_run, suite_of
 from harness.synth.types import Materials, Proposer, Record
 
 SAMPLES = 5
@@ -41,16 +43,17 @@ class SynthCommand(ModelSettings):
     """Everything `harness synth` takes.
 
     Attributes:
-        source: documents or a table, as the kind wants it.
+        source: documents, a table, or a run whose failed tasks worked on tables.
         solver: model whose difficulty counts; None leaves that open.
         band: success rates that are kept, as LOW:HIGH.
         reward: name of the reward; default the kind's.
+        paraphrase: whether questions are reworded.
         tries: proposals for each task that is wanted, at most.
         audit: tasks on a sheet for a person to label; no factory is run then.
     """
 
     source: Annotated[
-        Path | None, Option("Documents, or a table.", names=("--from",), metavar="PATH")
+        Path | None, Option("Documents, a table, or a run.", names=("--from",), metavar="PATH")
     ] = None
     kind: Annotated[
         str, Option("What kind of tasks.", choices=lambda: tuple(plugins("proposers")))
@@ -69,6 +72,9 @@ class SynthCommand(ModelSettings):
     hops: Annotated[int, Field(ge=1), Option("Searches that a search task needs.")] = 2
     votes: Annotated[int, Field(ge=0), Option("Replies for a comparison of answers.")] = 3
     tries: Annotated[int, Field(ge=1), Option("Proposals for each task, at most.")] = 5
+    paraphrase: Annotated[
+        bool, Option("Let a model reword what programs write; kept if it asks for the same.")
+    ] = False
     audit: Annotated[
         int | None,
         Field(ge=1),
@@ -86,7 +92,20 @@ class SynthCommand(ModelSettings):
         """
         if self.source is None or not self.source.exists():
             raise BadInput(f"--from: expected documents or a table, found {str(self.source)!r}")
+        if is_run(self.source) and self.kind != "table":
+            raise BadInput(f"--from: of a run only the kind 'table' can be made, not {self.kind!r}")
         return self.source
+
+    @property
+    def known(self) -> Registry:
+        """The tasks of the suites that nothing may leak from, that of the source included.
+
+        Raises:
+            BadInput: if one cannot be read.
+        """
+        return known_suites(
+            (*self.against, *([suite_of(self.origin)] if is_run(self.origin) else []))
+        )
 
     @property
     def edges(self) -> tuple[float, float]:
@@ -140,7 +159,8 @@ def open_proposer(settings: SynthCommand, materials: Materials) -> Proposer:
     Raises:
         BadInput: if it can make nothing of the source.
     """
-    return load("proposers", settings.kind)(materials)
+    proposer: Proposer = load("proposers", settings.kind)(materials)
+    return Paraphrased(proposer, materials) if settings.paraphrase else proposer
 
 
 def plan(settings: SynthCommand) -> dict[str, Any]:
@@ -153,7 +173,7 @@ def plan(settings: SynthCommand) -> dict[str, Any]:
         settings, materials_of(settings, models["proposer"], models["checker"])
     )
     load("bands", settings.reward or proposer.band)
-    known_suites(settings.against)
+    settings.known  # noqa: B018  # a suite that cannot be read is said now
     proposals = EXPECTED * settings.n
     proposing, checking, tokens = proposer.calls
     calls = {"proposer": (proposing, tokens), "checker": (checking, tokens)}
@@ -205,7 +225,7 @@ async def synthesise(
     chosen = settings.model_dump(
         mode="json",
         include={"kind", "n", "solver", "attempts", "band", "reward", "against", "hops", "votes",
-                 "tries", "seed"},
+                 "tries", "seed", "paraphrase"},
     )  # fmt: skip
     lock = {
         "kind": "synth", "settings": chosen, "proposer": settings.spec("proposer"),
@@ -213,7 +233,7 @@ async def synthesise(
         "checker": settings.spec("checker"), "prompts": prompts_digest(),
     }  # fmt: skip
     out, budget = settings.out, budget_of(settings)
-    suites = known_suites(settings.against)
+    suites = settings.known
     async with AsyncExitStack() as stack:
         calls = stack.enter_context(CallStore(out / "calls.sqlite"))
         proposer_model, checker_model = [

@@ -55,6 +55,9 @@ class Phone:
         screen = self.screens[self.stack[-1]]
         return f"{screen.text.format(typed=self.typed)} {sorted(screen.taps)}"
 
+    def picture(self) -> None:
+        """There is none: the text is all."""
+
     def act(self, action: Action) -> None:
         """Carry out an action; a label that is not there does nothing."""
         self.log.append(action)

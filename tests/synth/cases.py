@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
@@ -83,3 +84,25 @@ def asked(model: Model) -> FunctionModel:
 def down(messages: list[Message], sampling: Sampling | None) -> Exception:
     """A model that cannot be reached."""
     return Unreachable("down")
+
+
+def acts(script: list[str], *, wrong: str, keep: tuple[str, str]) -> Decide:
+    """A model that sees: decides by a script, calls a screen that has `wrong` a wrong page, and
+    keeps the second text of `keep` where the screen has the first."""
+    position = {"next": 0}
+
+    def answer(messages: list[Message], sampling: Sampling | None) -> str:
+        content = messages[-1]["content"]
+        prompt = content if isinstance(content, str) else content[0]["text"]
+        if "Reply with three lines" in prompt:
+            step = script[position["next"]]
+            position["next"] += 1
+            return f"Thought: A Capital.\nAction: {step}\nOperation: do {step}"
+        if "Result: " in prompt:
+            before, after = re.findall(r"<(?:before|after)>\n(.*?)\n</", prompt, re.DOTALL)
+            if before == after:
+                return "A clear case. Nothing happened.\nResult: C"
+            return f"A page came up.\nResult: {'B' if wrong in after else 'A'}"
+        return keep[1] if keep[0] in prompt else "None"
+
+    return answer

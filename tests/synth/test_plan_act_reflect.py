@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +10,10 @@ import pytest
 
 from harness.checkpoints import open_saver
 from harness.core import assets
-from harness.models import Message, Sampling
 from harness.synth.environments import Agent, read_action, read_mark, remembered
 from lab.worlds.models import FunctionModel
 from lab.worlds.phone import Phone, Screen
-from tests.synth.cases import run
+from tests.synth.cases import acts, run
 
 SCREENS = {
     "home": Screen("Home", {"Notes": "notes", "Mail": "mail", "Clock": "home"}),
@@ -34,28 +31,7 @@ SCRIPT = [
     "Tap (Save)",
     "Stop",
 ]
-Decide = Callable[[str, int], str]
-
-
-def sees(script: list[str]) -> Callable[[list[Message], Sampling | None], str]:
-    """Decides by the script, calls the inbox a wrong page, keeps the code."""
-    position = {"next": 0}
-
-    def answer(messages: list[Message], sampling: Sampling | None) -> str:
-        prompt = str(messages[-1]["content"])
-        if "Reply with three lines" in prompt:
-            step = script[position["next"]]
-            position["next"] += 1
-            return f"Thought: A Capital.\nAction: {step}\nOperation: do {step}"
-        if "Result: " in prompt:
-            screens = re.findall(r"<(?:before|after)>\n(.*)\n", prompt)
-            if screens[0] == screens[1]:
-                return "A clear case. Nothing happened.\nResult: C"
-            wrong = "Inbox" in screens[1]
-            return f"A page came up.\nResult: {'B' if wrong else 'A'}"
-        return "The code is 4711; None of the others matters." if "Code 4711" in prompt else "None"
-
-    return answer
+KEEP = ("Code 4711", "The code is 4711; None of the others matters.")
 
 
 def phone() -> Phone:
@@ -63,8 +39,9 @@ def phone() -> Phone:
 
 
 def plays(script: list[str], steps: int = 20) -> tuple[dict[str, Any], Agent]:
-    agent = Agent(phone(), FunctionModel(sees(script)), FunctionModel(lambda m, s: "done so far"),  # pyright: ignore[reportUnknownLambdaType]  # a model of one line
-                  steps)  # fmt: skip
+    sees = FunctionModel(acts(script, wrong="Inbox", keep=KEEP))
+    planner = FunctionModel(lambda m, s: "done so far")  # pyright: ignore[reportUnknownLambdaType]  # a model of one line
+    agent = Agent(phone(), sees, planner, steps)
     graph = assets.load_graph("plan_act_reflect")
     config: Any = {"recursion_limit": 300}
     return run(graph.ainvoke({"instruction": "Save the code"}, config, context=agent)), agent
@@ -117,7 +94,7 @@ def test_the_step_cap() -> None:
 def test_a_killed_loop_goes_on_in_the_same_place(tmp_path: Path, node: str) -> None:
     whole, _ = plays(SCRIPT)
     module: Any = assets.load_module(assets.find("graphs/plan_act_reflect.py"))
-    model = FunctionModel(sees(SCRIPT))
+    model = FunctionModel(acts(SCRIPT, wrong="Inbox", keep=KEEP))
     planner = FunctionModel(lambda m, s: "done so far")  # pyright: ignore[reportUnknownLambdaType]  # a model of one line
 
     async def play() -> dict[str, Any]:

@@ -9,6 +9,7 @@ import pytest
 
 from harness.core import BadInput
 from harness.corpora import Evidence
+from harness.models import Message, Sampling
 from harness.synth.documents import Library
 from harness.synth.proposers.search import SearchProposer
 from harness.synth.types import Proposal
@@ -75,6 +76,21 @@ def test_a_proposer_that_only_searches_is_stopped(tmp_path: Path) -> None:
     proposal = run(SearchProposer(stuff).propose(0, []))
     assert proposal.question == ""
     assert len(asked(stuff.proposer).requests) == 5
+
+
+def test_what_stands_behind_a_search_was_written_without_reading(tmp_path: Path) -> None:
+    """A small model replies with a search and a question at once: the search is made first."""
+    world(tmp_path, {"good": 3})
+    both = ["<search>old bridge</search>\n<question>Guess?</question>",
+            "<search>river</search>\n<question>Guess?</question>",
+            f"<question>{LONG}</question><search>more</search>"]  # fmt: skip
+
+    def propose(messages: list[Message], sampling: Sampling | None) -> str:
+        return both[sum(row["role"] == "assistant" for row in messages)]
+
+    stuff = materials(tmp_path / "documents", tmp_path / "out", propose)
+    proposal = run(SearchProposer(stuff).propose(0, []))
+    assert (proposal.searches, proposal.question) == (("old bridge", "river"), LONG)
 
 
 def test_documents_of_folders_and_files(tmp_path: Path) -> None:

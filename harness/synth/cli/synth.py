@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 @intent("Improve")
 @click.command(
-    short_help="Make verified tasks from your documents and tables.",
+    short_help="Make verified tasks from documents, tables, failed runs.",
     cls=SettingsCommand,
     settings="harness.synth.session:SynthCommand",
     only=(
         *MODEL_FIELDS, "sandbox", "source", "kind", "n", "solver", "attempts", "band", "reward",
-        "against", "hops", "votes", "tries", "audit",
+        "against", "hops", "votes", "tries", "paraphrase", "audit",
     ),
 )  # fmt: skip
 @shared_option("--out", help="Folder of the factory. Default: runs/<id>.")

@@ -139,16 +139,7 @@ def fault_of(graph: EntityGraph, constraints: Sequence[Link | Span], answer: str
 
 def has_cycle(links: Sequence[Link]) -> bool:
     """Whether the links, in either direction, go in a circle."""
-    parent: dict[int, int] = {}
+    from scipy.cluster.hierarchy import DisjointSet
 
-    def root(end: int) -> int:
-        while parent.setdefault(end, end) != end:
-            end = parent[end]
-        return end
-
-    for row in links:
-        start, end = root(row.start), root(row.end)
-        if start == end:
-            return True
-        parent[start] = end
-    return False
+    ends = DisjointSet(end for row in links for end in (row.start, row.end))
+    return not all(ends.merge(row.start, row.end) for row in links)

@@ -18,8 +18,7 @@ from harness.corpora import Evidence
 from harness.synth.asking import say
 from harness.synth.types import Materials, Proposal
 
-_SEARCH = re.compile(r"<search>(.*?)</search>", re.DOTALL)
-_QUESTION = re.compile(r"<question>(.*?)</question>", re.DOTALL)
+_TAG = re.compile(r"<(search|question)>(.*?)</\1>", re.DOTALL)
 SPARE_TURNS = 3
 """Replies beyond the hops and the question."""
 
@@ -61,13 +60,12 @@ class SearchProposer:
                 temperature=1.0,
                 tokens=300,
             )
-            if (asked := _QUESTION.search(reply)) is not None:
-                question = " ".join(asked[1].split())
+            # The first tag counts: what a model writes behind its search it wrote without reading.
+            tags = [row for row in _TAG.findall(reply) if not last or row[0] == "question"]
+            if not tags or tags[0][0] == "question":
+                question = " ".join(tags[0][1].split()) if tags else ""
                 break
-            query = _SEARCH.search(reply)
-            if query is None or last:
-                break
-            searches.append(query[1].strip())
+            searches.append(tags[0][1].strip())
             hits = await library.search(searches[-1])
             passages += hits
             shown = "\n\n".join(library.text(hit) for hit in hits) or "nothing was found"

@@ -70,7 +70,7 @@ def keep_group(table: Table, rng: Random) -> Made | None:
         and isinstance(size := row[places[1]], (int, float))
         and size >= least
     ]  # fmt: skip
-    text = f"Keep the rows whose {head} is {value} and whose {number} is {least:g} or more; drop all others. Keep all columns."  # noqa: E501
+    text = f"Keep the rows whose {head} is '{value}' and whose {number} is {least:g} or more; drop all others. Keep all columns."  # noqa: E501
     return Made(text, _whole(table, _rows(table)), _whole(table, kept)) if kept else None
 
 
@@ -187,3 +187,5 @@ MANIPULATIONS: dict[str, Manipulation] = {
     )
 }  # fmt: skip
 """Name -> (table, rng) -> what is asked; None where the table has nothing to do it on."""
+DIRTY = ("remove_copies", "remove_totals", "fill_down", "read_units", "read_dates")
+"""Those that put dirt into the rows: their gold has the rows themselves."""

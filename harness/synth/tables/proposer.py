@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +14,9 @@ from typing import Literal
 from pydantic import JsonValue
 
 from harness.core import BadInput, digest, temporary_work_folder, write_atomic
+from harness.synth.tables.failed import failed_tables, is_run
 from harness.synth.tables.manipulations import AT_LEAST, MANIPULATIONS, Rows
-from harness.synth.tables.table import SUFFIXES, Cell, Table, read_table, shown
+from harness.synth.tables.table import SUFFIXES, Cell, Table, keyed_table, shown
 from harness.synth.types import Materials, Proposal
 from harness.tasks import family, output_file
 
@@ -36,44 +38,55 @@ class TableProposer:
 
     def __init__(self, materials: Materials) -> None:
         self._materials = materials
+        if is_run(materials.source):
+            self._tables = failed_tables(materials.source)
+            return
         if materials.source.suffix not in SUFFIXES:
             raise BadInput(
-                f"expected a table ({', '.join(SUFFIXES)}), found {str(materials.source)!r}"
+                f"expected a table ({', '.join(SUFFIXES)}), or a run, found "
+                f"{str(materials.source)!r}"
             )
-        self._table = read_table(materials.source)
-        self._table.key  # noqa: B018  # rows without a key cannot be told apart
-        if len(self._table.rows) < AT_LEAST:
-            raise BadInput(f"expected {AT_LEAST} rows or more in {str(materials.source)!r}")
+        table = keyed_table(materials.source, AT_LEAST)
+        self._tables = [(table, tuple(MANIPULATIONS))]
 
     async def propose(self, number: int, accepted: Sequence[Proposal]) -> Proposal:
         """One manipulation of one block of rows, by the number."""
         rng = Random(f"{self._materials.seed} {number}")
-        kinds = [*MANIPULATIONS]
-        kind = kinds[number % len(kinds)]
+        turn, place = divmod(number, len(self._tables))
+        table, kinds = self._tables[place]
+        kind = kinds[turn % len(kinds)]
         id_ = f"table-{number:05d}"
-        blocks = max(1, len(self._table.rows) // BLOCK)
-        block = number // len(kinds) % blocks
-        rows = self._table.rows[block::blocks]
+        blocks = max(1, len(table.rows) // BLOCK)
+        block = turn // len(kinds) % blocks
+        rows = table.rows[block::blocks]
         size = rng.randrange(max(AT_LEAST, len(rows) // 2), len(rows) + 1)
-        part = replace(self._table, rows=tuple(rng.sample(rows, size)))
+        part = replace(table, rows=tuple(rng.sample(rows, size)))
         made = MANIPULATIONS[kind](part, rng)
         if made is None:
             return Proposal(id=id_, fault=f"the table has nothing for {kind!r}")
         before, after = (self._write(part, rows) for rows in (made.before, made.after))
-        meta: dict[str, JsonValue] = {"manipulation": kind, "ordered": made.ordered}
-        book = bool(self._table.sheet)
+        names: list[JsonValue] = [
+            head
+            for head in table.heads
+            if re.search(rf"(?<!\w){re.escape(head)}(?!\w)", made.instruction)
+        ]
+        meta: dict[str, JsonValue] = {
+            "manipulation": kind, "ordered": made.ordered, "names": names,
+        }  # fmt: skip
+        book = bool(table.sheet)
         if book:
             width = max(len(made.before[0]), len(made.after[0]))
             tall = max(len(made.before), len(made.after))
             area = f"A1:{_letter(width)}{tall}"
-            meta |= {"answer_position": f"'{self._table.sheet}'!{area}"}
+            meta |= {"answer_position": f"'{table.sheet}'!{area}"}
         return Proposal(
             id=id_,
             question=made.instruction,
             answers=(after,),
             check="spreadsheet" if book else "output",
             files={"input.xlsx" if book else "table.csv": before},
-            origin=(f"{self._table.name}/{block}",),
+            # Tables of a run may share rows, and tasks that share a row share a split.
+            origin=(f"{table.name}/{block}", *(digest(row)[:12] for row in part.rows)),
             meta=meta,
         )
 

@@ -99,6 +99,18 @@ def read_table(path: Path) -> Table:
     return Table(path.stem, sheet, tuple(heads), tuple(body))
 
 
+def keyed_table(path: Path, least: int) -> Table:
+    """Read a table that can be worked on: so many rows or more, and a column that names them.
+
+    Raises:
+        BadInput: if it cannot be read, or is none.
+    """
+    table = read_table(path)
+    if table.key and len(table.rows) < least:
+        raise BadInput(f"expected {least} rows or more in {str(path)!r}")
+    return table
+
+
 def cell_of(value: object) -> Cell:
     """A cell: a number, a text without outer spaces, an ISO date, or None."""
     if isinstance(value, bool):

@@ -1,0 +1,1 @@
+"""Environments that are real: a document viewer, and a workbook."""
