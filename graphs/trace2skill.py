@@ -205,21 +205,18 @@ async def claims(state: State, runtime: Context) -> Update:
 
 
 async def judge(state: State, runtime: Context) -> Update:
-    """Ours: a judge accepts or refuses every proposed edit before any is merged; without one the
-    merge sees all of them."""
+    """Ours: a judge accepts or refuses each edit before any is merged; without one, all go on."""
     evolution = runtime.context
     if evolution.judge is None:
         return {"levels": state["levels"]}
     patches = evolution.store.get(state["levels"][-1], Patches).patches
     records = evolution.store.hold(state["collected"], Collected).records
-    seed = evolution.options.skill
-    patches, judged = await detached(accept(patches, records, evolution.judge, seed))
+    work = accept(patches, records, evolution.judge, evolution.options.skill)
+    patches, judged = await detached(work)
     evolution.tell("judge", str(judged.acceptance))
-    return {
-        "judged": evolution.store.put(judged),
-        "levels": [evolution.store.put(Patches(patches=patches))],
-        "spent": [judged.acceptance.usage.model_dump(mode="json")],
-    }
+    level, spent = Patches(patches=patches), [judged.acceptance.usage.model_dump(mode="json")]
+    put = evolution.store.put
+    return {"judged": put(judged), "levels": [put(level)], "spent": spent}
 
 
 def deal(state: State, runtime: Context) -> Update:
@@ -389,33 +386,26 @@ async def gate_skill(state: State, runtime: Context) -> Update:
 def build() -> Any:
     """The graph before compilation, a `StateGraph` over State and Evolution."""
     graph: Any = StateGraph(State, context_schema=Evolution)
-    return (
-        graph.add_sequence([rollouts, ("fleet", send_wave)])
-        .add_node("analyst", analyst)
-        .add_edge(START, "rollouts")
-        .add_conditional_edges("fleet", to_analysts, ["analyst", "collect"])
-        .add_edge("analyst", "fleet")
-        .add_sequence([collect, claims, judge, deal])
-        .add_node("merge", merge)
-        .add_conditional_edges("deal", to_mergers, ["merge", "translate"])
-        .add_edge("merge", "deal")
-        .add_sequence([translate, weigh, select, describe, apply, verify, gate_skill])
-        .add_edge("gate_skill", END)
-    )
+    graph.add_sequence([rollouts, ("fleet", send_wave)]).add_edge(START, "rollouts")
+    graph.add_node("analyst", analyst).add_edge("analyst", "fleet")
+    graph.add_conditional_edges("fleet", to_analysts, ["analyst", "collect"])
+    graph.add_sequence([collect, claims, judge, deal])
+    rest = [translate, weigh, select, describe, apply, verify, gate_skill]
+    return _merged_then(graph, rest).add_edge("gate_skill", END)
+
+
+def _merged_then(graph: Any, rest: list[Any]) -> Any:
+    """Stage 3 after `deal`, and what follows."""
+    graph.add_node("merge", merge).add_edge("merge", "deal")
+    graph.add_conditional_edges("deal", to_mergers, ["merge", "translate"])
+    return graph.add_sequence(rest)
 
 
 def build_merge() -> Any:
     """Stage 3 alone, from a state with records and patches to the final patch."""
     graph: Any = StateGraph(State, context_schema=Evolution)
-    return (
-        graph.add_node("deal", deal)
-        .add_node("merge", merge)
-        .add_edge(START, "deal")
-        .add_conditional_edges("deal", to_mergers, ["merge", "translate"])
-        .add_edge("merge", "deal")
-        .add_sequence([translate, weigh, select])
-        .add_edge("select", END)
-    )
+    graph.add_node("deal", deal).add_edge(START, "deal")
+    return _merged_then(graph, [translate, weigh, select]).add_edge("select", END)
 
 
 graph = build().compile(name="trace2skill")

@@ -246,8 +246,8 @@ def seed_skill(options: EvolveOptions) -> Skill:
     if not re.fullmatch(r"[a-z0-9]+(?:-[a-z0-9]+)*", name) or len(name) > 64:
         raise BadInput(f"expected a name of lower-case words and hyphens, got {name!r}")
     # Until the tasks are known that teach it; it stays where they share too few words.
-    learned = f"Rules and worked examples for tasks of the kind {name}, learned from runs."
-    description = options.description or f"{learned} Use for such tasks."
+    learned = f"Rules and worked examples for tasks of the kind {name}, learned from runs. "
+    description = options.description or learned + "Use for such tasks."
     support = f"at least {options.min_support} different tasks"
     guide = "\n# {title}\n" if options.size == "compact" else HOW_TO
     body = (guide if options.lessons else HOW_TO_OTHER[options.analyst]).format(
@@ -267,9 +267,7 @@ def check_skill(skill: Skill, execute: Execute | None) -> list[Problem]:
         raise BadInput(f"the evolved skill is not valid, nothing was written: {errors[0]}")
     if skill.scripts:
         if execute is None:
-            raise BadInput(
-                f"{skill.scripts[0]!r} is a script, and no sandbox is there to try it in"
-            )
+            raise BadInput(f"{skill.scripts[0]!r} is a script, and there is no sandbox for it")
         problems = [*problems, *admit_scripts(skill, execute)]
         if errors := [problem for problem in problems if problem.level == "error"]:
             raise BadInput(f"a script of the evolved skill does not run: {errors[0]}")
@@ -308,8 +306,8 @@ async def evolve(
         rollouts: makes the trajectories, in place of `options.trajectories`.
         trial: runs the tasks that sets of lessons are selected on, where `options.select` asks.
         evaluate: runs tasks of the gate with a skill directory, or with none.
-        gate_tasks: ids of the tasks that it can run.
-        execute: runs a command in a sandbox, to try the scripts of a skill that has some.
+        gate_tasks: ids of its tasks.
+        execute: runs a command in a sandbox, to try scripts.
         write: makes the patch of all runs that teach, in place of worked examples.
         inputs: what decides the trajectories of `rollouts`, the same when it is resumed.
         compare: makes and runs baselines after the gate.
