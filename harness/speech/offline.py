@@ -52,7 +52,6 @@ VOICES: Mapping[str, float] = {
 slower and played back at another rate, so that the pace stays and pitch and timbre change."""
 RECOGNIZER, VOICE = "whisper-base", "hibari"
 _RATE = 16_000
-_BATCH = 4
 _SLOWEST, _FASTEST = 0.5, 2.0
 _busy = Lock()  # one recording or sentence at a time: each uses all threads that it may
 
@@ -90,8 +89,7 @@ def _whisper() -> Any:
     library = require("faster_whisper", "local/whisper-base needs faster-whisper", INSTALL)
     files = {name: packaged(f"whisper-base {name}", *pin) for name, pin in WHISPER.items()}
     # Weights given as bytes: what was compared is what is loaded, and nothing is downloaded.
-    model = library.WhisperModel("whisper-base", device="cpu", compute_type="int8", files=files)
-    return library.BatchedInferencePipeline(model)
+    return library.WhisperModel("whisper-base", device="cpu", compute_type="int8", files=files)
 
 
 @cache
@@ -104,7 +102,8 @@ def transcribe(data: bytes, name: str, language: str | None = None) -> Transcrip
     """Hear a recording with Whisper base (Radford et al. 2022), on the CPU.
 
     Silence is left out first (Silero's detector, which faster-whisper carries), so that nothing is
-    heard where nothing was said. Decoding is greedy, with higher temperatures where it fails.
+    heard where nothing was said. Decoding is greedy, with higher temperatures where it repeats
+    itself: faster-whisper's batched pipeline lacks that, and fell into a loop on spoken times.
 
     Args:
         data: the file.
@@ -121,8 +120,9 @@ def transcribe(data: bytes, name: str, language: str | None = None) -> Transcrip
                 sound.samples,
                 language=language,
                 beam_size=1,
-                batch_size=_BATCH,
                 word_timestamps=True,
+                vad_filter=True,
+                condition_on_previous_text=False,  # else a loop of one window goes on in the next
             )
         except ValueError as error:  # an unknown language
             raise BadInput(f"{name!r}: whisper-base: {error}") from error

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from pydantic import JsonValue
 
@@ -26,6 +26,7 @@ from harness.tools import Arguments, Bench, Tool, ToolArgumentError, observation
 _DECODED = ".harness_recording.wav"
 _DECODE = """
 import sys, wave
+sys.path += sys.argv[3:]
 from faster_whisper.audio import decode_audio
 samples = decode_audio(sys.argv[1], sampling_rate=16000)
 with wave.open(sys.argv[2], "wb") as out:
@@ -76,8 +77,14 @@ def _wav(file: str, bench: Bench) -> bytes | str:
         pass  # another format
     if bench.sandbox is None:
         raise BadInput(f"decoding {file!r} needs a sandbox: see `harness doctor`")
-    command = [sys.executable, "-c", _DECODE, file, _DECODED]
-    result = bench.sandbox.exec(command, workdir=bench.workdir, files={}, limits=bench.limits)
+    packages = [path for path in sys.path if path.endswith("site-packages")]  # layered, perhaps
+    command = [sys.executable, "-c", _DECODE, file, _DECODED, *packages]
+    result = bench.sandbox.exec(
+        command,
+        workdir=bench.workdir,
+        limits=bench.limits,
+        readable=[Path(path) for path in packages],
+    )
     decoded = bench.workdir / _DECODED
     try:
         return read_work_file(bench.workdir, _DECODED)
