@@ -5,8 +5,9 @@
 SYNTHETIC SPEECH: the packaged voice reads minutes of the corpus `dossier`, sentence by sentence, so
 that the second of each sentence is known; Whisper base hears it. This is clean speech of a single
 voice, in five pitches: figures of real recordings are worse. Both sides are normalised as Whisper's
-authors do (transformers' EnglishTextNormalizer). Log pages, full of times of day and initials, are
-told from prose by their digits: "19:10" is heard as "1910", which counts as an error. Rows that are in FILE are not made again.
+authors do (transformers' EnglishTextNormalizer). Pages of logs, full of times of day and initials,
+are told from prose by their digits: "19:10", heard as "1910", counts as an error. Rows that are in
+FILE are not made again.
 """
 
 from __future__ import annotations
