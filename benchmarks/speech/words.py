@@ -107,14 +107,14 @@ def delays(row: dict[str, Any], transcript: Transcript) -> list[float]:
     matcher = difflib.SequenceMatcher(
         None, [word for word, _ in spoken], [word for word, _ in words], autojunk=False
     )
-    found: list[float] = []
+    differences: list[float] = []
     for block in matcher.get_matching_blocks():
         for index in range(block.size - 1):
             second = spoken[block.a + index][1]
             heard = document.time_at(words[block.b + index][1])
             if second is not None and heard is not None:
-                found.append(heard - second)
-    return found
+                differences.append(heard - second)
+    return differences
 
 
 def interval(wrong: list[int], total: list[int]) -> tuple[float, float]:

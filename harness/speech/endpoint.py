@@ -100,8 +100,8 @@ class Transcriptions:
                     content = await ask(client, timed)
                 except openai.APIStatusError as error:  # of a model that gives no times
                     refusal = error.response.text
-                    known = any(word in refusal for word in _UNTIMED)
-                    if error.status_code not in (400, 422) or not known:
+                    untimed = any(word in refusal for word in _UNTIMED)
+                    if error.status_code not in (400, 422) or not untimed:
                         raise
                     content = await ask(client, {"response_format": "json"})
         except openai.APIError as error:
@@ -130,9 +130,9 @@ def _read(content: bytes, where: str) -> tuple[Transcript, Any]:
             )
             for part in map(mapping, listing(answer.get("segments")))
         ]
-        whole = Segment(start=0.0, end=seconds, text=answer["text"].strip())
+        recording = Segment(start=0.0, end=seconds, text=answer["text"].strip())
         transcript = Transcript(
-            segments=tuple(sorted(parts, key=lambda part: part.start)) or (whole,),
+            segments=tuple(sorted(parts, key=lambda part: part.start)) or (recording,),
             language=string(answer.get("language")),
             seconds=max([seconds, *(part.end for part in parts)]),
             timed=bool(parts),

@@ -72,8 +72,8 @@ def plan_speech(text: str, voices: Sequence[str] = ()) -> Plan:
     names = list(dict.fromkeys(sentence.speaker for sentence in sentences))
     if len(voices) > len(names):
         raise BadInput(f"expected at most {len(names)} voices, for {names}, got {list(voices)}")
-    given = dict(zip(names, voices, strict=False))
-    speakers = tuple(Speaker(name=name, voice=given.get(name, "")) for name in names)
+    voice_of = dict(zip(names, voices, strict=False))
+    speakers = tuple(Speaker(name=name, voice=voice_of.get(name, "")) for name in names)
     overall = Overall(format="dialogue" if is_dialogue else "narration", speakers=speakers)
     script = SpeechScript(overall=overall, sentences=tuple(sentences))
     return Plan(script=script, text="\n".join(block for _, block in parts))

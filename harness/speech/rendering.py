@@ -87,16 +87,16 @@ async def render_speech(
 def _voices(script: SpeechScript, synthesizer: Synthesizer) -> dict[str, str]:
     """A voice for each speaker: the one that it names, else the first that nobody has."""
     speakers = script.overall.speakers
-    taken = {speaker.voice for speaker in speakers if speaker.voice}
-    free = [voice for voice in synthesizer.voices if voice not in taken]
+    reserved = {speaker.voice for speaker in speakers if speaker.voice}
+    free = [voice for voice in synthesizer.voices if voice not in reserved]
     unnamed = [speaker.name for speaker in speakers if not speaker.voice]
     if len(unnamed) > len(free):
         raise BadInput(
             f"expected at most {len(free)} speakers without a voice of their own, got "
             f"{len(unnamed)}: name voices in the script"
         )
-    given = dict(zip(unnamed, free, strict=False))
-    return {speaker.name: speaker.voice or given[speaker.name] for speaker in speakers}
+    assigned = dict(zip(unnamed, free, strict=False))
+    return {speaker.name: speaker.voice or assigned[speaker.name] for speaker in speakers}
 
 
 def _left_out(script: SpeechScript, synthesizer: Synthesizer) -> tuple[str, ...]:
@@ -107,7 +107,7 @@ def _left_out(script: SpeechScript, synthesizer: Synthesizer) -> tuple[str, ...]
         "acoustics": bool(script.overall.acoustics),
     }
     warnings: list[str] = []
-    if names := [name for name, wanted in sounds.items() if wanted]:
+    if names := [name for name, present in sounds.items() if present]:
         warnings.append(f"only speech is rendered: {', '.join(names)} left out")
     if not synthesizer.obeys and (
         count := sum(bool(sentence.instructions) for sentence in script.sentences)

@@ -193,11 +193,11 @@ def coverage(script: SpeechScript, text: str) -> Coverage:
         text: what is to be spoken, without names of speakers.
     """
     matches, spoken = list(_WORD.finditer(text)), list(_WORD.finditer(script.text))
-    source, said = spoken_words(text), spoken_words(script.text)
+    source, script_words = spoken_words(text), spoken_words(script.text)
     missing: list[str] = []
     added: list[str] = []
     covered = 0
-    matcher = difflib.SequenceMatcher(None, source, said, autojunk=False)
+    matcher = difflib.SequenceMatcher(None, source, script_words, autojunk=False)
     for kind, start, end, first, last in matcher.get_opcodes():
         if kind == "equal":
             covered += end - start
