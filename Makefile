@@ -67,7 +67,7 @@ $(VENV)/.demo: $(VENV)/bin/python $(INPUTS)
 
 $(VENV)/.test: $(VENV)/bin/python $(INPUTS)
 	.ci/system-packages chromium
-	constraints/install $(BIN)/python local openvino rag vqa mcp ray math otel web train trl qdrant lancedb postgres dev
+	constraints/install $(BIN)/python local openvino rag vqa mcp ray math otel web train trl speech qdrant lancedb postgres dev
 	$(BIN)/pip install --quiet --no-deps --build-constraint constraints/cpu.txt --editable lab
 	touch $@ $(VENV)/.demo
 

@@ -21,6 +21,7 @@ A package registers what it adds in its own metadata, one group per kind of addi
 | `harness.formats` | a trajectory format | a `harness.trajectories.Format` |
 | `harness.corpora` | who generates corpora | name -> `harness.corpora.Generator` |
 | `harness.loaders` | a public set | `(name, path, out, split, limit) -> list[Task]` |
+| `harness.readers` | the suffix of binary files, `mp3` | `(source, bytes) -> Document` |
 | `harness.verifiers` | `rules` | `(conclusion, text) -> why the text contradicts it, or ""` |
 | `harness.encoders` | `lexical`, `sentences` | `() -> encoder` with `name` and `encode(texts)` |
 | `harness.compressors` | `lexical` | `(texts, query, instruction, ratio) -> spans by name` |

@@ -54,7 +54,10 @@ from .responding import event_bytes as event_bytes
 from .responding import read_body as read_body
 from .responding import respond as respond
 from .responding import serving as serving
+from .transport import Fault as Fault
+from .transport import answering as answering
 from .transport import closed_with_loop as closed_with_loop
+from .transport import fault_of as fault_of
 from .types import Backend as Backend
 from .types import Body as Body
 from .types import Layer as Layer

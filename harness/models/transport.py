@@ -14,7 +14,7 @@ import re
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import aclosing, suppress
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -150,18 +150,11 @@ class Connections:
             with endpoint.sending(index):
                 headers, content = await self._sent(index, body, timeout_s, listener)
             return headers, read_response(content, endpoint.urls[index])
-        except openai.APIStatusError as error:
-            if listener is not None and error.status_code in _NO_STREAM:
-                return await self.post(index, body, timeout_s)
-            from harness.core.redaction import redact
-
-            payload: Any = error.body
-            text = payload.get("message") if hasattr(payload, "get") else None
-            reason = redact(str(text or error.response.text))[:2000] or "(no message)"
-            headers: Any = error.response.headers
-            raise _refusal(endpoint, where, error.status_code, reason, headers) from error
         except openai.APIError as error:
-            raise _no_answer(error, where) from error
+            status = error.status_code if isinstance(error, openai.APIStatusError) else None
+            if listener is not None and status in _NO_STREAM:
+                return await self.post(index, body, timeout_s)
+            raise fault_of(error, endpoint, where) from error
         except Unreachable as error:  # it is too long, or no completion
             raise Fault(error, lost=True) from error
 
@@ -172,40 +165,27 @@ class Connections:
 
         where = self._endpoint.urls[index]
         client = await self._client(index)  # the first time it is slow: imports, certificates
-        # The client's own limit counts from one byte to the next: a server that sends a byte now
-        # and then would hold a request for ever.
         # Not `chat.completions.create`: it walks through all messages to rename what needs no
         # renaming, which takes a third of the time of a call.
-        nowhere: Any = None
         path, options = "/chat/completions", openai.RequestOptions(timeout=timeout_s)
-        try:
-            async with asyncio.timeout(timeout_s):
-                if listener is None:
-                    kind = openai.HttpxBinaryResponseContent
-                    answer = await client.post(path, cast_to=kind, body=body, options=options)
-                    return answer.response.headers, answer.content
-                chunks = await client.post(
-                    path,
-                    cast_to=object,
-                    body=body | STREAMED,
-                    options=options,
-                    stream=True,
-                    stream_cls=openai.AsyncStream[object],
-                )
-                async with chunks:
-                    headers = chunks.response.headers
-                    if not headers.get("content-type", "").lower().startswith("text/event-stream"):
-                        return headers, await chunks.response.aread()
-                    return headers, json.dumps(await _collected(chunks, listener, where)).encode()
-        except openai.APIError:
-            raise
-        except TimeoutError as error:
-            raise openai.APITimeoutError(nowhere) from error
-        except Exception as error:
-            # What the client under `openai` does not translate: garbage in place of HTTP.
-            if not (isinstance(error, ValueError | RecursionError) or _of_client(error)):
-                raise
-            raise openai.APIConnectionError(request=nowhere) from error
+        async with answering(timeout_s):
+            if listener is None:
+                kind = openai.HttpxBinaryResponseContent
+                answer = await client.post(path, cast_to=kind, body=body, options=options)
+                return answer.response.headers, answer.content
+            chunks = await client.post(
+                path,
+                cast_to=object,
+                body=body | STREAMED,
+                options=options,
+                stream=True,
+                stream_cls=openai.AsyncStream[object],
+            )
+            async with chunks:
+                headers = chunks.response.headers
+                if not headers.get("content-type", "").lower().startswith("text/event-stream"):
+                    return headers, await chunks.response.aread()
+                return headers, json.dumps(await _collected(chunks, listener, where)).encode()
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
@@ -226,6 +206,49 @@ class Connections:
             clients[index] = _Client(client, closed_with_loop(client.close))
             await anext(clients[index].keeper)
         return clients[index].client
+
+
+@asynccontextmanager
+async def answering(timeout_s: float) -> AsyncGenerator[None]:
+    """Around a request of a client of `openai`: whatever goes wrong is one of its errors.
+
+    Args:
+        timeout_s: for the whole answer. The client's own limit counts from one byte to the next: a
+            server that sends a byte now and then would hold a request for ever.
+
+    Raises:
+        openai.APIError: for a refusal, and for no answer.
+    """
+    import openai
+
+    nowhere: Any = None
+    try:
+        async with asyncio.timeout(timeout_s):
+            yield
+    except openai.APIError:
+        raise
+    except TimeoutError as error:
+        raise openai.APITimeoutError(nowhere) from error
+    except Exception as error:
+        # What the client under `openai` does not translate: garbage in place of HTTP.
+        if not (isinstance(error, ValueError | RecursionError) or _of_client(error)):
+            raise
+        raise openai.APIConnectionError(request=nowhere) from error
+
+
+def fault_of(error: openai.APIError, endpoint: Endpoint, where: str) -> Fault:
+    """What an error of a client of `openai` means for a request."""
+    import openai
+
+    if not isinstance(error, openai.APIStatusError):
+        return _no_answer(error, where)
+    from harness.core.redaction import redact
+
+    payload: Any = error.body
+    text = payload.get("message") if hasattr(payload, "get") else None
+    reason = redact(str(text or error.response.text))[:2000] or "(no message)"
+    headers: Any = error.response.headers
+    return _refusal(endpoint, where, error.status_code, reason, headers)
 
 
 async def _collected(chunks: AsyncIterator[Any], listener: ChunkQueue, where: str) -> Body:

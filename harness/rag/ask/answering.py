@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from harness.core import BadInput, LimitReached, Unreachable, loops, render
-from harness.rag.ask.passages import find_passages, within
+from harness.rag.ask.passages import at_time, find_passages, within
 from harness.rag.ask.types import Answer, AskSettings, Checker, Citation
 from harness.rag.retrieve import Document, open_encoder, sentence_spans, terms
 from harness.rag.tasks.reading import split_citations
@@ -191,7 +191,8 @@ def check_citations(reply: str, read: Answer) -> tuple[str, tuple[Citation, ...]
     if _NO_ANSWER.search(text):
         return text, (), (*warnings, "the model finds no answer in the passages")
     if cited:
-        return text, tuple(by_number[number] for number in sorted(cited)), warnings
+        chosen = (by_number[number] for number in sorted(cited))
+        return text, tuple(_when(passage, text, read.question) for passage in chosen), warnings
     # the sentence that holds all words of the text, under the number of its passage
     sources = {f"{each.doc}:{each.start}-{each.end}": each for each in read.passages}
     parts = [Document(name, citation.text) for name, citation in sources.items()]
@@ -204,6 +205,12 @@ def check_citations(reply: str, read: Answer) -> tuple[str, tuple[Citation, ...]
     source = within(passage, place.start, place.end, passage.number, post_hoc=True)
     note = "the model cited nothing: the citation was found by the answer's words"
     return f"{text} [{source.number}]", (source,), (*warnings, note)
+
+
+def _when(passage: Citation, answer: str, question: str) -> Citation:
+    """A passage of a recording at the second of the sentence nearest to question and answer."""
+    ranked = _by_words(f"{question} {_CITED.sub('', answer)}", [passage]) if passage.times else []
+    return at_time(passage, ranked[0].start) if ranked else passage
 
 
 class _Scored(NamedTuple):

@@ -17,6 +17,7 @@ from harness.rag.retrieve import (
     estimate_tokens,
     open_index,
     parse_paths,
+    time_at,
 )
 from harness.rag.tools.context import ContextStage, Gathered
 from harness.rag.tools.documents import SEARCH_ARMS, search_documents
@@ -151,20 +152,24 @@ def _relevant(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def _cite(document: Document, start: int, end: int, number: int) -> Citation:
-    """The citation of a stretch of a document; its link opens the page where there is a file."""
+    """The citation of a stretch of a document; where there is a file, its link opens the place."""
     document = document if document.source else replace(document, source=document.id)
     page, source, text = document.page_at(start), document.source, document.text
+    time = document.time_at(start)
     uri, path = "", Path(source.partition("#")[0])
     if source.startswith(("http://", "https://")):
         uri = source
     elif path.is_file():
-        uri = path.resolve().as_uri() + (f"#page={page}" if page is not None else "")
+        place = f"#page={page}" if page is not None else f"#t={time:.1f}" if time else ""
+        uri = path.resolve().as_uri() + place
     return Citation(
         number=number,
         doc=document.id,
         source=source,
         uri=uri,
         page=page,
+        time=time,
+        times=tuple(spoken for spoken in document.times if start <= spoken.start <= end),
         start=start,
         end=end,
         text=text[start:end],
@@ -179,7 +184,7 @@ def within(
 ) -> Citation:
     """A stretch of a citation's text, by places in it, as a citation of its own."""
     text = citation.text
-    return citation.model_copy(
+    return at_time(citation, start).model_copy(
         update={
             "number": number,
             "start": citation.start + start,
@@ -190,3 +195,12 @@ def within(
             "post_hoc": post_hoc,
         }
     )
+
+
+def at_time(citation: Citation, place: int) -> Citation:
+    """The citation of a recording at the second of a place in its text; others as they are."""
+    time = time_at(citation.times, citation.start + place)
+    if time is None:
+        return citation
+    uri = f"{citation.uri.partition('#')[0]}#t={time:.1f}" if citation.uri else ""
+    return citation.model_copy(update={"time": time, "uri": uri})

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from harness.core import Usage, Value
 from harness.models import Sampling
-from harness.rag.retrieve import Arm, ParseOptions
+from harness.rag.retrieve import Arm, ParseOptions, Time, place_of
 from harness.rag.tools.context import BUDGET, ContextArm
 
 Method = Literal["model", "extract", "none"]
@@ -24,8 +24,11 @@ class Citation(Value):
         number: as it stands in the answer, from 1.
         doc: id of the document.
         source: its path or URL.
-        uri: a link that opens it, at the page where it has pages; "" where nothing lies there.
+        uri: a link that opens it, at its page or second; "" where nothing lies there.
         page: on which it begins, as people count.
+        time: second of a recording at which it begins; of a passage that a model cites, at which
+            the sentence begins that says what the answer says.
+        times: when its characters were spoken, in a recording.
         start: first character of the parsed text.
         end: character behind the last.
         text: verbatim.
@@ -40,6 +43,8 @@ class Citation(Value):
     source: str
     uri: str = ""
     page: int | None = None
+    time: float | None = None
+    times: tuple[Time, ...] = ()
     start: int
     end: int
     text: str
@@ -51,8 +56,8 @@ class Citation(Value):
     @property
     def where(self) -> str:
         """For people: `report.pdf, p. 3 [120:340]`; characters of the parsed text."""
-        page = f", p. {self.page}" if self.page is not None else ""
-        return f"{self.source or self.doc}{page} [{self.start}:{self.end}]"
+        place = place_of(self.page, self.time)
+        return f"{self.source or self.doc}{place} [{self.start}:{self.end}]"
 
 
 class Answer(Value):

@@ -7,6 +7,10 @@ from .document import Document as Document
 from .document import Heading as Heading
 from .document import Hit as Hit
 from .document import Page as Page
+from .document import TextBuilder as TextBuilder
+from .document import Time as Time
+from .document import place_of as place_of
+from .document import time_at as time_at
 from .encoder import Encoder as Encoder
 from .encoder import EncoderKind as EncoderKind
 from .encoder import bundled_model as bundled_model

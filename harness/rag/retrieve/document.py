@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -24,6 +24,18 @@ class Page(NamedTuple):
     """
 
     number: int
+    start: int
+
+
+class Time(NamedTuple):
+    """When a character of a transcript was spoken.
+
+    Attributes:
+        seconds: from the beginning of the recording.
+        start: character of the text.
+    """
+
+    seconds: float
     start: int
 
 
@@ -51,6 +63,7 @@ class Document:
         source: where it came from, for citations: a path or URL.
         pages: in order of `start`; empty where the format has no pages.
         headings: in order of `start`.
+        times: of a recording's transcript, in order of `start`; else empty.
         metadata: facts to filter by (title, author, language, ...).
         warnings: what a reader should know (pages without text, a guessed encoding).
     """
@@ -62,6 +75,7 @@ class Document:
     headings: tuple[Heading, ...] = ()
     metadata: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     warnings: tuple[str, ...] = ()
+    times: tuple[Time, ...] = ()
 
     @property
     def digest(self) -> str:
@@ -72,6 +86,10 @@ class Document:
         """Number of the page on which the character at `offset` stands."""
         place = bisect_right(self.pages, offset, key=lambda page: page.start)
         return self.pages[place - 1].number if place else None
+
+    def time_at(self, offset: int) -> float | None:
+        """Second at which the character at `offset` was spoken; None but in a recording."""
+        return time_at(self.times, offset)
 
     def headings_at(self, offset: int) -> tuple[str, ...]:
         """Titles of the headings above `offset`, the highest first."""
@@ -85,13 +103,14 @@ class Document:
 
     def to_row(self) -> dict[str, Any]:
         """JSON form without the text and the warnings."""
-        return {
+        row = {
             "id": self.id,
             "source": self.source,
             "pages": [list(page) for page in self.pages],
             "headings": [list(heading) for heading in self.headings],
             "metadata": dict(self.metadata),
         }
+        return row | ({"times": [list(time) for time in self.times]} if self.times else {})
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any], text: str = "") -> Document:
@@ -103,6 +122,7 @@ class Document:
             pages=tuple(Page(*page) for page in row["pages"]),
             headings=tuple(Heading(*heading) for heading in row["headings"]),
             metadata=row["metadata"],
+            times=tuple(Time(*time) for time in row.get("times", ())),
         )
 
 
@@ -118,6 +138,7 @@ class Hit:
         score: by which the hits are ordered; comparable within one search only.
         source: path or URL of the document.
         page: page on which it begins, where the format has pages.
+        time: second at which it begins, in a recording.
         headings: titles above it, the highest first.
         scores: of each arm that found it, by name.
         metadata: of the document.
@@ -130,6 +151,7 @@ class Hit:
     score: float
     source: str = ""
     page: int | None = None
+    time: float | None = None
     headings: tuple[str, ...] = ()
     scores: Mapping[str, float] = field(default_factory=dict[str, float])
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -152,6 +174,7 @@ class Hit:
             score=score,
             source=document.source,
             page=document.page_at(start),
+            time=document.time_at(start),
             headings=document.headings_at(start),
             scores=scores,
             metadata=document.metadata,
@@ -165,12 +188,35 @@ class Hit:
     @property
     def citation(self) -> str:
         """For people: `source, p. 3 [120:340]`; the offsets are characters of the parsed text."""
-        page = f", p. {self.page}" if self.page is not None else ""
-        return f"{self.source or self.doc}{page} [{self.start}:{self.end}]"
+        place = place_of(self.page, self.time)
+        return f"{self.source or self.doc}{place} [{self.start}:{self.end}]"
 
     def to_row(self) -> dict[str, Any]:
         """JSON form."""
         return {"id": self.id, **asdict(self), "headings": list(self.headings)}
+
+
+def time_at(times: Sequence[Time], offset: int) -> float | None:
+    """Second at which the character at `offset` was spoken: between two times, in proportion."""
+    place = bisect_right(times, offset, key=lambda time: time.start)
+    if not times:
+        return None
+    if place in (0, len(times)):
+        return times[0 if place == 0 else -1].seconds
+    before, after = times[place - 1], times[place]
+    share = (offset - before.start) / (after.start - before.start)
+    return before.seconds + share * (after.seconds - before.seconds)
+
+
+def place_of(page: int | None, time: float | None) -> str:
+    """Where a passage begins, for people: `, p. 3` of a text, `, 1:02:03` of a recording, or ""."""
+    if page is not None:
+        return f", p. {page}"
+    if time is None:
+        return ""
+    minutes, seconds = divmod(int(time), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f", {hours}:{minutes:02}:{seconds:02}" if hours else f", {minutes}:{seconds:02}"
 
 
 _SPACE = re.compile(r"\s+")

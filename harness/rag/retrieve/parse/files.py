@@ -14,6 +14,7 @@ from pathlib import Path, PurePath
 from typing import Any, Literal, cast
 
 from harness.core import BadInput, require
+from harness.core.plugins import load, plugins
 from harness.rag.retrieve.document import Document, Heading
 
 # A file above this size is refused unless the limit is raised.
@@ -173,6 +174,8 @@ def parse_bytes(source: str, data: bytes, options: ParseOptions = DEFAULTS) -> l
         BadInput: as :func:`parse_file`.
     """
     kind, warning = _kind_of(source, data, options.max_bytes), None
+    if kind.startswith("."):
+        return [load("readers", kind[1:])(source, data)]
     if kind in ("docx", "pptx", "xlsx", "pdf"):
         from harness.rag.retrieve.parse.office import PARSERS
         from harness.rag.retrieve.parse.pdf import parse_pdf
@@ -211,7 +214,7 @@ def _warned(document: Document, warning: str | None) -> Document:
 
 
 def _kind_of(name: str, data: bytes, max_bytes: int) -> str:
-    """The kind of a file, by its bytes first and its name second.
+    """The kind of a file, by its bytes first and its name second; the suffix, for a plugin.
 
     Raises:
         BadInput: if it is empty, encrypted, in an old office format, binary or unpacks to too much.
@@ -244,14 +247,17 @@ def _kind_of(name: str, data: bytes, max_bytes: int) -> str:
             f"{name!r} is in an office format from before 2007: convert it first, for example "
             "with `soffice --headless --convert-to docx` (or pptx, xlsx)"
         )
+    suffix = PurePath(name).suffix.lower()
     if b"\0" in data[:_LOOK] and not data.startswith(_WIDE):
+        if suffix[1:] in plugins("readers"):
+            return suffix
         raise BadInput(
             f"{name!r} is a binary file (it begins with {data[:8]!r}): expected text, Markdown, "
             "HTML, PDF, docx, pptx, xlsx or csv"
         )
     if data[:_LOOK].lstrip()[:15].lower().startswith((b"<!doctype html", b"<html")):
         return "html"
-    return _BY_NAME.get(PurePath(name).suffix.lower(), "text")
+    return _BY_NAME.get(suffix, "text")
 
 
 def _decode(name: str, data: bytes, encoding: str | None) -> tuple[str, str | None]:

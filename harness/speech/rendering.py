@@ -1,0 +1,119 @@
+"""From a script to sound: one call a sentence, a voice for each speaker."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from harness.core import BadInput, Refused
+from harness.speech.models import Synthesizer
+from harness.speech.script import SpeechScript, coverage
+from harness.speech.sound import Sound, joined, silence
+from harness.speech.transcript import Segment
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Rendering:
+    """A spoken script.
+
+    Attributes:
+        sound: all of it.
+        segments: when each sentence is spoken, and by whom.
+        voices: speaker -> voice.
+        warnings: what the script asks for and the model cannot do.
+    """
+
+    sound: Sound
+    segments: tuple[Segment, ...]
+    voices: dict[str, str]
+    warnings: tuple[str, ...] = ()
+
+
+async def render_speech(
+    script: SpeechScript, synthesizer: Synthesizer, *, text: str | None = None
+) -> Rendering:
+    """Speak a script.
+
+    Args:
+        script: what is spoken.
+        synthesizer: speaks.
+        text: that the script must speak to its last word; None not to look.
+
+    Raises:
+        Refused: if the script leaves words of the text out; nothing is spoken then.
+        BadInput: if two speakers would have one voice, or the model rejects a sentence.
+        Unreachable: if the model does not answer.
+        LimitReached: if the budget has no call left.
+    """
+    if text is not None and (report := coverage(script, text)).spoken < report.words:
+        stretches = ", ".join(repr(part[:60]) for part in report.missing[:_SHOWN])
+        raise Refused(
+            f"the script speaks {report.spoken} of the text's {report.words} words "
+            f"({report.share:.1%}); it leaves out {stretches}"
+        )
+    voices = _voices(script, synthesizer)
+    sounds = await asyncio.gather(
+        *(
+            synthesizer.speak(
+                sentence.text,
+                voices[sentence.speaker],
+                instructions=sentence.instructions,
+                speed=sentence.pace,
+            )
+            for sentence in script.sentences
+        )
+    )
+    rate, parts, segments, second = sounds[0].rate, list[Sound](), list[Segment](), 0.0
+    for sentence, spoken in zip(script.sentences, sounds, strict=True):
+        sound = spoken.at_rate(rate)
+        if sentence.volume_db:
+            sound = sound.louder(sentence.volume_db)
+        pause = silence(sentence.pause_s, rate)
+        segments.append(
+            Segment(
+                start=second,
+                end=second + sound.seconds,
+                text=sentence.text,
+                speaker=sentence.speaker,
+            )
+        )
+        parts += [sound, pause]
+        second += sound.seconds + pause.seconds
+    return Rendering(joined(parts), tuple(segments), voices, _left_out(script, synthesizer))
+
+
+def _voices(script: SpeechScript, synthesizer: Synthesizer) -> dict[str, str]:
+    """A voice for each speaker: the one that it names, else the first that nobody has."""
+    speakers = script.overall.speakers
+    reserved = {speaker.voice for speaker in speakers if speaker.voice}
+    free = [voice for voice in synthesizer.voices if voice not in reserved]
+    unnamed = [speaker.name for speaker in speakers if not speaker.voice]
+    if len(unnamed) > len(free):
+        raise BadInput(
+            f"expected at most {len(free)} speakers without a voice of their own, got "
+            f"{len(unnamed)}: name voices in the script"
+        )
+    assigned = dict(zip(unnamed, free, strict=False))
+    return {speaker.name: speaker.voice or assigned[speaker.name] for speaker in speakers}
+
+
+def _left_out(script: SpeechScript, synthesizer: Synthesizer) -> tuple[str, ...]:
+    """What no speech endpoint does, and what this one does not."""
+    sounds = {
+        "background": any(sentence.background for sentence in script.sentences),
+        "events": bool(script.overall.events),
+        "acoustics": bool(script.overall.acoustics),
+    }
+    warnings: list[str] = []
+    if names := [name for name, present in sounds.items() if present]:
+        warnings.append(f"only speech is rendered: {', '.join(names)} left out")
+    if not synthesizer.obeys and (
+        count := sum(bool(sentence.instructions) for sentence in script.sentences)
+    ):
+        warnings.append(
+            f"{synthesizer.spec} follows no instructions: mood, tone, intent and words to stress "
+            f"of {count} sentences left out"
+        )
+    return tuple(warnings)

@@ -1,0 +1,106 @@
+"""`harness transcribe` and `harness speak`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from harness.cli import cli
+from harness.speech import read_wav
+from tests.speech.audio_server import Request, serve, tone, transcript
+
+SPOKEN = transcript((0.0, 2.0, "The bridge is closed."), (61.5, 64.0, "Take the ferry."))
+DIALOGUE = "Ann: Is it far?\nBen: Not at all.\n"
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+
+
+def run(*options: object) -> Result:
+    return CliRunner().invoke(cli, [str(option) for option in options])
+
+
+def test_a_recording_is_written_down(tmp_path: Path) -> None:
+    (tmp_path / "call.wav").write_bytes(tone(0.2).to_wav())
+    command = ["transcribe", tmp_path / "call.wav", "--model", "openai/whisper-1"]
+    with serve(lambda _: SPOKEN) as server:
+        command += ["--base-url", server.url]
+        shown = run(*command, "--out", tmp_path / "call.srt")
+        report = json.loads(run(*command, "--json").stdout)
+    assert shown.stdout == "0:00  The bridge is closed.\n1:01  Take the ferry.\n"
+    assert "00:01:01,500 --> 00:01:04,000" in (tmp_path / "call.srt").read_text()
+    assert report["segments"][1]["start"] == 61.5
+    assert report["model"] == "openai/whisper-1"
+
+
+def test_a_recording_that_is_not_there(tmp_path: Path) -> None:
+    done = run("transcribe", tmp_path / "absent.wav")
+    assert isinstance(done.exception, Exception) and "absent.wav" in str(done.exception)
+
+
+def spoken(tmp_path: Path, source: str, *options: object, name: str = "talk.txt") -> Any:
+    """The JSON report of `speak`, or the exception."""
+    (tmp_path / name).write_text(source)
+
+    def answer(request: Request) -> tuple[int, bytes]:
+        return 200, tone(len(request.fields["input"]) / 100).to_wav()
+
+    with serve(answer) as server:
+        command = ["speak", tmp_path / name, "--out", tmp_path / "talk.wav", "--json"]
+        command += ["--synthesizer", "openai/tts-1", "--base-url", server.url, *options]
+        done = run(*command)
+    return json.loads(done.stdout) if done.exit_code == 0 else done.exception
+
+
+def test_a_text_is_spoken_and_its_script_can_be_changed_and_spoken_again(tmp_path: Path) -> None:
+    report = spoken(tmp_path, DIALOGUE, "--voice", "nova")
+    assert report["voices"] == {"Ann": "nova", "Ben": "alloy"}
+    assert (report["coverage"]["spoken"], report["coverage"]["words"]) == (6, 6)
+    sound = read_wav((tmp_path / "talk.wav").read_bytes(), "talk")
+    assert sound.seconds == pytest.approx(report["seconds"], abs=0.01)
+    assert [part["speaker"] for part in report["segments"]] == ["Ann", "Ben"]
+
+    script = json.loads((tmp_path / "talk.script.json").read_text())
+    script["sentences"][1]["pause_s"] = 2.0
+    again = spoken(tmp_path, json.dumps(script), name="changed.json")
+    assert again["seconds"] > report["seconds"] + 1
+
+    (tmp_path / "full.txt").write_text("Is it far? Not at all.")
+    covering = ("--covering", tmp_path / "full.txt")
+    assert spoken(tmp_path, json.dumps(script), *covering, name="changed.json")["sentences"] == 2
+    del script["sentences"][1]
+    refused = spoken(tmp_path, json.dumps(script), *covering, name="changed.json")
+    assert "3 of the text's 6 words" in str(refused)
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "options", "message"),
+    [
+        ("", "talk.txt", [], "words to speak"),
+        ("Hello.", "talk.txt", ["--instructions", "softly"], "name one with --model"),
+        ("{}", "talk.json", ["--voice", "nova"], "names voices and manner itself"),
+        ("{}", "talk.json", [], "no speech script"),
+        ("Hello.", "talk.txt", ["--voice", "a", "--voice", "b"], "at most 1 voices"),
+    ],
+)
+def test_what_cannot_be_spoken(
+    source: str, name: str, options: list[str], message: str, tmp_path: Path
+) -> None:
+    error = spoken(tmp_path, source, *options, name=name)
+    assert message in str(error)
+    assert not (tmp_path / "talk.wav").exists()
+
+
+def test_a_planner_decides_the_manner(tmp_path: Path) -> None:
+    reply = json.dumps({"sentences": [{"number": 1, "mood": "calm"}]})
+    (tmp_path / "planner.json").write_text(json.dumps([reply]))
+    options = ("--model", f"scripted/{tmp_path / 'planner.json'}", "--instructions", "softly")
+    spoken(tmp_path, "Hello there.", *options)
+    script = json.loads((tmp_path / "talk.script.json").read_text())
+    assert script["sentences"][0]["mood"] == "calm"
