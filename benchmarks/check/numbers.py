@@ -66,11 +66,7 @@ def statements(row: dict[str, Any]) -> Iterator[tuple[Document, Statement]]:
     text = "\n\n".join([table, *(paragraph["text"] for paragraph in row["paragraphs"])])
     uid = row["table"]["uid"]
     document = Document(uid, text)
-    usable = [
-        cell
-        for cell in open_sources([Document(uid, table)])[0].cells
-        if words(cell.row) and _year(cell)
-    ]
+    usable = [cell for cell in open_sources([document])[0].cells if words(cell.row) and _year(cell)]
     rows: dict[tuple[str, str], list[Cell]] = defaultdict(list)
     for cell in usable:
         rows[cell.section, cell.row].append(cell)

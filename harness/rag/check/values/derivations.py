@@ -45,6 +45,7 @@ _REMAINS = re.compile(
     r"\b(?:rest|remain\w*|others?|not|left|balance|of (?:which|whom|them))\b", re.IGNORECASE
 )
 ORDINAL = re.compile(r"(?:first|second|third|[a-z]th|\d(?:st|nd|rd|th))$", re.IGNORECASE)
+_OF_RATES = re.compile(r"\bdifferences?\b|\bhow many percent\b", re.IGNORECASE)
 _THAN = re.compile(r"\b(?:than|as)\b(?! well)", re.IGNORECASE)
 _NEW = ("difference", "sum", "mean", "rest")
 MOST_OPERANDS = 12
@@ -112,6 +113,10 @@ def derive(
         accepted = [Quantity(amount, Fraction(0), unit)]
         if operation in ("growth", "difference") and not value.signed:  # "fell by 5"
             accepted.append(Quantity(abs(amount), Fraction(0), unit))
+        if operation in ("sum", "mean", "share") and group[0].value.value < 0 > amount:
+            accepted.append(Quantity(abs(amount), Fraction(0), unit))  # costs in brackets
+        if unit == "pp" and operation == "difference" and _OF_RATES.search(sentence):
+            accepted += [replace(number, unit="%") for number in accepted]
         if any(agreement(value, number) is Agreement.SAME for number in accepted):
             return Derivation(operation, formula, group)
     return None

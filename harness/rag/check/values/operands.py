@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations
 
 from harness.rag.check.numbers import (
     Agreement,
@@ -17,6 +19,7 @@ from harness.rag.check.numbers import (
 )
 from harness.rag.check.types import Finding, Verdict
 from harness.rag.check.values.derivations import (
+    MOST_OPERANDS,
     ORDINAL,
     Derivation,
     Operand,
@@ -26,10 +29,12 @@ from harness.rag.check.values.derivations import (
     meant,
     parts_of_wholes,
 )
-from harness.rag.check.values.roles import Statement, fit, parts, share_of
+from harness.rag.check.values.roles import Statement, fit, parts, share_of, speaks_of
 
 # Share of a row label's words from which its cells are operands.
 _PROSE = 0.75
+_FURTHER = {"growth", "difference", "share", "ratio"}
+_MOST_ROWS = 3
 # Shares of words from which a sentence's values are operands, and from which its shares are.
 _NEARBY, _SPOKEN = 0.2, 0.5
 _BALANCE = words("income revenue revenues turnover sales costs expenses spending")
@@ -40,7 +45,9 @@ _HALVED = re.compile(r"\b(?:equally|evenly|half each)\b", re.IGNORECASE)
 
 def derive_from_cells(statement: Statement, value: Quantity, source: Source) -> Finding | None:
     """A computation over cells that the sentence speaks of."""
-    spoken = [cell for cell in source.cells if coverage(cell.row_words, statement.words) >= _PROSE]
+    shares = [(speaks_of(cell, statement), cell) for cell in source.cells]
+    least = _PROSE if any(share >= _PROSE for share, _ in shares) else _SPOKEN
+    spoken = [cell for share, cell in shares if share >= least]
     spoken.sort(
         key=lambda cell: (
             -overlap(statement.words, cell.row_words),
@@ -60,7 +67,45 @@ def derive_from_cells(statement: Statement, value: Quantity, source: Source) -> 
     derived = derive(value, statement.sentence, scaled)
     if derived is None and value.unit == "" and value.scale == 1:  # as the table prints them
         derived = derive(value, statement.sentence, plain)
+    if derived is None and value.high is None:
+        derived = derive(value, statement.sentence, _grouped(statement.sentence, scaled))
     return _derived(derived, source)
+
+
+def _grouped(sentence: str, cells: Sequence[Operand]) -> list[Operand]:
+    """Sums and means of two or three cells of a column or two of a row, to compute with further:
+    "the change in total sales of A and B", "the difference between the average A and B"."""
+    wanted = meant(sentence, prose=False)
+    rows = list(dict.fromkeys(cell.place[:2] for cell in cells if cell.place))[:_MOST_ROWS]
+    lines: dict[tuple[int, ...], list[Operand]] = {}
+    for cell in cells if wanted & {"sum", "mean"} and wanted & _FURTHER else ():
+        table, row, column = cell.place or (0, 0, 0)
+        if (table, row) in rows:
+            lines.setdefault((table, -1, column), []).append(cell)
+            lines.setdefault((table, row, -1), []).append(cell)
+    groups: dict[tuple[object, ...], int] = {}  # of the same rows, or columns: one line
+    grouped: list[Operand] = []
+    for (table, row, column), line in lines.items():
+        for size in (2, 3) if row < 0 else (2,):
+            for group in combinations(line, size):
+                if len({cell.value.unit for cell in group} | {""}) > 2:
+                    continue
+                across = tuple(cell.place and cell.place[1 if row < 0 else 2] for cell in group)
+                number = -1 - groups.setdefault((row < 0, *across), len(groups))
+                place = (table, number, column) if row < 0 else (table, row, number)
+                total = sum((cell.value.value for cell in group), Fraction(0))
+                formula = " + ".join(cell.plain for cell in group)
+                for operation, amount in (("sum", total), ("mean", total / size)):
+                    if operation in wanted:
+                        grouped.append(
+                            group[0]._replace(
+                                value=replace(group[0].value, value=amount, alternatives=()),
+                                plain=f"({formula})"
+                                + (f" / {size}" if operation == "mean" else ""),
+                                place=place,
+                            )
+                        )
+    return [*grouped[: MOST_OPERANDS - 4], *cells[:4]] if grouped else []
 
 
 def _derived(derivation: Derivation | None, source: Source) -> Finding | None:

@@ -13,7 +13,16 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple, Protocol
 
-from harness.rag.check.numbers import Agreement, Mention, Period, agreement, read, words
+from harness.rag.check.numbers import (
+    Agreement,
+    Cell,
+    Mention,
+    Period,
+    agreement,
+    coverage,
+    read,
+    words,
+)
 
 # Where a stretch ends between two values, the strongest first.
 _CUTS = tuple(
@@ -190,6 +199,14 @@ def statement_of(value: Mention, sentence: str) -> Statement:
     if RELATIVE.search(sentence):  # which year "the year before" is stands elsewhere
         named, part = (), part._replace(periods=())
     return Statement(value, sentence, words(sentence), named, part, len(spans) > 1)
+
+
+def speaks_of(cell: Cell, statement: Statement) -> float:
+    """Share of the words of a cell's row that a statement has; of a label without content words
+    ("Other"), whether it stands there."""
+    if cell.row_words:
+        return coverage(cell.row_words, statement.words)
+    return float(bool(cell.row) and f" {cell.row} " in f" {statement.sentence} ")
 
 
 def share_of(about: frozenset[str], line: Spoken) -> float:
