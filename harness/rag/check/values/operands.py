@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from harness.rag.check.numbers import (
     Agreement,
@@ -14,6 +14,7 @@ from harness.rag.check.numbers import (
     Source,
     agreement,
     coverage,
+    in_one_unit,
     overlap,
     words,
 )
@@ -40,6 +41,13 @@ _NEARBY, _SPOKEN = 0.2, 0.5
 _BALANCE = words("income revenue revenues turnover sales costs expenses spending")
 _RESULT = re.compile(r"\b(?:profit|loss|surplus|deficit|result)\b", re.IGNORECASE)
 _EACH = re.compile(r"\b(?:each|apiece|per)\b", re.IGNORECASE)
+_PART_OF = re.compile(r" of (?:(?:the|its|their|his|her) )?")
+_THAN = re.compile(
+    r"(?: [a-z]+)? (?:(?P<less>less|fewer|lower|below|cheaper)|more|higher|above|dearer)\b"
+    r"(?: than| the)?(?P<other>[^.;]*)",
+)
+_AS = re.compile(r" as (?:much|many|high|large) as(?P<other>[^.;]*)")
+_AGO = re.compile(r"\b(?:ago|earlier|before)\b.*\b(?:ago|earlier|before)\b", re.DOTALL)
 _HALVED = re.compile(r"\b(?:equally|evenly|half each)\b", re.IGNORECASE)
 
 
@@ -157,6 +165,8 @@ def derive_from_prose(statement: Statement, value: Quantity, source: Source) -> 
         shares.append(ranked[0]._replace(value=half, plain="half"))
         if agreement(value, half) is Agreement.SAME:
             return _derived(Derivation("share", "equally", (shares[-1],)), source)
+    if stated := _from_comparison(statement, value, source):
+        return stated
     spans_time = value.unit == "year" or "difference" in meant(statement.sentence, prose=True)
     readings = (value, *value.alternatives)
     computed = (derive(each, statement.sentence, ranked, context) for each in readings)
@@ -167,6 +177,41 @@ def derive_from_prose(statement: Statement, value: Quantity, source: Source) -> 
         or (elapsed(value, dates) if spans_time else None),
         source,
     )
+
+
+def _from_comparison(statement: Statement, value: Quantity, source: Source) -> Finding | None:
+    """What a sentence compares a value with ("410, 60 more than the old one had"; "6%, twice as
+    much as before"), and the rest of a whole of which it names a part ("64 of its 91 houses")."""
+    for sentence in source.sentences:
+        values = [mention for mention in sentence.mentions if isinstance(mention, Quantity)]
+        for first, second in pairwise(values):
+            both = in_one_unit(first, second)
+            between = sentence.text[first.end : second.start]
+            behind = sentence.text[second.end :]
+            number = None
+            if part := both and _PART_OF.fullmatch(between):
+                rest = statement.words & words(behind.split(".")[0][:40])
+                done = words(sentence.text[: first.start].split(",")[-1]) & statement.words
+                if part and rest and not done and 0 < both[0].value < both[1].value:
+                    number = replace(second, value=both[1].value - both[0].value)
+            elif both and (than := _THAN.match(behind)):
+                if words(than["other"]) & statement.words:
+                    sign = 1 if than["less"] else -1
+                    number = replace(first, value=both[0].value + sign * abs(both[1].value))
+            elif (
+                second.unit == "times"
+                and (than := _AS.match(behind))
+                and (
+                    words(than["other"]) & statement.words
+                    or _AGO.search(f"{than['other']} {statement.sentence}")
+                )
+            ):
+                number = replace(first, value=first.value / second.value)
+            if number and agreement(value, replace(number, alternatives=())) is Agreement.SAME:
+                reason = f"compared: {sentence.text[first.start : second.end]}"
+                span = (sentence.start, sentence.end)
+                return source.finding(Verdict.DERIVED, [span], reason, 0.75)
+    return None
 
 
 def _is_share(value: Quantity) -> bool:

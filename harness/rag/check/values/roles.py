@@ -44,9 +44,9 @@ _LISTED = re.compile(r"(?:,|\s|and|or|to)*")
 _LEAD = re.compile(r"\b(from|to|by|against|before|after|since|until)\s+$", re.IGNORECASE)
 _CHANGE = {
     1: "increase rise rising rose risen grew grow growth gain climb up higher more expand improve "
-    "recover jump surge raise longer larger rebound",
+    "recover jump surge raise longer larger rebound widen sixfold",
     -1: "decrease fell fall fallen drop dropped decline down lower less fewer shrink shrank lost "
-    "reduce reduction cut slip slipped worsen shorter smaller loss retreat thinner decrease",
+    "reduce reduction cut slip slipped worsen shorter smaller loss retreat thinner narrow",
 }
 _DIRECTION = {word: sign for sign, listed in _CHANGE.items() for word in words(listed)}
 
@@ -145,7 +145,8 @@ def rival_owner(
         ours, theirs = own.near(count), other.near(count)
         if rival < place and own.behind < other.behind:
             theirs -= other.behind  # that it leaves out as well
-        more, kept = len(about & (theirs - ours)), len(about & (ours - theirs))
+        nouns = about - _DIRECTION.keys()  # what rises or falls is another question
+        more, kept = len(nouns & (theirs - ours)), len(nouns & (ours - theirs))
         continued = about & (theirs - ours) - topic and rival > place and other.continued
         if continued and (not own.behind or own.behind - other.behind - about):
             return rival

@@ -289,6 +289,8 @@ def _judge_by_prose(statement: Statement, source: Source) -> Finding | None:
                 return source.finding(Verdict.SUPPORTED, [span], reason, 0.6 + 0.35 * min(score, 1))
             reason = f"the sentence says {value.text!r} {rival}"
             misplaced = misplaced or source.finding(Verdict.CONTRADICTED, [span], reason, 0.8)
+    if misplaced and isinstance(statement.value, Quantity) and statement.value.step == 0:
+        return misplaced  # a half or a third is a ratio of some two numbers in every document
     if isinstance(statement.value, Quantity):
         named = [statement.sentence[start:end] for start, end in names(statement.sentence)]
         counted = sum(1 + name.count(" and ") for name in named)
