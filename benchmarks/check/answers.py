@@ -17,9 +17,9 @@ import hashlib
 import random
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from benchmarks.check.numbers import DATA
 from benchmarks.reports import option, read_jsonl, read_options, report
@@ -91,7 +91,7 @@ def answers(row: dict[str, Any]) -> Iterator[Answer]:
 
 def _values(answer: Any, scale: str) -> list[str]:
     """The values of an answer with their scale; empty where it is more than values."""
-    parts: Sequence[Any] = answer if isinstance(answer, list) else [answer]
+    parts = cast("list[Any]", answer) if isinstance(answer, list) else [answer]
     written: list[str] = []
     for part in parts:
         text = str(part).strip()

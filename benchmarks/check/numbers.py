@@ -156,7 +156,8 @@ def _perturbed(
     elif kind == "sign" and not LOSS.search(cell.row):  # a loss of -5 is written for one of 5, too
         positive = _written(Quantity(-value.value, value.step, value.unit), 0)
         changed = positive if value.value < 0 else f"negative {written}"
-    return (changed, _year(cell)) if changed and not equal(changed, value) else None
+    same = not changed or equal(changed, value) or equal(changed, cell.plain)  # as it is printed
+    return None if same else (changed, _year(cell))
 
 
 def in_dev(source: str) -> bool:

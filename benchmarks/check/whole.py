@@ -6,13 +6,14 @@
 Sets and split as in benchmarks/check/quality.py: thresholds and the default are chosen on the
 tuning parts, the rest is scored once. A checker's verdict is PASS or not. Baselines have one
 threshold for all sets, as a default must: the best mean balanced accuracy over the tuning parts.
-Intervals: 95 %, bootstrap over documents. `--only SET` fills the journal and writes nothing.
+Intervals: 95 %, bootstrap over documents. A run of some sets alone fits thresholds to those.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -81,27 +82,41 @@ def threshold(
     return max(tried, key=mean)
 
 
+def interval(
+    ours: Flags, theirs: Flags, labels: Flags, sources: NDArray[np.str_]
+) -> tuple[float, float]:
+    """95 % interval of the difference in balanced accuracy, drawn by documents."""
+
+    def difference(chosen: NDArray[np.int64]) -> float | None:
+        truth = labels[chosen]
+        if truth.all() or not truth.any():
+            return None
+        return balanced_accuracy(ours[chosen], truth) - balanced_accuracy(theirs[chosen], truth)
+
+    return cluster_interval(difference, sources)
+
+
 def main() -> None:
     """Judge every claim, and write balanced accuracies of the rest."""
     options = read_options(
-        __doc__, shared=Path, journal=option(type=Path), only=option(), out=option(type=Path)
+        __doc__,
+        shared=Path,
+        journal=option(type=Path, help="keeps what was judged"),
+        sets=option(nargs="*", help="default: all five"),
+        out=option(type=Path),
     )
-    sets = evaluation_sets(options.shared / "data")
-    journal, overlap = Journal(options.journal), OverlapVerifier()
+    overlap, journal = OverlapVerifier(), Journal(options.journal)
+    ordered: dict[str, list[Labelled]] = {}
     judged: dict[str, list[dict[str, float]]] = {}
-    for name, claims in sets.items():
-        for claim in (
-            sorted(claims, key=lambda claim: claim.document) if options.only in (None, name) else ()
-        ):
-            key = hashlib.sha256(f"{claim.claim}\0{claim.document}".encode()).hexdigest()[:24]
-            judged.setdefault(name, []).append(
-                journal.result(key, lambda claim=claim: facts(claim, overlap))
-            )
-    if options.only:
-        return
-    ordered = {
-        name: sorted(claims, key=lambda claim: claim.document) for name, claims in sets.items()
-    }
+    for name, claims in evaluation_sets(options.shared / "data").items():
+        if options.sets and name not in options.sets:
+            continue
+        ordered[name] = sorted(claims, key=lambda claim: claim.document)
+        for claim in ordered[name]:
+            text = f"{claim.claim}\0{claim.document}"
+            key = hashlib.sha256(text.encode()).hexdigest()[:24]
+            row = journal.result(key, partial(facts, claim, overlap))
+            judged.setdefault(name, []).append(row)
     tuning = {
         name: [row for row, claim in zip(judged[name], claims, strict=True) if claim.tuning]
         for name, claims in ordered.items()
@@ -124,14 +139,7 @@ def main() -> None:
         scores = {key: round(balanced_accuracy(each, supported), 4) for key, each in flags.items()}
         best = max(BASELINES, key=lambda key: scores[key])
 
-        def difference(chosen: NDArray[np.int64]) -> float | None:
-            truth = supported[chosen]
-            if truth.all() or not truth.any():
-                return None
-            ours, theirs = (flags[key][chosen] for key in ("overlap", best))
-            return balanced_accuracy(ours, truth) - balanced_accuracy(theirs, truth)
-
-        low, high = cluster_interval(difference, sources)
+        low, high = interval(flags["overlap"], flags[best], supported, sources)
         figures[name] = {
             "claims": len(rest),
             "balanced_accuracy": scores,

@@ -41,6 +41,7 @@ _NEARBY, _SPOKEN = 0.2, 0.5
 _BALANCE = words("income revenue revenues turnover sales costs expenses spending")
 _RESULT = re.compile(r"\b(?:profit|loss|surplus|deficit|result)\b", re.IGNORECASE)
 _EACH = re.compile(r"\b(?:each|apiece|per)\b", re.IGNORECASE)
+_COUNTED = 40  # characters behind a whole that say what is counted
 _PART_OF = re.compile(r" of (?:(?:the|its|their|his|her) )?")
 _THAN = re.compile(
     r"(?: [a-z]+)? (?:(?P<less>less|fewer|lower|below|cheaper)|more|higher|above|dearer)\b"
@@ -54,7 +55,8 @@ _HALVED = re.compile(r"\b(?:equally|evenly|half each)\b", re.IGNORECASE)
 def derive_from_cells(statement: Statement, value: Quantity, source: Source) -> Finding | None:
     """A computation over cells that the sentence speaks of."""
     shares = [(speaks_of(cell, statement), cell) for cell in source.cells]
-    least = _PROSE if any(share >= _PROSE for share, _ in shares) else _SPOKEN
+    near = statement.asked and all(share < _PROSE for share, _ in shares)
+    least = _SPOKEN if near else _PROSE
     spoken = [cell for share, cell in shares if share >= least]
     spoken.sort(
         key=lambda cell: (
@@ -75,7 +77,7 @@ def derive_from_cells(statement: Statement, value: Quantity, source: Source) -> 
     derived = derive(value, statement.sentence, scaled)
     if derived is None and value.unit == "" and value.scale == 1:  # as the table prints them
         derived = derive(value, statement.sentence, plain)
-    if derived is None and value.high is None:
+    if derived is None and value.high is None and statement.asked:
         derived = derive(value, statement.sentence, _grouped(statement.sentence, scaled))
     return _derived(derived, source)
 
@@ -184,33 +186,35 @@ def _from_comparison(statement: Statement, value: Quantity, source: Source) -> F
     much as before"), and the rest of a whole of which it names a part ("64 of its 91 houses")."""
     for sentence in source.sentences:
         values = [mention for mention in sentence.mentions if isinstance(mention, Quantity)]
-        for first, second in pairwise(values):
-            both = in_one_unit(first, second)
-            between = sentence.text[first.end : second.start]
-            behind = sentence.text[second.end :]
-            number = None
-            if part := both and _PART_OF.fullmatch(between):
-                rest = statement.words & words(behind.split(".")[0][:40])
-                done = words(sentence.text[: first.start].split(",")[-1]) & statement.words
-                if part and rest and not done and 0 < both[0].value < both[1].value:
-                    number = replace(second, value=both[1].value - both[0].value)
-            elif both and (than := _THAN.match(behind)):
-                if words(than["other"]) & statement.words:
-                    sign = 1 if than["less"] else -1
-                    number = replace(first, value=both[0].value + sign * abs(both[1].value))
-            elif (
-                second.unit == "times"
-                and (than := _AS.match(behind))
-                and (
-                    words(than["other"]) & statement.words
-                    or _AGO.search(f"{than['other']} {statement.sentence}")
-                )
-            ):
-                number = replace(first, value=first.value / second.value)
-            if number and agreement(value, replace(number, alternatives=())) is Agreement.SAME:
-                reason = f"compared: {sentence.text[first.start : second.end]}"
+        for pair in pairwise(values):
+            number = _compared(statement, sentence.text, *pair)
+            if number is not None and agreement(value, number) is Agreement.SAME:
+                reason = f"compared: {sentence.text[pair[0].start : pair[1].end]}"
                 span = (sentence.start, sentence.end)
                 return source.finding(Verdict.DERIVED, [span], reason, 0.75)
+    return None
+
+
+def _compared(
+    statement: Statement, text: str, first: Quantity, second: Quantity
+) -> Quantity | None:
+    """What two neighbouring values of a sentence say of a third, of which the claim speaks."""
+    behind, about = text[second.end :], statement.words
+    if second.unit == "times" and (than := _AS.match(behind)):
+        earlier = f"{than['other']} {statement.sentence}"
+        if words(than["other"]) & about or _AGO.search(earlier):
+            return replace(first, value=first.value / second.value, alternatives=())
+    if (both := in_one_unit(first, second)) is None:
+        return None
+    part, whole = both
+    if _PART_OF.fullmatch(text, first.end, second.start) and 0 < part.value < whole.value:
+        counted = words(behind.split(".")[0][:_COUNTED]) & about
+        said = words(text[: first.start].rsplit(",", 1)[-1]) & about  # the part itself is meant
+        if counted and not said:
+            return replace(second, value=whole.value - part.value, alternatives=())
+    elif (than := _THAN.match(behind)) and words(than["other"]) & about:
+        change = abs(whole.value) if than["less"] else -abs(whole.value)
+        return replace(first, value=part.value + change, alternatives=())
     return None
 
 

@@ -188,6 +188,11 @@ class Statement:
     part: Part
     several: bool
 
+    @property
+    def asked(self) -> bool:
+        """Whether it is a bare answer behind its question, which says what the value is of."""
+        return "? " in self.sentence
+
 
 def statement_of(value: Mention, sentence: str) -> Statement:
     mentions = read(sentence)

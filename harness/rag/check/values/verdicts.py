@@ -193,7 +193,7 @@ def _judge(statement: Statement, sources: Sequence[Source]) -> Finding:
     for source in sources:
         judge_place = _judge_period if isinstance(statement.value, Period) else _judge_by_cells
         finding = judge_place(statement, source) or _judge_by_prose(statement, source)
-        if finding is not None and finding.verdict is Verdict.CONTRADICTED:  # by a cell
+        if finding and finding.verdict is Verdict.CONTRADICTED and statement.asked:
             prose = _judge_by_prose(statement, source)
             finding = prose if prose and prose.verdict is Verdict.SUPPORTED else finding
         if finding is not None and finding.verdict is Verdict.SUPPORTED:
@@ -213,7 +213,7 @@ def _judge_by_cells(statement: Statement, source: Source) -> Finding | None:
             continue
         period = fit(statement.periods, cell.periods)
         if period is not Agreement.DIFFERENT:
-            named = words(cell.column) and words(cell.column) <= statement.words
+            named = statement.asked and frozenset() < words(cell.column) <= statement.words
             bonus = 0.5 if period is Agreement.SAME or named else 0.0
             aligned.append((overlap(statement.words, cell.label_words) + bonus, cell))
     aligned.sort(key=lambda pair: -pair[0])
