@@ -102,13 +102,13 @@ def derive(
     operations = meant(sentence, prose=operands[0].place is None)
     if _REMAINS.search(f"{sentence} {context}"):
         operations |= {"difference", "rest"}
+    stated = any(agreement(value, operand.value) is Agreement.SAME for operand in operands)
     for operation, formula, group, amount, unit in _computations(
         operations, sentence, operands[:MOST_OPERANDS]
     ):
         if operation not in operations or (unit == "%" and value.unit != "%"):
             continue  # a bare 0.6 is too little to be a share or a growth
-        stated = (agreement(value, operand.value) is Agreement.SAME for operand in operands)
-        if group[0].place is None and operation in _NEW and any(stated):
+        if group[0].place is None and operation in _NEW and stated:
             continue  # what is stated follows from nothing
         accepted = [Quantity(amount, Fraction(0), unit)]
         if operation in ("growth", "difference") and not value.signed:  # "fell by 5"
