@@ -73,9 +73,7 @@ _UNSCALED = re.compile(
     r"per (?:\w+ ){0,2}(?:share|unit)|%|percent|number of|\bratio\b|\bcents?\b|\bpence\b"
 )
 _ANNOUNCED = re.compile(
-    r"\bin (?:[A-Za-z$.]+ )?(?:thousands|millions|billions)\b"
-    r"(?! of (?!dollars|euros|pounds|US|U\.S))",
-    re.IGNORECASE,
+    r"(?i)\bin (?:[a-z$.]+ )?(?:thousands|millions|billions)\b(?! of (?!dollars|euros|pounds|us))"
 )
 _TIME = re.compile(r"\b(?:in |\()(year|month|week|day)s\b", re.IGNORECASE)
 _BRACKETS = re.compile(r"\([^()]*\)")
@@ -138,8 +136,7 @@ class Cell:
 
     @cached_property
     def row_words(self) -> frozenset[str]:
-        """Content words of its row's label, but for what stands in brackets; of the section's,
-        where it has none."""
+        """Content words of its row's label without brackets; of the section's, if it has none."""
         label = _BRACKETS.sub("", _BRACKETS.sub("", self.row))
         return words(label) or words(self.row) or words(self.section)
 
@@ -214,13 +211,12 @@ def open_sources(documents: Sequence[Document]) -> list[Source]:
 @lru_cache(maxsize=256)
 def _read_document(text: str) -> tuple[list[Cell], list[Sentence]]:
     tables = list(_tables(text))
-    announced = {match[0] for match in _ANNOUNCED.finditer(text)}
-    scales = {_scale_of(phrase) for phrase in announced}  # of one kind, or it is of other tables
-    general = next(iter(announced)) if len(scales) == 1 else ""
+    announced = sorted({match[0] for match in _ANNOUNCED.finditer(text)})
+    single = len({_scale_of(phrase) for phrase in announced}) == 1  # else it is of other tables
     cells = [
         cell
         for number, (rows, lead) in enumerate(tables)
-        for cell in _cells(rows, lead if _scale_of(lead) else general, number)
+        for cell in _cells(rows, announced[0] if single and not _scale_of(lead) else lead, number)
     ]
     prose: list[Sentence] = []
     for start, end in sentences(text):
