@@ -80,7 +80,7 @@ def answers(row: dict[str, Any]) -> Iterator[Answer]:
         wrong = {
             "digit": _other_digit(texts[place], draw),
             "scale": " and ".join(map(_thousandfold, values)),
-            "other": draw.choice([*(set(texts) - {texts[place]}), ""]),
+            "other": draw.choice([*sorted({*texts} - {texts[place]}), ""]),
         }
         kinds = {"right" if stated else "unscaled": texts[place], **wrong}
         for kind, answer in kinds.items():

@@ -73,7 +73,7 @@ _UNSCALED = re.compile(
     r"per (?:\w+ ){0,2}(?:share|unit)|%|percent|number of|\bratio\b|\bcents?\b|\bpence\b"
 )
 _ANNOUNCED = re.compile(
-    r"(?i)\bin (?:[a-z$.]+ )?(?:thousands|millions|billions)\b(?! of (?!dollars|euros|pounds|us))"
+    r"(?i)\bin (?:[a-z$.]+ )?(?:thousand|million|billion)s\b(?! of (?!dollars|euros|pounds|u\.?s))"
 )
 _TIME = re.compile(r"\b(?:in |\()(year|month|week|day)s\b", re.IGNORECASE)
 _BRACKETS = re.compile(r"\([^()]*\)")
