@@ -66,11 +66,7 @@ def statements(row: dict[str, Any]) -> Iterator[tuple[Document, Statement]]:
     text = "\n\n".join([table, *(paragraph["text"] for paragraph in row["paragraphs"])])
     uid = row["table"]["uid"]
     document = Document(uid, text)
-    usable = [
-        cell
-        for cell in open_sources([Document(uid, table)])[0].cells
-        if words(cell.row) and _year(cell)
-    ]
+    usable = [cell for cell in open_sources([document])[0].cells if words(cell.row) and _year(cell)]
     rows: dict[tuple[str, str], list[Cell]] = defaultdict(list)
     for cell in usable:
         rows[cell.section, cell.row].append(cell)
@@ -160,7 +156,8 @@ def _perturbed(
     elif kind == "sign" and not LOSS.search(cell.row):  # a loss of -5 is written for one of 5, too
         positive = _written(Quantity(-value.value, value.step, value.unit), 0)
         changed = positive if value.value < 0 else f"negative {written}"
-    return (changed, _year(cell)) if changed and not equal(changed, value) else None
+    same = not changed or equal(changed, value) or equal(changed, cell.plain)  # as it is printed
+    return None if same else (changed, _year(cell))
 
 
 def in_dev(source: str) -> bool:

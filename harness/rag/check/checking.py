@@ -9,7 +9,6 @@ value or order or a second fault fails.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 
 from harness.core import BadInput
@@ -40,7 +39,7 @@ _MOST_ERRORS = 0.1
 # Claims whose contradiction is grave, and the weight from which a person should look.
 _EXACT = (*VALUE_TYPES, "comparison")
 _MILD = 0.5
-_VERIFIERS = ("auto", "rules", "trained")
+_VERIFIERS = ("auto", "rules", "overlap", "trained")
 _WEIGHTS = Path(__file__).parent / "weights" / "classifier.json"
 # Passages of each statement that are looked up; documents that are read in the end.
 _PASSAGES, _MOST_DOCUMENTS = 5, 20
@@ -89,8 +88,9 @@ def open_verifier(name: str) -> Verifier:
     """The verifier of that name.
 
     Args:
-        name: `rules` needs no model at all; `trained` adds the packaged classifier and encoder;
-            `auto` is `trained` where those are installed, else `rules`.
+        name: `rules` judges values, names and differences of wording; `overlap` adds word overlap
+            with the closest sentence for prose; `trained` the packaged classifier and encoder in
+            its place. `auto` is `overlap`: no trained verifier beat it on new documents.
 
     Raises:
         BadInput: if there is none of that name, or its weights are not there.
@@ -99,11 +99,14 @@ def open_verifier(name: str) -> Verifier:
         raise BadInput(f"expected a verifier ({', '.join(_VERIFIERS)}), got {name!r}")
     if name == "trained" and not _WEIGHTS.is_file():
         raise BadInput(f"no trained classifier at {_WEIGHTS}: train one, or use 'rules'")
-    installed = _WEIGHTS.is_file() and find_spec("sentence_transformers") is not None
-    if name == "trained" or (name == "auto" and installed):
+    if name == "trained":
         from harness.rag.check.verify import TrainedVerifier
 
         return TrainedVerifier()
+    if name in ("auto", "overlap"):
+        from harness.rag.check.verify import OverlapVerifier
+
+        return OverlapVerifier()
     return RulesVerifier()
 
 

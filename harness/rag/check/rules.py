@@ -31,6 +31,7 @@ _VOUCHED = 0.8
 _APART, _LEADING = 0.4, 2
 _MORE = ("more", "larger", "higher", "longer", "older")
 _THAN = re.compile(rf"\b({'|'.join(_MORE)}|fewer|less|smaller|lower|shorter|younger)\b.*?\bthan\b")
+_OF = re.compile(r"\bof (?:the )?$")
 _FIRST = re.compile(r"\s+(?:(?:was|were|is|are|has|have|had|also|then)\s+)*([a-z]+)")
 
 
@@ -123,6 +124,8 @@ def _rival_name(name: str, sentence: str, line: _Line) -> str:
     if name not in texts or start < 0:
         return ""
     rivals = [place for place, text in enumerate(texts) if text not in sentence]
+    if _OF.search(sentence, max(0, start - 8), start):
+        return ""  # the captain of the Oriel is named as another
     place = claimed.index((start, start + len(name)))
     about = frozenset(parts(sentence, claimed)[place].ahead[-_LEADING:])
     stretches = parts(line.text, spans)

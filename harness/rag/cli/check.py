@@ -65,7 +65,9 @@ def check() -> None:
 @click.option("--batch", type=path_type, help="JSONL of {question, answer, contexts, reference?}.")
 @click.option("--question", default="", help="What the user asked.")
 @click.option("--policy", type=click.Choice(_POLICIES), default="zero-tolerance", show_default=True)
-@click.option("--verifier", default="auto", show_default=True, help="auto, rules or trained.")
+@click.option(
+    "--verifier", default="auto", show_default=True, help="auto, rules, overlap or trained."
+)
 @shared_option(
     "--model",
     "models",

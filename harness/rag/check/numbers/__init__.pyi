@@ -1,6 +1,7 @@
 from .digits import normalise as normalise
 from .periods import Agreement as Agreement
 from .periods import Period as Period
+from .quantities import CODES as CODES
 from .quantities import Mention as Mention
 from .quantities import Quantity as Quantity
 from .quantities import agreement as agreement

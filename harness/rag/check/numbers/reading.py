@@ -83,6 +83,8 @@ _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b", re.IGNORECASE)
 _OUT_OF = re.compile(r"[ ](?:out of|in|of every|in every)[ ](?:every[ ])?", re.IGNORECASE)
 _JOIN = re.compile(r"\s?(?:-|\u2013|\u2014|to|and|through)\s?$", re.IGNORECASE)
 _FROM = re.compile(r"\s+from\s*$", re.IGNORECASE)
+_OVER = re.compile(r"\bover\s+$", re.IGNORECASE)
+_TIMES = ("year", "month", "week", "day", "hour", "minute", "decade")
 _BETWEEN = re.compile(r"between\s+$", re.IGNORECASE)
 _MOVED = re.compile(
     r"\b(?:ris|rose|f[ae]ll|gr[eo]w|climb|dropp?|declin|increas|decreas|cut|mov|went|chang|reduc"
@@ -193,6 +195,8 @@ def _quantity(text: str, core: Core) -> Quantity:
         core, before = core._replace(end=core.end + 1), before._replace(bracket=False, sign="-")
     number, *more = _readings(text, core, before)
     number, *more = (with_sign(text, reading, before) for reading in (number, *more))
+    if number.unit in _TIMES and _OVER.search(text, max(0, number.start - 6), number.start):
+        more.append(replace(number, bound=""))  # to be paid over five years
     return replace(number, alternatives=tuple(more))
 
 

@@ -72,6 +72,11 @@ _SYMBOL = re.compile("|".join(map(re.escape, sorted(SYMBOLS, key=len, reverse=Tr
 _UNSCALED = re.compile(
     r"per (?:\w+ ){0,2}(?:share|unit)|%|percent|number of|\bratio\b|\bcents?\b|\bpence\b"
 )
+_ANNOUNCED = re.compile(
+    r"(?i)\bin (?:[a-z$.]+ )?(?:thousand|million|billion)s\b(?! of (?!dollars|euros|pounds|u\.?s))"
+)
+_TIME = re.compile(r"\b(?:in |\()(year|month|week|day)s\b", re.IGNORECASE)
+_BRACKETS = re.compile(r"\([^()]*\)")
 _EMPTY = frozenset(("", "-", "\u2013", "\u2014", "n/a", "nm", "n.m.", "na", "*", "\u2014%", "-%"))
 
 
@@ -131,13 +136,14 @@ class Cell:
 
     @cached_property
     def row_words(self) -> frozenset[str]:
-        """Content words of its row's label; of the section's, where it has none."""
-        return words(self.row) or words(self.section)
+        """Content words of its row's label without brackets; of the section's, if it has none."""
+        label = _BRACKETS.sub("", _BRACKETS.sub("", self.row))
+        return words(label) or words(self.row) or words(self.section)
 
     @cached_property
     def label_words(self) -> frozenset[str]:
         """Those of section and column as well."""
-        return self.row_words | words(f"{self.section} {self.column}")
+        return words(f"{self.row} {self.section} {self.column}")
 
     @cached_property
     def periods(self) -> tuple[Period, ...]:
@@ -205,8 +211,12 @@ def open_sources(documents: Sequence[Document]) -> list[Source]:
 @lru_cache(maxsize=256)
 def _read_document(text: str) -> tuple[list[Cell], list[Sentence]]:
     tables = list(_tables(text))
+    announced = sorted({match[0] for match in _ANNOUNCED.finditer(text)})
+    single = len({_scale_of(phrase) for phrase in announced}) == 1  # else it is of other tables
     cells = [
-        cell for number, (rows, lead) in enumerate(tables) for cell in _cells(rows, lead, number)
+        cell
+        for number, (rows, lead) in enumerate(tables)
+        for cell in _cells(rows, announced[0] if single and not _scale_of(lead) else lead, number)
     ]
     prose: list[Sentence] = []
     for start, end in sentences(text):
@@ -379,6 +389,8 @@ def _scaled(
 ) -> Quantity:
     """The cell's value with what its labels say of unit and scale."""
     labels = labels.lower()
+    if value.unit == "" and (time := _TIME.search(labels)):
+        return replace(value, unit=time[1])
     if value.unit == "" and ("%" in labels or "percent" in labels):
         return replace(value, unit="%")
     if hint is None or value.unit not in ("", *CODES) or _UNSCALED.search(labels):

@@ -45,6 +45,7 @@ _REMAINS = re.compile(
     r"\b(?:rest|remain\w*|others?|not|left|balance|of (?:which|whom|them))\b", re.IGNORECASE
 )
 ORDINAL = re.compile(r"(?:first|second|third|[a-z]th|\d(?:st|nd|rd|th))$", re.IGNORECASE)
+_OF_RATES = re.compile(r"\bdifferences?\b|\bhow many percent\b", re.IGNORECASE)
 _THAN = re.compile(r"\b(?:than|as)\b(?! well)", re.IGNORECASE)
 _NEW = ("difference", "sum", "mean", "rest")
 MOST_OPERANDS = 12
@@ -101,17 +102,21 @@ def derive(
     operations = meant(sentence, prose=operands[0].place is None)
     if _REMAINS.search(f"{sentence} {context}"):
         operations |= {"difference", "rest"}
+    stated = any(agreement(value, operand.value) is Agreement.SAME for operand in operands)
     for operation, formula, group, amount, unit in _computations(
         operations, sentence, operands[:MOST_OPERANDS]
     ):
         if operation not in operations or (unit == "%" and value.unit != "%"):
             continue  # a bare 0.6 is too little to be a share or a growth
-        stated = (agreement(value, operand.value) is Agreement.SAME for operand in operands)
-        if group[0].place is None and operation in _NEW and any(stated):
+        if group[0].place is None and operation in _NEW and stated:
             continue  # what is stated follows from nothing
         accepted = [Quantity(amount, Fraction(0), unit)]
         if operation in ("growth", "difference") and not value.signed:  # "fell by 5"
             accepted.append(Quantity(abs(amount), Fraction(0), unit))
+        if operation in ("sum", "mean", "share") and group[0].value.value < 0 > amount:
+            accepted.append(Quantity(abs(amount), Fraction(0), unit))  # costs in brackets
+        if unit == "pp" and operation == "difference" and _OF_RATES.search(sentence):
+            accepted += [replace(number, unit="%") for number in accepted]
         if any(agreement(value, number) is Agreement.SAME for number in accepted):
             return Derivation(operation, formula, group)
     return None

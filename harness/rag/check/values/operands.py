@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations, pairwise
 
 from harness.rag.check.numbers import (
     Agreement,
@@ -12,11 +14,13 @@ from harness.rag.check.numbers import (
     Source,
     agreement,
     coverage,
+    in_one_unit,
     overlap,
     words,
 )
 from harness.rag.check.types import Finding, Verdict
 from harness.rag.check.values.derivations import (
+    MOST_OPERANDS,
     ORDINAL,
     Derivation,
     Operand,
@@ -26,21 +30,34 @@ from harness.rag.check.values.derivations import (
     meant,
     parts_of_wholes,
 )
-from harness.rag.check.values.roles import Statement, fit, parts, share_of
+from harness.rag.check.values.roles import Statement, fit, parts, share_of, speaks_of
 
 # Share of a row label's words from which its cells are operands.
 _PROSE = 0.75
+_FURTHER = {"growth", "difference", "share", "ratio"}
+_MOST_ROWS = 3
 # Shares of words from which a sentence's values are operands, and from which its shares are.
 _NEARBY, _SPOKEN = 0.2, 0.5
 _BALANCE = words("income revenue revenues turnover sales costs expenses spending")
 _RESULT = re.compile(r"\b(?:profit|loss|surplus|deficit|result)\b", re.IGNORECASE)
 _EACH = re.compile(r"\b(?:each|apiece|per)\b", re.IGNORECASE)
+_COUNTED = 40  # characters behind a whole that say what is counted
+_PART_OF = re.compile(r" of (?:(?:the|its|their|his|her) )?")
+_THAN = re.compile(
+    r"(?: [a-z]+)? (?:(?P<less>less|fewer|lower|below|cheaper)|more|higher|above|dearer)\b"
+    r"(?: than| the)?(?P<other>[^.;]*)",
+)
+_AS = re.compile(r" as (?:much|many|high|large) as(?P<other>[^.;]*)")
+_AGO = re.compile(r"\b(?:ago|earlier|before)\b.*\b(?:ago|earlier|before)\b", re.DOTALL)
 _HALVED = re.compile(r"\b(?:equally|evenly|half each)\b", re.IGNORECASE)
 
 
 def derive_from_cells(statement: Statement, value: Quantity, source: Source) -> Finding | None:
     """A computation over cells that the sentence speaks of."""
-    spoken = [cell for cell in source.cells if coverage(cell.row_words, statement.words) >= _PROSE]
+    shares = [(speaks_of(cell, statement), cell) for cell in source.cells]
+    near = statement.asked and all(share < _PROSE for share, _ in shares)
+    least = _SPOKEN if near else _PROSE
+    spoken = [cell for share, cell in shares if share >= least]
     spoken.sort(
         key=lambda cell: (
             -overlap(statement.words, cell.row_words),
@@ -60,7 +77,45 @@ def derive_from_cells(statement: Statement, value: Quantity, source: Source) -> 
     derived = derive(value, statement.sentence, scaled)
     if derived is None and value.unit == "" and value.scale == 1:  # as the table prints them
         derived = derive(value, statement.sentence, plain)
+    if derived is None and value.high is None and statement.asked:
+        derived = derive(value, statement.sentence, _grouped(statement.sentence, scaled))
     return _derived(derived, source)
+
+
+def _grouped(sentence: str, cells: Sequence[Operand]) -> list[Operand]:
+    """Sums and means of two or three cells of a column or two of a row, to compute with further:
+    "the change in total sales of A and B", "the difference between the average A and B"."""
+    wanted = meant(sentence, prose=False)
+    rows = list(dict.fromkeys(cell.place[:2] for cell in cells if cell.place))[:_MOST_ROWS]
+    lines: dict[tuple[int, ...], list[Operand]] = {}
+    for cell in cells if wanted & {"sum", "mean"} and wanted & _FURTHER else ():
+        table, row, column = cell.place or (0, 0, 0)
+        if (table, row) in rows:
+            lines.setdefault((table, -1, column), []).append(cell)
+            lines.setdefault((table, row, -1), []).append(cell)
+    groups: dict[tuple[object, ...], int] = {}  # of the same rows, or columns: one line
+    grouped: list[Operand] = []
+    for (table, row, column), line in lines.items():
+        for size in (2, 3) if row < 0 else (2,):
+            for group in combinations(line, size):
+                if len({cell.value.unit for cell in group} | {""}) > 2:
+                    continue
+                across = tuple(cell.place and cell.place[1 if row < 0 else 2] for cell in group)
+                number = -1 - groups.setdefault((row < 0, *across), len(groups))
+                place = (table, number, column) if row < 0 else (table, row, number)
+                total = sum((cell.value.value for cell in group), Fraction(0))
+                formula = " + ".join(cell.plain for cell in group)
+                for operation, amount in (("sum", total), ("mean", total / size)):
+                    if operation in wanted:
+                        grouped.append(
+                            group[0]._replace(
+                                value=replace(group[0].value, value=amount, alternatives=()),
+                                plain=f"({formula})"
+                                + (f" / {size}" if operation == "mean" else ""),
+                                place=place,
+                            )
+                        )
+    return [*grouped[: MOST_OPERANDS - 4], *cells[:4]] if grouped else []
 
 
 def _derived(derivation: Derivation | None, source: Source) -> Finding | None:
@@ -112,6 +167,8 @@ def derive_from_prose(statement: Statement, value: Quantity, source: Source) -> 
         shares.append(ranked[0]._replace(value=half, plain="half"))
         if agreement(value, half) is Agreement.SAME:
             return _derived(Derivation("share", "equally", (shares[-1],)), source)
+    if stated := _from_comparison(statement, value, source):
+        return stated
     spans_time = value.unit == "year" or "difference" in meant(statement.sentence, prose=True)
     readings = (value, *value.alternatives)
     computed = (derive(each, statement.sentence, ranked, context) for each in readings)
@@ -122,6 +179,43 @@ def derive_from_prose(statement: Statement, value: Quantity, source: Source) -> 
         or (elapsed(value, dates) if spans_time else None),
         source,
     )
+
+
+def _from_comparison(statement: Statement, value: Quantity, source: Source) -> Finding | None:
+    """What a sentence compares a value with ("410, 60 more than the old one had"; "6%, twice as
+    much as before"), and the rest of a whole of which it names a part ("64 of its 91 houses")."""
+    for sentence in source.sentences:
+        values = [mention for mention in sentence.mentions if isinstance(mention, Quantity)]
+        for pair in pairwise(values):
+            number = _compared(statement, sentence.text, *pair)
+            if number is not None and agreement(value, number) is Agreement.SAME:
+                reason = f"compared: {sentence.text[pair[0].start : pair[1].end]}"
+                span = (sentence.start, sentence.end)
+                return source.finding(Verdict.DERIVED, [span], reason, 0.75)
+    return None
+
+
+def _compared(
+    statement: Statement, text: str, first: Quantity, second: Quantity
+) -> Quantity | None:
+    """What two neighbouring values of a sentence say of a third, of which the claim speaks."""
+    behind, about = text[second.end :], statement.words
+    if second.unit == "times" and (than := _AS.match(behind)):
+        earlier = f"{than['other']} {statement.sentence}"
+        if words(than["other"]) & about or _AGO.search(earlier):
+            return replace(first, value=first.value / second.value, alternatives=())
+    if (both := in_one_unit(first, second)) is None:
+        return None
+    part, whole = both
+    if _PART_OF.fullmatch(text, first.end, second.start) and 0 < part.value < whole.value:
+        counted = words(behind.split(".")[0][:_COUNTED]) & about
+        said = words(text[: first.start].rsplit(",", 1)[-1]) & about  # the part itself is meant
+        if counted and not said:
+            return replace(second, value=whole.value - part.value, alternatives=())
+    elif (than := _THAN.match(behind)) and words(than["other"]) & about:
+        change = abs(whole.value) if than["less"] else -abs(whole.value)
+        return replace(first, value=part.value + change, alternatives=())
+    return None
 
 
 def _is_share(value: Quantity) -> bool:

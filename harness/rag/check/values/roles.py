@@ -13,7 +13,16 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple, Protocol
 
-from harness.rag.check.numbers import Agreement, Mention, Period, agreement, read, words
+from harness.rag.check.numbers import (
+    Agreement,
+    Cell,
+    Mention,
+    Period,
+    agreement,
+    coverage,
+    read,
+    words,
+)
 
 # Where a stretch ends between two values, the strongest first.
 _CUTS = tuple(
@@ -35,9 +44,9 @@ _LISTED = re.compile(r"(?:,|\s|and|or|to)*")
 _LEAD = re.compile(r"\b(from|to|by|against|before|after|since|until)\s+$", re.IGNORECASE)
 _CHANGE = {
     1: "increase rise rising rose risen grew grow growth gain climb up higher more expand improve "
-    "recover jump surge raise longer larger rebound",
+    "recover jump surge raise longer larger rebound widen sixfold",
     -1: "decrease fell fall fallen drop dropped decline down lower less fewer shrink shrank lost "
-    "reduce reduction cut slip slipped worsen shorter smaller loss retreat thinner decrease",
+    "reduce reduction cut slip slipped worsen shorter smaller loss retreat thinner narrow",
 }
 _DIRECTION = {word: sign for sign, listed in _CHANGE.items() for word in words(listed)}
 
@@ -136,7 +145,8 @@ def rival_owner(
         ours, theirs = own.near(count), other.near(count)
         if rival < place and own.behind < other.behind:
             theirs -= other.behind  # that it leaves out as well
-        more, kept = len(about & (theirs - ours)), len(about & (ours - theirs))
+        nouns = about - _DIRECTION.keys()  # what rises or falls is another question
+        more, kept = len(nouns & (theirs - ours)), len(nouns & (ours - theirs))
         continued = about & (theirs - ours) - topic and rival > place and other.continued
         if continued and (not own.behind or own.behind - other.behind - about):
             return rival
@@ -178,6 +188,11 @@ class Statement:
     part: Part
     several: bool
 
+    @property
+    def asked(self) -> bool:
+        """Whether it is a bare answer behind its question, which says what the value is of."""
+        return "? " in self.sentence
+
 
 def statement_of(value: Mention, sentence: str) -> Statement:
     mentions = read(sentence)
@@ -190,6 +205,14 @@ def statement_of(value: Mention, sentence: str) -> Statement:
     if RELATIVE.search(sentence):  # which year "the year before" is stands elsewhere
         named, part = (), part._replace(periods=())
     return Statement(value, sentence, words(sentence), named, part, len(spans) > 1)
+
+
+def speaks_of(cell: Cell, statement: Statement) -> float:
+    """Share of the words of a cell's row that a statement has; of a label without content words
+    ("Other"), whether it stands there."""
+    if cell.row_words:
+        return coverage(cell.row_words, statement.words)
+    return float(bool(cell.row) and f" {cell.row} " in f" {statement.sentence} ")
 
 
 def share_of(about: frozenset[str], line: Spoken) -> float:

@@ -11,6 +11,7 @@ from itertools import takewhile
 from harness.rag.check.claims import clauses, names
 from harness.rag.check.numbers import (
     BASE_FORMS,
+    CODES,
     Agreement,
     Cell,
     Mention,
@@ -35,6 +36,7 @@ from harness.rag.check.values.roles import (
     parts,
     rival_owner,
     share_of,
+    speaks_of,
     statement_of,
 )
 from harness.rag.check.wording import opposed
@@ -51,6 +53,12 @@ _RARE = 0.3
 _COMPUTED = ("difference", "ratio", "growth", "sum", "mean", "rest", "years", "part")
 _BARE = re.compile(r"\s*(?:[,.;:)]|$|(?:and|or|but|in|on|at|for|to|from|against)\b)")
 _DATED = re.compile(r"\b(?:year|when|date)\b", re.IGNORECASE)
+_PERCENTAGE = re.compile(
+    r"\b(?:what|which|how many) percent|\bpercentage (?:change|increase|decrease|growth)|"
+    r"(?:as a|in) percentage\b",
+    re.IGNORECASE,
+)
+_COUNT = re.compile(r"\bhow many (?:years|months|quarters|days|weeks)\b", re.IGNORECASE)
 _NOUN = re.compile(r"\s+([a-z]{3,})")
 _WHOLE = re.compile(r"\s+of (?:(?:the|its|their|his|her|all|every) )?(\w+)")
 _SIGN_WORDS = frozenset(("loss", "decreas", "declin", "deficit", "reduction", "drop", "outflow"))
@@ -78,9 +86,23 @@ def judge(claim: Claim, sources: Sequence[Source]) -> Finding | None:
         asked = f"{claim.asked} "
         if isinstance(value, Period) and value.text.isdigit() and not _DATED.search(asked):
             value = Quantity(Fraction(int(value.text)), Fraction(1), text=value.text, end=value.end)
+        if not (value := _as_asked(value, asked)):
+            reason = f"{claim.text!r} is no answer to what was asked"
+            return Finding(verdict=Verdict.NOT_FOUND, reason=reason, confidence=0.6)
         moved = replace(value, start=value.start + len(asked), end=value.end + len(asked))
         return judge_value(moved, asked + sentence, sources)
     return judge_value(value, sentence, sources)
+
+
+def _as_asked(value: Mention, asked: str) -> Mention | None:
+    """The bare value as the question wants it: a percentage, or no amount of money; else None."""
+    if not isinstance(value, Quantity):
+        return value
+    if _PERCENTAGE.search(asked):
+        if value.unit in ("", "%", "pp") and value.scale == 1:
+            return replace(value, unit=value.unit or "%", alternatives=())
+        return None
+    return None if _COUNT.search(asked) and value.unit in (*CODES, "%") else value
 
 
 def judge_value(value: Mention, sentence: str, sources: Sequence[Source]) -> Finding:
@@ -171,6 +193,9 @@ def _judge(statement: Statement, sources: Sequence[Source]) -> Finding:
     for source in sources:
         judge_place = _judge_period if isinstance(statement.value, Period) else _judge_by_cells
         finding = judge_place(statement, source) or _judge_by_prose(statement, source)
+        if finding and finding.verdict is Verdict.CONTRADICTED and statement.asked:
+            prose = _judge_by_prose(statement, source)
+            finding = prose if prose and prose.verdict is Verdict.SUPPORTED else finding
         if finding is not None and finding.verdict is Verdict.SUPPORTED:
             return finding
         findings += [finding] if finding else []
@@ -184,11 +209,12 @@ def _judge_by_cells(statement: Statement, source: Source) -> Finding | None:
     assert isinstance(value, Quantity)
     aligned: list[tuple[float, Cell]] = []  # cells that the sentence may speak of, best first
     for cell in source.cells:
-        if coverage(cell.row_words, statement.words) < _ROW:
+        if speaks_of(cell, statement) < _ROW:
             continue
         period = fit(statement.periods, cell.periods)
         if period is not Agreement.DIFFERENT:
-            bonus = 0.5 if period is Agreement.SAME else 0.0
+            named = statement.asked and frozenset() < words(cell.column) <= statement.words
+            bonus = 0.5 if period is Agreement.SAME or named else 0.0
             aligned.append((overlap(statement.words, cell.label_words) + bonus, cell))
     aligned.sort(key=lambda pair: -pair[0])
     for score, cell in aligned:
@@ -263,6 +289,8 @@ def _judge_by_prose(statement: Statement, source: Source) -> Finding | None:
                 return source.finding(Verdict.SUPPORTED, [span], reason, 0.6 + 0.35 * min(score, 1))
             reason = f"the sentence says {value.text!r} {rival}"
             misplaced = misplaced or source.finding(Verdict.CONTRADICTED, [span], reason, 0.8)
+    if misplaced and isinstance(statement.value, Quantity) and statement.value.step == 0:
+        return misplaced  # a half or a third is a ratio of some two numbers in every document
     if isinstance(statement.value, Quantity):
         named = [statement.sentence[start:end] for start, end in names(statement.sentence)]
         counted = sum(1 + name.count(" and ") for name in named)

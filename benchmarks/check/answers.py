@@ -1,0 +1,185 @@
+"""Bare answers to questions about financial reports: right ones accepted, wrong ones refused.
+
+    python -m benchmarks.check.answers [--part dev|test|all] [--show N] \
+        --out evals/results/check_answers.json
+
+TAT-QA, answers that are values alone. Each is written as its annotators have it, with their scale
+word or percent sign, and checked with its question against table and paragraphs. Answers in
+thousands or millions count where the excerpt says so anywhere; the others are counted apart. Wrong
+answers: one digit changed, a thousand times as much, and the answer to another question about the
+excerpt. Development on sources with sha256 % 10 < 6, figures on the rest; intervals by bootstrap
+over sources. Baseline: the digits of the answer stand in the excerpt.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from benchmarks.check.numbers import DATA
+from benchmarks.reports import option, read_jsonl, read_options, report
+from harness.rag.check import check
+from harness.rag.check.numbers import Quantity, read
+from harness.rag.retrieve import Document
+from harness.stats import ratio_interval
+
+STATES = {
+    "thousand": re.compile(r"thousand|(?<!\d)[,']?000s?\b|\$k\b", re.IGNORECASE),
+    "million": re.compile(r"million|\b[$€£]?\s?m(?:n|m)?\b", re.IGNORECASE),
+}
+"""How an excerpt says that its amounts are thousands or millions."""
+LARGER = {"thousand": "million", "million": "billion", "billion": "trillion"}
+VERIFIERS = ("rules", "auto")
+
+
+class Answer(NamedTuple):
+    """An answer to a question about a document.
+
+    Attributes:
+        document: table and paragraphs.
+        question: as it was asked.
+        text: the answer.
+        kind: "right", "unscaled" (right, in a scale that the excerpt does not state) or how it is
+            wrong.
+        origin: how the annotators found it ("arithmetic", "span", ...).
+    """
+
+    document: Document
+    question: str
+    text: str
+    kind: str
+    origin: str
+
+
+def in_dev(source: str) -> bool:
+    """The tuning part: more sources than that of the cells, which have fewer questions each."""
+    return int(hashlib.sha256(source.encode()).hexdigest(), 16) % 10 < 6
+
+
+def answers(row: dict[str, Any]) -> Iterator[Answer]:
+    """Right and wrong answers about one excerpt."""
+    table = "\n".join(" | ".join(line) for line in row["table"]["table"])
+    text = "\n\n".join([table, *(paragraph["text"] for paragraph in row["paragraphs"])])
+    uid = row["table"]["uid"]
+    document = Document(uid, text)
+    valued = [
+        (question, values)
+        for question in row["questions"]
+        if (values := _values(question["answer"], question["scale"]))
+    ]
+    texts = [" and ".join(values) for _, values in valued]
+    for place, (question, values) in enumerate(valued):
+        draw = random.Random(f"{uid} {question['uid']}")
+        pattern = STATES.get(question["scale"])
+        stated = pattern is None or pattern.search(text) is not None
+        wrong = {
+            "digit": _other_digit(texts[place], draw),
+            "scale": " and ".join(map(_thousandfold, values)),
+            "other": draw.choice([*sorted({*texts} - {texts[place]}), ""]),
+        }
+        kinds = {"right" if stated else "unscaled": texts[place], **wrong}
+        for kind, answer in kinds.items():
+            if answer and (kind not in wrong or answer != texts[place]):
+                origin = question["answer_type"]
+                yield Answer(document, question["question"], answer, kind, origin)
+
+
+def _values(answer: Any, scale: str) -> list[str]:
+    """The values of an answer with their scale; empty where it is more than values."""
+    parts = cast("list[Any]", answer) if isinstance(answer, list) else [answer]
+    written: list[str] = []
+    for part in parts:
+        text = str(part).strip()
+        numbers = [value for value in read(text) if isinstance(value, Quantity)]
+        length = sum(number.end - number.start for number in numbers)
+        if len(numbers) != 1 or length < len(text.strip("(). ")):
+            return []
+        has_unit = numbers[0].unit == "%" or numbers[0].scale > 1
+        word = {"": "", "percent": "%"}.get(scale, f" {scale}")
+        written.append(text if has_unit else text + word)
+    return written
+
+
+def _other_digit(text: str, draw: random.Random) -> str:
+    """One of the first three significant digits becomes another."""
+    places = [match.start() for match in re.finditer("[0-9]", text)][:3]
+    place = draw.choice(places)
+    digit = draw.choice([digit for digit in "123456789" if digit != text[place]])
+    return text[:place] + digit + text[place + 1 :]
+
+
+def _thousandfold(value: str) -> str:
+    """The same digits with a larger scale word; "" where a percentage or a measure has none."""
+    last = value.rsplit(" ", 1)[-1]
+    if "%" in value or (last.isalpha() and last not in LARGER):
+        return ""
+    bare = re.sub(r" (?:thousand|million|billion)$", "", value)
+    return f"{bare} {LARGER.get(last, 'thousand')}"
+
+
+def accepted(answer: Answer, verifier: str) -> bool:
+    """Whether the checker passes the answer."""
+    finding = check(
+        answer.text, answer.document, question=answer.question, verifier=verifier
+    )  # fmt: skip
+    return finding.verdict == "PASS"
+
+
+def occurs(answer: Answer) -> bool:
+    """Baseline: its digits stand in the excerpt."""
+    digits = re.findall(r"\d[\d,.]*", answer.text)
+    return all(number.rstrip(".,") in answer.document.text for number in digits)
+
+
+def main() -> None:
+    """Print errors of the development part, and write shares."""
+    options = read_options(
+        __doc__,
+        part=option(choices=("dev", "test", "all"), default="test"),
+        show=option(type=int, default=0, help="print this many errors"),
+        out=option(type=Path),
+    )
+    rows = [
+        row
+        for row in read_jsonl(DATA)
+        if options.part == "all" or in_dev(row["table"]["uid"]) == (options.part == "dev")
+    ]
+    flags: dict[str, dict[str, dict[str, list[bool]]]] = defaultdict(
+        lambda: defaultdict(lambda: defaultdict(list))
+    )
+    errors: list[str] = []
+    for answer in (answer for row in rows for answer in answers(row)):
+        right = answer.kind in ("right", "unscaled")
+        names = [answer.kind, *([f"right {answer.origin}"] if answer.kind == "right" else [])]
+        names += [] if right else ["wrong"]
+        verdicts = {name: accepted(answer, name) for name in VERIFIERS}
+        for name in names:
+            for verifier, verdict in {**verdicts, "digits occur": occurs(answer)}.items():
+                flags[name][verifier][answer.document.id].append(verdict)
+        if verdicts["rules"] != right:
+            errors.append(f"{answer.kind} {answer.origin}: {answer.question} | {answer.text}")
+    print("".join(f"{error}\n" for error in errors[: options.show]), end="")
+    figures: dict[str, dict[str, Any]] = {}
+    for kind, by_verifier in flags.items():
+        figures[kind] = {}
+        for verifier, groups in by_verifier.items():
+            pairs = [(sum(group), len(group)) for group in groups.values()]
+            good, count = (sum(numbers) for numbers in zip(*pairs, strict=True))
+            low, high = ratio_interval(pairs) or (0.0, 1.0)
+            figures[kind]["answers"] = count
+            figures[kind][verifier] = {
+                "accepted": round(good / count, 4),
+                "ci95": [round(low, 4), round(high, 4)],
+            }
+    command = "python -m benchmarks.check.answers --out evals/results/check_answers.json"
+    head = {"command": command, "part": options.part, "sources": len(rows)}
+    report({**head, "kinds": figures}, options.out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,167 @@
+"""Whole answers without a model: does `check` pass what people call supported, beside baselines.
+
+    python -m benchmarks.check.whole --shared ../shared --journal FILE \
+        --out evals/results/check_whole.json
+
+Sets and split as in benchmarks/check/quality.py: thresholds and the default are chosen on the
+tuning parts, the rest is scored once. A checker's verdict is PASS or not. Baselines have one
+threshold for all sets, as a default must: the best mean balanced accuracy over the tuning parts.
+Intervals: 95 %, bootstrap over documents. A run of some sets alone fits thresholds to those.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.reports import Journal, option, read_options, report
+from harness.rag.check.checking import report as checked
+from harness.rag.check.claims import extract
+from harness.rag.check.rules import RulesVerifier
+from harness.rag.check.verify import OverlapVerifier, Source, missing_values, read
+from harness.rag.retrieve import Document, sentence_spans
+from harness.stats import balanced_accuracy, cluster_interval
+from harness.train.verifier.features import Labelled, evaluation_sets
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+CHECKERS = ("rules", "overlap")
+BASELINES = ("closest", "document", "numbers")
+"""Least share of a sentence's words that its closest sentence has; mean share that the document
+has; no value in digits that it lacks."""
+
+
+def facts(claim: Labelled, overlap: OverlapVerifier) -> dict[str, float]:
+    """Whether both checkers pass a claim, and what the baselines look at."""
+    documents = [Document("document", claim.document)]
+    claims = extract(claim.claim)
+    findings = RulesVerifier().verify(claims, documents)
+    verdicts = {"rules": findings, "overlap": overlap.prose(claims, findings, documents)}
+    passes = {
+        name: checked(claim.claim, claims, judged, documents, "zero-tolerance", name)
+        for name, judged in verdicts.items()
+    }
+    source = Source(claim.document)
+    closest, shares, missing = [1.0], [1.0], 0
+    for start, end in sentence_spans(claim.claim):
+        reading = read(claim.claim[start:end])
+        wanted = reading.content_stems
+        near = [source.sentences[place] for place in source.candidates(reading)[:5]]
+        if wanted:
+            counts = [sum(stem in each.reading.stems for stem in wanted) for each in near]
+            closest.append(max(counts) / len(wanted))
+            shares.append(sum(stem in source for stem in wanted) / len(wanted))
+        missing += len(missing_values(claim.claim[start:end], source.values))
+    return {
+        **{name: float(passes[name].verdict == "PASS") for name in CHECKERS},
+        "closest": min(closest),
+        "document": float(np.mean(shares[1:] or [1.0])),
+        "numbers": float(missing == 0),
+    }
+
+
+def threshold(
+    rows: Mapping[str, Sequence[dict[str, float]]], labels: Mapping[str, Flags], name: str
+) -> float:
+    """Of a baseline: the best mean balanced accuracy over the sets."""
+    tried = sorted({row[name] for group in rows.values() for row in group})
+
+    def mean(least: float) -> float:
+        flags = {
+            key: np.array([row[name] >= least for row in group]) for key, group in rows.items()
+        }
+        return float(np.mean([balanced_accuracy(flags[key], labels[key]) for key in rows]))
+
+    return max(tried, key=mean)
+
+
+def interval(
+    ours: Flags, theirs: Flags, labels: Flags, sources: NDArray[np.str_]
+) -> tuple[float, float]:
+    """95 % interval of the difference in balanced accuracy, drawn by documents."""
+
+    def difference(chosen: NDArray[np.int64]) -> float | None:
+        truth = labels[chosen]
+        if truth.all() or not truth.any():
+            return None
+        return balanced_accuracy(ours[chosen], truth) - balanced_accuracy(theirs[chosen], truth)
+
+    return cluster_interval(difference, sources)
+
+
+def main() -> None:
+    """Judge every claim, and write balanced accuracies of the rest."""
+    options = read_options(
+        __doc__,
+        shared=Path,
+        journal=option(type=Path, help="keeps what was judged"),
+        sets=option(nargs="*", help="default: all five"),
+        out=option(type=Path),
+    )
+    overlap, journal = OverlapVerifier(), Journal(options.journal)
+    ordered: dict[str, list[Labelled]] = {}
+    judged: dict[str, list[dict[str, float]]] = {}
+    for name, claims in evaluation_sets(options.shared / "data").items():
+        if options.sets and name not in options.sets:
+            continue
+        ordered[name] = sorted(claims, key=lambda claim: claim.document)
+        for claim in ordered[name]:
+            text = f"{claim.claim}\0{claim.document}"
+            key = hashlib.sha256(text.encode()).hexdigest()[:24]
+            row = journal.result(key, partial(facts, claim, overlap))
+            judged.setdefault(name, []).append(row)
+    tuning = {
+        name: [row for row, claim in zip(judged[name], claims, strict=True) if claim.tuning]
+        for name, claims in ordered.items()
+    }
+    labels = {
+        name: np.array([claim.supported for claim in claims if claim.tuning])
+        for name, claims in ordered.items()
+    }
+    least = {name: threshold(tuning, labels, name) for name in BASELINES} | dict.fromkeys(
+        CHECKERS, 1.0
+    )
+    figures: dict[str, Any] = {}
+    for name, claims in ordered.items():
+        rest = [(row, c) for row, c in zip(judged[name], claims, strict=True) if not c.tuning]
+        supported = np.array([claim.supported for _, claim in rest])
+        sources = np.array([hashlib.sha256(c.document.encode()).hexdigest() for _, c in rest])
+        flags = {
+            key: np.array([row[key] >= bound for row, _ in rest]) for key, bound in least.items()
+        }
+        scores = {key: round(balanced_accuracy(each, supported), 4) for key, each in flags.items()}
+        best = max(BASELINES, key=lambda key: scores[key])
+
+        low, high = interval(flags["overlap"], flags[best], supported, sources)
+        figures[name] = {
+            "claims": len(rest),
+            "balanced_accuracy": scores,
+            "best_baseline": best,
+            "difference": round(scores["overlap"] - scores[best], 4),
+            "ci95": [round(low, 4), round(high, 4)],
+        }
+    tuned = {
+        key: round(float(np.mean([
+            balanced_accuracy(np.array([row[key] >= bound for row in tuning[name]]), labels[name])
+            for name in tuning
+        ])), 4)
+        for key, bound in least.items()
+    }  # fmt: skip
+    command = (
+        "python -m benchmarks.check.whole --shared ../shared --out evals/results/check_whole.json"
+    )
+    report(
+        {"command": command, "thresholds": least, "mean_tuning": tuned, "sets": figures},
+        options.out,
+    )
+
+
+if __name__ == "__main__":
+    main()
