@@ -7,7 +7,7 @@ import re
 from itertools import pairwise
 
 from harness.rag.check.claims import NEGATION, clauses, names
-from harness.rag.check.numbers import BASE_FORMS, coverage, read, words
+from harness.rag.check.numbers import coverage, read, words
 from harness.rag.check.values import direction
 
 # Share of the words that a clause must have to be denied by a negation, or to be what is planned;
@@ -38,18 +38,6 @@ _PLANNED = re.compile(
     re.IGNORECASE,
 )
 _DONE = re.compile(r"\b(?:has|have|had|was|were|did|\w{3,}ed)\b", re.IGNORECASE)
-_VERB = re.compile(
-    r"\b(?:is|are|was|were|has|have|had|will|would|must|can|could|may|might|should|does|did|do)\b"
-    rf"|(?<=\w )(?:\w{{3,}}ed|{'|'.join(form for form in BASE_FORMS if form.isalpha())})\b"
-)
-_WHICH = re.compile(r"(?:who|which)\b", re.IGNORECASE)
-_SUBJECT = re.compile(
-    r"(?:and |but |while |whereas )?(?:the|a|an|its|their|his|her|those|that|these|[A-Z]\w+)\b "
-)
-_BY = re.compile(r"\bby\b")
-_PRONOUN = re.compile(r"\b(?:it|he|she|they)\b", re.IGNORECASE)
-_RELATIVE = 0.5  # share of the words of a claim that "who ..." has
-_NEAR_WHO = 25  # characters before "who" in which its name stands
 _NOUN = re.compile(r" ([a-z]+)")
 _RANKED = re.compile(r"\b(second|third|fourth|fifth|\d+(?:nd|rd|th))[ -](\w+est)\b", re.IGNORECASE)
 
@@ -97,37 +85,7 @@ def difference(clause: str, sentence: str, *, compound: bool = False) -> str:
     for rank, best in _RANKED.findall(sentence):
         if re.search(rf"\b{best}\b", clause) and rank.lower() not in clause.lower():
             return f"{rank} {best}"
-    return _of_another(clause, sentence) or _reversed(clause, sentence)
-
-
-def _of_another(clause: str, sentence: str) -> str:
-    """Whether a sentence says of another what a clause says: its subject stands in one clause, all
-    else in another that has a subject of its own."""
-    verb = _VERB.search(clause)
-    if verb is None or len(clauses(clause)) > 1:
-        return ""
-    subject, rest = words(clause[: verb.start()]), words(clause[verb.start() :])
-    spans = clauses(sentence)
-    parts = [sentence[start:end] for start, end in spans]
-    said = [coverage(rest, words(part)) for part in parts]
-    if not subject or not rest or len(parts) < 2:
-        return ""
-    place = max(range(len(parts)), key=lambda number: said[number])
-    owners = [number for number, part in enumerate(parts) if subject <= words(part)]
-    if place in owners or subject & words(parts[place]) or _PRONOUN.search(parts[place]):
-        return ""
-    if place and _WHICH.match(parts[place]) and said[place] >= _RELATIVE:
-        ahead = parts[place - 1]  # whom "who" stands for is named right before
-        named = [ahead[start:end] for start, end in names(ahead) if end > len(ahead) - _NEAR_WHO]
-        if named and not subject & words(ahead[-2 * _NEAR_WHO :]):
-            return f"of {named[-1]!r}"
-    if bool(_BY.search(clause)) != bool(_BY.search(sentence)):
-        return ""  # one of both is passive
-    if said[place] < _CLOSE or not owners or not _VERB.search(parts[place]):
-        return ""
-    own = place < min(owners) or _SUBJECT.match(parts[place])
-    apart = all(said[number] < said[place] / 2 for number in owners)
-    return f"of another: {parts[place].strip()[:40]!r}" if own and apart else ""
+    return _reversed(clause, sentence)
 
 
 def opposed(said: frozenset[str], stated: frozenset[str]) -> str:
