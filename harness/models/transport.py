@@ -237,18 +237,33 @@ async def answering(timeout_s: float) -> AsyncGenerator[None]:
 
 
 def fault_of(error: openai.APIError, endpoint: Endpoint, where: str) -> Fault:
-    """What an error of a client of `openai` means for a request."""
+    """What an error of a client of `openai` means; no answer is retried, then Unreachable."""
     import openai
 
-    if not isinstance(error, openai.APIStatusError):
-        return _no_answer(error, where)
     from harness.core.redaction import redact
 
-    payload: Any = error.body
-    text = payload.get("message") if hasattr(payload, "get") else None
-    reason = redact(str(text or error.response.text))[:2000] or "(no message)"
-    headers: Any = error.response.headers
-    return _refusal(endpoint, where, error.status_code, reason, headers)
+    if isinstance(error, openai.APIStatusError):
+        payload: Any = error.body
+        text = payload.get("message") if hasattr(payload, "get") else None
+        reason = redact(str(text or error.response.text))[:2000] or "(no message)"
+        headers: Any = error.response.headers
+        return _refusal(endpoint, where, error.status_code, reason, headers)
+    cause = error.__cause__ or error
+    if cause.__cause__ is not None and _of_client(cause.__cause__):
+        # The transport between httpx and aiohttp calls every lost connection a ConnectTimeout, also
+        # one that was lost after the request had been sent and may have been paid for.
+        cause = cause.__cause__
+    reason = f"{type(cause).__name__}: {cause}".rstrip(": ")
+    unsent = any(kind.__name__ in _UNSENT for kind in type(cause).__mro__)
+    slow = isinstance(cause, TimeoutError) or type(cause).__name__.endswith("Timeout")
+    hint = "is the server running, and is the base URL right?" if unsent else "try again later"
+    return Fault(
+        Unreachable(f"{where} unreachable: {redact(reason)}; {hint}"),
+        retried=True,
+        unsent=unsent,
+        lost=not unsent,
+        busy=slow and not unsent,
+    )
 
 
 async def _collected(chunks: AsyncIterator[Any], listener: ChunkQueue, where: str) -> Body:
@@ -313,28 +328,6 @@ def _refusal(
         BadInput(
             f"{where} rejected the request for model {endpoint.model!r} (HTTP {status}): {reason}"
         )
-    )
-
-
-def _no_answer(error: openai.APIError, where: str) -> Fault:
-    """No answer at all: retried, then Unreachable."""
-    from harness.core.redaction import redact
-
-    cause = error.__cause__ or error
-    if cause.__cause__ is not None and _of_client(cause.__cause__):
-        # The transport between httpx and aiohttp calls every lost connection a ConnectTimeout, also
-        # one that was lost after the request had been sent and may have been paid for.
-        cause = cause.__cause__
-    reason = f"{type(cause).__name__}: {cause}".rstrip(": ")
-    unsent = any(kind.__name__ in _UNSENT for kind in type(cause).__mro__)
-    slow = isinstance(cause, TimeoutError) or type(cause).__name__.endswith("Timeout")
-    hint = "is the server running, and is the base URL right?" if unsent else "try again later"
-    return Fault(
-        Unreachable(f"{where} unreachable: {redact(reason)}; {hint}"),
-        retried=True,
-        unsent=unsent,
-        lost=not unsent,
-        busy=slow and not unsent,
     )
 
 

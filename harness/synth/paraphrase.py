@@ -62,7 +62,11 @@ class SameTask:
         plain = proposal.meta.get("plain")
         if not isinstance(plain, str):
             return ""
-        lost = [text for text in protected(proposal) if not _holds(proposal.question, text)]
+        lost = [
+            text
+            for text in protected(proposal)
+            if not re.search(rf"(?<!\w){re.escape(text)}(?!\w)", proposal.question, re.IGNORECASE)
+        ]
         added = {*_NUMBER.findall(proposal.question)} - {*_NUMBER.findall(plain)}
         if lost or added:
             return f"the paraphrase lost {lost} and added {sorted(added)}"
@@ -85,7 +89,3 @@ def protected(proposal: Proposal) -> list[str]:
     names = proposal.meta.get("names")
     found = [*_QUOTED.findall(text), *_NUMBER.findall(text), *_NAME.findall(text)]
     return [*dict.fromkeys([*(map(str, names) if isinstance(names, list) else []), *found])]
-
-
-def _holds(question: str, text: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(text)}(?!\w)", question, re.IGNORECASE) is not None

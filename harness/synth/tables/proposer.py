@@ -75,9 +75,11 @@ class TableProposer:
         }  # fmt: skip
         book = bool(table.sheet)
         if book:
+            from openpyxl.utils import get_column_letter
+
             width = max(len(made.before[0]), len(made.after[0]))
             tall = max(len(made.before), len(made.after))
-            area = f"A1:{_letter(width)}{tall}"
+            area = f"A1:{get_column_letter(width)}{tall}"
             meta |= {"answer_position": f"'{table.sheet}'!{area}"}
         return Proposal(
             id=id_,
@@ -117,12 +119,6 @@ def _write_book(path: Path, sheet: str, rows: list[list[Cell]]) -> None:
         page.append([int(cell) if isinstance(cell, float) and cell.is_integer() else cell
                      for cell in row])  # fmt: skip
     book.save(path)
-
-
-def _letter(width: int) -> str:
-    from openpyxl.utils import get_column_letter
-
-    return get_column_letter(width)
 
 
 class Untouched:

@@ -155,7 +155,9 @@ def derive_from_prose(statement: Statement, value: Quantity, source: Source) -> 
                 number = replace(stated, value=end, high=None)
                 operand = Operand(number, each.text, near, part.periods, line)
                 operands.append((rank, operand))
-                shares += [operand] if share >= _SPOKEN and _is_share(number) else []
+                is_part = number.unit == "" and number.step == 0 and number.value < 1
+                if share >= _SPOKEN and number.value > 0 and (number.unit == "%" or is_part):
+                    shares.append(operand)
         dates += [
             Operand(Quantity(Fraction(0), Fraction(0)), each.text, sentence.words, (each,), line)
             for each in sentence.periods
@@ -216,9 +218,3 @@ def _compared(
         change = abs(whole.value) if than["less"] else -abs(whole.value)
         return replace(first, value=part.value + change, alternatives=())
     return None
-
-
-def _is_share(value: Quantity) -> bool:
-    return value.value > 0 and (
-        value.unit == "%" or (value.unit == "" and value.step == 0 and value.value < 1)
-    )
