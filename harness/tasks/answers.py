@@ -19,6 +19,10 @@ from harness.core import BadInput, Score, Task, failed, passed
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _NUMBER = re.compile(r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+# In running text: a hyphen or point within a word is none of the number's.
+_WRITTEN = re.compile(
+    r"(?:(?<![^\s$€£(])[-+][$€£]?)?(?:(?<![^\s$€£(+-])\.)?\d[\d,]*(?:\.\d+)*(?:[eE][-+]?\d+)?"
+)
 
 
 def normalise(text: str) -> str:
@@ -38,13 +42,18 @@ def normalise(text: str) -> str:
 def same_words(expected: str, got: str) -> bool:
     """Exact match after :func:`normalise`, but of numbers sign and decimal point count.
 
-    SQuAD drops them with the punctuation: -345 would be 345, and 3.5 would be 35.
+    SQuAD drops them with the punctuation: -345 would be 345, and 3.5 m would be 35 m.
     """
     if normalise(expected) != normalise(got):
         return False
-    texts = (text.strip("%$€£. \n\t") for text in (expected, got))
-    numbers = [_NUMBER.fullmatch(text) for text in texts]
-    return None in numbers or read_number(expected) == read_number(got)
+    ours, theirs = ([_value(found) for found in _WRITTEN.findall(text)] for text in (expected, got))
+    return ours == theirs
+
+
+def _value(written: str) -> float | str:
+    """A number by its value; a version or a list, as they are written."""
+    plain = re.sub(r"[$€£+]|,(?=\d{3}(?!\d))|,+$", "", written)
+    return plain if "," in plain or plain.count(".") > 1 else float(plain)
 
 
 def token_f1(expected: str, got: str) -> float:

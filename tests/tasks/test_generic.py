@@ -325,6 +325,17 @@ def test_letters_bind_only_where_letters_are_judged() -> None:
         ("1000", "1,000", True),
         ("5 %", "-5 %", False),
         ("12 km", "12 km.", True),
+        ("5000.00 m", "500000 m", False),
+        ("300.00 cm", "300.00 [cm]", True),
+        ("a loss of -5 %", "a loss of 5 %", False),
+        ("$1,234.50 in all", "1234.50 in all", True),
+        ("2,5 kg", "25 kg", False),
+        ("Python 3.11.2", "Python 3112", False),
+        ("1e-5 m", "1e5 m", False),
+        ("Covid-19", "covid19", True),
+        ("No.5", "No5", True),
+        ("1990-1995", "1990-1995.", True),
+        ("5, 6", "5, 6.", True),
     ],
 )
 def test_sign_and_point_of_a_number_count(gold: str, answer: str, passes: bool) -> None:
