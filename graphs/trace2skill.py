@@ -28,7 +28,6 @@ from langgraph.types import Send
 
 from harness.core import BadInput, Edit, Patch, Usage, remove_tree
 from harness.evolve import Evolution, exemplar_patch, merge_deterministic, to_patch
-from harness.evolve.acceptance import accept
 from harness.evolve.analysts.single import write_patch
 from harness.evolve.evolution import check_skill, detached, horizon
 from harness.evolve.formats.records import read_collected
@@ -209,6 +208,8 @@ async def judge(state: State, runtime: Context) -> Update:
     evolution = runtime.context
     if evolution.judge is None:
         return {"levels": state["levels"]}
+    from harness.evolve.acceptance import accept
+
     patches = evolution.store.get(state["levels"][-1], Patches).patches
     records = evolution.store.hold(state["collected"], Collected).records
     work = accept(patches, records, evolution.judge, evolution.options.skill)

@@ -57,6 +57,7 @@ class EvolveKeywords(TypedDict, total=False):
     analyst: Literal["agentic", "auto", "exemplar", "programs", "single"]
     analyst_turns: int
     check_conclusions: bool
+    judge: str | None
     merge: Literal["deterministic", "model"]
     grouping: Literal["hybrid", "lexical"]
     merge_batch: int

@@ -10,12 +10,11 @@ import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from harness.core import BadInput, Patch, Trajectory, Usage, Value, assets, digest
 from harness.core.segments import only_writer
 from harness.evals import ItemRecord
-from harness.evolve.acceptance import JudgeEdits
 from harness.evolve.analysts.single import Read, checked, single_reader
 from harness.evolve.artifacts import NAME, ArtifactStore, Runs
 from harness.evolve.description import Described, describe_tasks
@@ -43,6 +42,9 @@ Trials = Callable[[Path | None, str], Coroutine[Any, Any, list[ItemRecord]]]
 """Runs the trial tasks of a selection with a skill directory, or with none, under a label."""
 Afterwards = Callable[[Any], Coroutine[Any, Any, Sequence[Any]]]
 """Measures a finished evolution (:class:`harness.evolve.report.Finished`), a row a comparison."""
+if TYPE_CHECKING:
+    from harness.evolve.acceptance import JudgeEdits
+
 ResultT = TypeVar("ResultT")
 State = Mapping[str, Any]
 """The state of `graphs/trace2skill.py`, JSON only."""

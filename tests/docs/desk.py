@@ -286,6 +286,7 @@ max_turns: 1
 sampling: {temperature: 0.0, max_tokens: 32}
 """
 FILES: dict[str, str | bytes] = {
+    "guard.yaml": "words: {Violent: [bomb]}\n",
     "suite.yaml": SUITE,
     "tasks.jsonl": tasks(24),
     "questions.csv": "frage,soll,question,answer\n"

@@ -55,7 +55,7 @@ EXCEPTIONS = (
     Exemption(
         r"hf:|sb\.yaml|models (?:serve|chat) local|corpora (?:pull|convert)|chartqa|optimum-cli|"
         r"spreadsheetbench_tasks|--tasks tasks|verl|claude -p|codex exec|ssh-keygen|"
-        r"(?:check|compress) train",
+        r"(?:check|compress) train|harness (?:transcribe|speak)|\.mp3",
         "data, weights, keys and programs of others; here: --help",
     ),
 )

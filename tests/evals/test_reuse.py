@@ -199,7 +199,8 @@ def test_answers_in_json_are_judged_again_and_what_cannot_be_is_refused(lab: Lab
     (lab.folder / "reply.json").write_text('{"city": "Rome"}')
     with serve(lambda _body: completion("4")) as served:
         lab.run("first", served, agent=agent)
-        assert [item.outcome for item in records(lab.folder / "first")] == ["pass", "fail"]
+        outcomes = {item.task_id: item.outcome for item in records(lab.folder / "first")}
+        assert outcomes == {"t0": "pass", "t1": "fail"}
         lab.rows[0]["answer"] = {"city": "Paris"}
         steps = lab.run("next", served, agent=agent, earlier=lab.folder / "first")
         assert [step.action for step in steps] == ["REGRADE", "REUSE"]
