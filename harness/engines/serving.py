@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from harness.core import BadInput
-from harness.models import HOST, Refused, bind, layered
+from harness.models import HOST, Refused, bind
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -61,10 +61,7 @@ def serve(
     from harness.engines.embedded import LocalModel, app, backend, is_folder
 
     name = _name(spec)
-    application = app(name, layer)
-    if around is not None:
-        answer = backend(name)
-        application = around(answer if layer is None else layered(answer, layer))
+    application = app(name, layer) if around is None else around(backend(name, layer))
     with bind(port) as listener:
         if not is_folder(name):
             LocalModel(name).engine.start()

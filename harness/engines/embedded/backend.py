@@ -75,12 +75,13 @@ def endpoint(spec: ModelSpec, base_url: str | None) -> Endpoint:
     )  # fmt: skip
 
 
-def backend(name: str) -> Backend:
+def backend(name: str, layer: Layer | None = None) -> Backend:
     """The back end of an embedded model; its engine starts with the first request.
 
     Args:
         name: model name without `local/`, the path of a GGUF file, or a folder with a vision model
             in OpenVINO form.
+        layer: stands in front of it, such as a guard.
 
     Raises:
         BadInput: as :func:`endpoint`, or if the folder holds no such model.
@@ -88,18 +89,15 @@ def backend(name: str) -> Backend:
     if is_folder(name):
         from harness.engines.embedded import vision
 
-        return vision.backend(Path(name).expanduser())
-    return LocalModel(name).answer
+        answer = vision.backend(Path(name).expanduser())
+    else:
+        answer = LocalModel(name).answer
+    return answer if layer is None else layered(answer, layer)
 
 
 def app(name: str, layer: Layer | None = None) -> Starlette:
-    """The application that serves an embedded model on a port; see :func:`backend`.
-
-    Args:
-        name: as there.
-        layer: stands in front of it, such as a guard.
-    """
-    answer = backend(name) if layer is None else layered(backend(name), layer)
+    """The application that serves an embedded model on a port; arguments as :func:`backend`."""
+    answer = backend(name, layer)
     if is_folder(name):
         return served(answer, Path(name).expanduser().name, owned_by="local")
     model = LocalModel(name)
