@@ -13,6 +13,7 @@ from pydantic import JsonValue
 
 from harness.core import BadInput, read_work_file, write_work_file
 from harness.core.files import UnfitFile
+from harness.rag.retrieve import clock
 from harness.speech.models import (
     DEFAULT_RECOGNIZER,
     DEFAULT_SYNTHESIZER,
@@ -20,7 +21,6 @@ from harness.speech.models import (
     open_synthesizer,
 )
 from harness.speech.sound import read_wav
-from harness.speech.transcript import clock
 from harness.tools import Arguments, Bench, Tool, ToolArgumentError, observation, text_argument
 
 _DECODED = ".harness_recording.wav"

@@ -97,10 +97,3 @@ def _segment(words: list[tuple[float, float, str]]) -> Segment:
 def _srt_time(seconds: float) -> str:
     total, milliseconds = divmod(round(seconds * 1000), 1000)
     return f"{total // 3600:02}:{total // 60 % 60:02}:{total % 60:02},{milliseconds:03}"
-
-
-def clock(seconds: float) -> str:
-    """For people: `1:23`, or `1:02:03` from an hour on."""
-    total = int(seconds)
-    hours, minutes = divmod(total // 60, 60)
-    return f"{hours}:{minutes:02}:{total % 60:02}" if hours else f"{minutes}:{total % 60:02}"

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from harness.rag.retrieve import Document
+from harness.rag.retrieve import Document, clock
 from harness.speech import Segment, Transcript, document_of
-from harness.speech.transcript import clock, sentences
+from harness.speech.transcript import sentences
 
 
 def test_words_become_sentences_at_their_ends_and_at_pauses() -> None:

@@ -9,6 +9,7 @@ from .document import Hit as Hit
 from .document import Page as Page
 from .document import TextBuilder as TextBuilder
 from .document import Time as Time
+from .document import clock as clock
 from .document import place_of as place_of
 from .document import time_at as time_at
 from .encoder import Encoder as Encoder

@@ -212,11 +212,14 @@ def place_of(page: int | None, time: float | None) -> str:
     """Where a passage begins, for people: `, p. 3` of a text, `, 1:02:03` of a recording, or ""."""
     if page is not None:
         return f", p. {page}"
-    if time is None:
-        return ""
-    minutes, seconds = divmod(int(time), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f", {hours}:{minutes:02}:{seconds:02}" if hours else f", {minutes}:{seconds:02}"
+    return f", {clock(time)}" if time is not None else ""
+
+
+def clock(seconds: float) -> str:
+    """For people: `1:23`, or `1:02:03` from an hour on."""
+    total = int(seconds)
+    hours, minutes = divmod(total // 60, 60)
+    return f"{hours}:{minutes:02}:{total % 60:02}" if hours else f"{minutes}:{total % 60:02}"
 
 
 _SPACE = re.compile(r"\s+")

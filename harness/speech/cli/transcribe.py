@@ -33,8 +33,8 @@ def transcribe(
     """
     from harness.core import BadInput, loops, write_atomic
     from harness.models import Budget
+    from harness.rag.retrieve import clock
     from harness.speech.models import DEFAULT_RECOGNIZER, open_recognizer
-    from harness.speech.transcript import clock
 
     try:
         data = recording.read_bytes()
