@@ -1,6 +1,7 @@
 from .assets import prompt_digest as prompt_digest
 from .assets import render as render
 from .assets import render_page as render_page
+from .documents import object_in as object_in
 from .documents import parse_json as parse_json
 from .documents import parse_row as parse_row
 from .documents import parse_yaml as parse_yaml

@@ -71,6 +71,16 @@ def parse_json(text: str, parse_constant: ParseConstant = None) -> Any:
     return without_surrogates(value) if "\\ud" in text or "\\uD" in text else value
 
 
+def object_in(reply: str) -> dict[str, Any] | None:
+    """The JSON object of a model's reply, in a fence or not; None without one."""
+    start, end = reply.find("{"), reply.rfind("}")
+    try:
+        value: Any = parse_json(reply[start : end + 1]) if start >= 0 else None
+    except (ValueError, RecursionError):
+        return None
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+
+
 def without_surrogates(value: Any) -> Any:
     """A JSON value in which a lone surrogate, which UTF-8 lacks, is the replacement character."""
     if isinstance(value, str):

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from harness.core import BadInput, Value, listing, mapping, parse_json, render, string
+from harness.core import BadInput, Value, listing, mapping, object_in, render, string
 from harness.models import Model, Sampling
 from harness.rag.retrieve import sentence_spans
 from harness.speech.script import Overall, Sentence, Speaker, SpeechScript, Token, spoken_words
@@ -112,7 +112,7 @@ async def plan_with_model(
         )
         messages = [{"role": "user", "content": prompt}]
         sampling = Sampling(temperature=0.0, max_tokens=120 * len(batch))
-        reply = _object((await model.complete(messages, sampling=sampling)).text)
+        reply = object_in((await model.complete(messages, sampling=sampling)).text) or {}
         entries = map(mapping, listing(reply.get("sentences")))
         manner = {entry.get("number"): entry for entry in entries}
         for index in range(first, first + len(batch)):
@@ -124,15 +124,6 @@ async def plan_with_model(
             overall = overall.model_copy(update=update)
     script = SpeechScript(overall=overall, sentences=tuple(sentences))
     return plan.model_copy(update={"script": script, "unplanned": unplanned})
-
-
-def _object(reply: str) -> dict[str, Any]:
-    """The JSON object in a reply; an empty one where there is none."""
-    start, end = reply.find("{"), reply.rfind("}")
-    try:
-        return mapping(parse_json(reply[start : end + 1]))
-    except (ValueError, RecursionError):
-        return {}
 
 
 def _planned(sentence: Sentence, manner: dict[str, Any]) -> Sentence | None:

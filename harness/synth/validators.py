@@ -16,9 +16,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from random import Random
-from typing import Any, Literal
+from typing import Literal
 
-from harness.core import parse_json, render
+from harness.core import object_in, render
 from harness.corpora import Evidence
 from harness.synth.asking import is_right, same_answer, say
 from harness.synth.types import Materials, Proposal, Unjudged
@@ -82,7 +82,7 @@ class SpellRules:
 
     async def fault(self, proposal: Proposal, peers: Sequence[Proposal]) -> str:
         """See :class:`harness.synth.types.Validator`."""
-        if read_object(proposal.reply) is None:
+        if object_in(proposal.reply) is None:
             return "the reply is no JSON object"
         if not proposal.question.strip() or not all(proposal.answers or ("",)):
             return "there is no question, or no answer"
@@ -226,13 +226,3 @@ def distinct(passages: Sequence[Evidence]) -> list[Evidence]:
         if last is None or last.doc != passage.doc or passage.end > last.end:
             kept.append(passage)
     return kept
-
-
-def read_object(reply: str) -> dict[str, Any] | None:
-    """The JSON object of a reply, in a fence or not; None without one."""
-    start, end = reply.find("{"), reply.rfind("}")
-    try:
-        value: Any = parse_json(reply[start : end + 1]) if start >= 0 else None
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None  # pyright: ignore[reportUnknownVariableType]  # JSON

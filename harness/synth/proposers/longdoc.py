@@ -13,11 +13,10 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from harness.core import mapping, render
+from harness.core import mapping, object_in, render
 from harness.corpora import Evidence
 from harness.synth.asking import say
 from harness.synth.types import Materials, Proposal
-from harness.synth.validators import read_object
 
 NEW, MEMORY, ROUNDS = 5, 3, 4
 """Documents that a round adds; accepted questions that are shown; rounds of a cluster."""
@@ -88,7 +87,7 @@ class LongDocProposer:
             self._materials.proposer, messages, seed=self._materials.seed + number,
             temperature=1.0, tokens=500,
         )  # fmt: skip
-        row = read_object(reply) or {}
+        row = object_in(reply) or {}
         answer = str(row.get("answer", "")).strip()
         meta: dict[str, JsonValue] = {"metric": "part", "task": kind, "seen": list(seen)}
         if kind == "docmath_qa":
