@@ -312,6 +312,14 @@ class Trajectory(Value):
         return str(self.harness.get("outcome") or "")
 
     @property
+    def reward(self) -> float | None:
+        """Its score, without one 1 if it passed and 0 if it failed; None if it did neither."""
+        if self.outcome not in ("pass", "fail"):
+            return None
+        score = self.harness.get("score")
+        return float(score if isinstance(score, int | float) else self.outcome == "pass")
+
+    @property
     def prompt(self) -> str:
         """What the agent was asked: the task's own words, else the first message of the user."""
         task = self.harness.get("task")

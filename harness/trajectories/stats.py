@@ -119,17 +119,15 @@ def collect_stats(trajectories: Iterable[Trajectory]) -> TrajectoryStats:
 
 def judged_attempt(trajectory: Trajectory) -> Judged | None:
     """What is compared of an attempt; None of one without a judgement."""
-    facts, outcome = trajectory.harness, trajectory.outcome
-    if outcome not in ("pass", "fail"):
+    if trajectory.reward is None:
         return None
     texts = [content_text(step.message) for step in trajectory.steps if step.source == "agent"]
     words = np.zeros(BUCKETS, np.float32)
     for word in re.findall(r"\w+", "\n".join(texts)):
         words[zlib.crc32(word.lower().encode()) % BUCKETS] += 1
-    score, passed = facts.get("score"), outcome == "pass"
-    value = float(score) if isinstance(score, int | float) else float(passed)
-    answer = string(facts.get("answer")) or "\n".join(texts)
-    return Judged(trajectory.trajectory_id, passed, value, len(answer), words)
+    answer = string(trajectory.harness.get("answer")) or "\n".join(texts)
+    passed = trajectory.outcome == "pass"
+    return Judged(trajectory.trajectory_id, passed, trajectory.reward, len(answer), words)
 
 
 def score_against_brevity(groups: Iterable[list[Judged]]) -> float | None:

@@ -25,16 +25,15 @@ def to_rollouts(trajectories: Iterable[Trajectory]) -> Iterator[Row]:
         row = to_openai(trajectory)
         messages = cast("list[dict[str, JsonValue]]", row["messages"])
         places = [place for place, turn in enumerate(messages) if turn["role"] == "assistant"]
-        if trajectory.outcome not in ("pass", "fail") or not places:
+        if trajectory.reward is None or not places:
             continue
-        passed, score = trajectory.outcome == "pass", trajectory.harness.get("score")
         rollout: Row = {
             "id": trajectory.trajectory_id,
-            "task_id": str(trajectory.harness.get("task_id") or trajectory.trajectory_id),
+            "task_id": trajectory.task_id,
             "prompt": [*messages[: places[0]]],
             "completion": [*messages[places[0] :]],
-            "reward": float(score) if isinstance(score, int | float) else float(passed),
-            "passed": passed,
+            "reward": trajectory.reward,
+            "passed": trajectory.outcome == "pass",
         }
         yield rollout | {"tools": row["tools"]} if "tools" in row else rollout
 
