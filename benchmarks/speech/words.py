@@ -23,18 +23,16 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from harness.rag.retrieve import sentence_spans
 from harness.speech import Sound, joined, silence
 from harness.speech.offline import VOICES, speak, transcribe
 from harness.speech.transcript import Transcript
+from harness.stats import ratio_interval
 from harness.vision.metrics import edit_distance
 
 SOURCE = Path(__file__).parents[2] / "corpora" / "dossier" / "sample" / "documents"
 CHARACTERS = 1700
 PAUSE_S = 0.35
-RESAMPLES = 2000
 
 
 def passages() -> Iterator[str]:
@@ -117,15 +115,6 @@ def delays(row: dict[str, Any], transcript: Transcript) -> list[float]:
     return differences
 
 
-def interval(wrong: list[int], total: list[int]) -> tuple[float, float]:
-    """95 % interval of the rate, by resampling recordings."""
-    rng = np.random.default_rng(0)
-    draws = rng.integers(0, len(wrong), (RESAMPLES, len(wrong)))
-    rates = np.asarray(wrong)[draws].sum(axis=1) / np.asarray(total)[draws].sum(axis=1)
-    low, high = np.quantile(rates, [0.025, 0.975])
-    return float(low), float(high)
-
-
 def report(rows: list[dict[str, Any]]) -> None:
     """Print the figures of each voice and of all."""
     normalise = normaliser()
@@ -145,12 +134,13 @@ def report(rows: list[dict[str, Any]]) -> None:
         chosen = [fact for fact in facts if name in (fact[0], fact[4], "all")]
         if not chosen:
             continue
-        wrong, total = [fact[2] for fact in chosen], [fact[3] for fact in chosen]
-        low, high = interval(wrong, total)
+        wrong, total = sum(fact[2] for fact in chosen), sum(fact[3] for fact in chosen)
+        ends = ratio_interval([(fact[2], fact[3]) for fact in chosen])
+        span = f"[{ends[0]:.2%}, {ends[1]:.2%}]" if ends else "(one recording: no interval)"
         minutes = sum(fact[1] for fact in chosen) / 60
         print(
-            f"{name:7} {len(chosen):3} recordings {minutes:5.1f} min {sum(total):5} words  "
-            f"WER {sum(wrong) / sum(total):.2%} [{low:.2%}, {high:.2%}]"
+            f"{name:7} {len(chosen):3} recordings {minutes:5.1f} min {total:5} words  "
+            f"WER {wrong / total:.2%} {span}"
         )
     sizes = sorted(map(abs, late))
     within = sum(size <= 2 for size in sizes)
