@@ -24,7 +24,13 @@ from benchmarks.reports import Journal, option, read_options, report
 from harness.rag.check.checking import report as checked
 from harness.rag.check.claims import extract
 from harness.rag.check.rules import RulesVerifier
-from harness.rag.check.verify import OverlapVerifier, Source, missing_values, read
+from harness.rag.check.verify import (
+    OverlapVerifier,
+    Source,
+    closest_sentence,
+    missing_values,
+    read,
+)
 from harness.rag.retrieve import Document, sentence_spans
 from harness.stats import balanced_accuracy, cluster_interval
 from harness.train.verifier.features import Labelled, evaluation_sets
@@ -53,10 +59,8 @@ def facts(claim: Labelled, overlap: OverlapVerifier) -> dict[str, float]:
     for start, end in sentence_spans(claim.claim):
         reading = read(claim.claim[start:end])
         wanted = reading.content_stems
-        near = [source.sentences[place] for place in source.candidates(reading)[:5]]
+        closest.append(closest_sentence(reading, source)[0])
         if wanted:
-            counts = [sum(stem in each.reading.stems for stem in wanted) for each in near]
-            closest.append(max(counts) / len(wanted))
             shares.append(sum(stem in source for stem in wanted) / len(wanted))
         missing += len(missing_values(claim.claim[start:end], source.values))
     return {

@@ -8,6 +8,7 @@ from .evidence import read as read
 from .evidence import related as related
 from .evidence import stem as stem
 from .overlap import OverlapVerifier as OverlapVerifier
+from .overlap import closest_sentence as closest_sentence
 from .verifier import WEIGHTS as WEIGHTS
 from .verifier import Classifier as Classifier
 from .verifier import TrainedVerifier as TrainedVerifier

@@ -12,13 +12,23 @@ from functools import lru_cache
 from harness.rag.check.numbers import read as read_values
 from harness.rag.check.rules import RulesVerifier
 from harness.rag.check.types import STATEMENT_TYPES, Claim, Evidence, Finding, Verdict
-from harness.rag.check.verify.evidence import Source, read
+from harness.rag.check.verify.evidence import Reading, Sentence, Source, read
 from harness.rag.retrieve import Document
 
 _LEAST = 0.65
 """Share of a sentence's content words, chosen on the tuning parts of five sets."""
 _NEAREST = 5  # sentences by BM25 that are compared
 _REMEMBERED = 256  # documents whose reading is kept
+
+
+def closest_sentence(claim: Reading, source: Source) -> tuple[float, Sentence]:
+    """The sentence that has most of a claim's content words, and the share of them that it has; 1
+    of a claim without any."""
+    wanted = claim.content_stems
+    nearest = [source.sentences[place] for place in source.candidates(claim)[:_NEAREST]]
+    counts = [sum(stem in each.reading.stems for stem in wanted) for each in nearest]
+    most = max(counts)
+    return most / len(wanted) if wanted else 1.0, nearest[counts.index(most)]
 
 
 class OverlapVerifier:
@@ -49,15 +59,7 @@ class OverlapVerifier:
         return judged
 
     def _overlap(self, text: str, document: Document) -> Finding:
-        source, claim = self._source(document.text), read(text)
-        wanted = claim.content_stems
-        nearest = [source.sentences[place] for place in source.candidates(claim)[:_NEAREST]]
-        shares = [
-            sum(stem in each.reading.stems for stem in wanted) / max(1, len(wanted))
-            for each in nearest
-        ]
-        share = max(shares) if wanted else 1.0
-        closest = nearest[shares.index(max(shares))]
+        share, closest = closest_sentence(read(text), self._source(document.text))
         quote = Evidence(
             doc=document.id, start=closest.start, end=closest.end, quote=closest.text
         )  # fmt: skip
