@@ -39,6 +39,11 @@ def normalise(text: str) -> str:
     return ""
 
 
+def without_thoughts(reply: str) -> str:
+    """What a reply says behind `</think>`."""
+    return reply.rpartition("</think>")[2].strip()
+
+
 def same_words(expected: str, got: str) -> bool:
     """Exact match after :func:`normalise`, but of numbers sign and decimal point count.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from harness.core import BadInput, Task
 from harness.sandbox import Sandbox
 from harness.tasks import ModelJudge, family, output_file
+from harness.tasks.answers import without_thoughts
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -30,7 +31,7 @@ def plain_text(text: Text) -> str:
 
 def final_answer(completion: Text) -> str:
     """What a completion says after its reasoning."""
-    return plain_text(completion).rpartition("</think>")[2].strip()
+    return without_thoughts(plain_text(completion))
 
 
 def task_reward(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 from harness.core import BadInput
 from harness.rag.check.checking import LEAST_COVERAGE, check
 from harness.rag.check.types import Outcome, PolicyName, Report
+from harness.tasks.answers import without_thoughts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -107,7 +108,7 @@ def compute_score(
     documents = [str(text) for text in info.get("documents", ())]
     if not documents:
         raise BadInput("extra_info: expected `documents`, the texts that a response rests on")
-    answer = solution_str.rpartition("</think>")[2].strip()
+    answer = without_thoughts(solution_str)
     if not answer:
         return 0.0
     report = check(
