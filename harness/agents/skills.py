@@ -103,23 +103,25 @@ def split_examples(skill: str, task: str = "") -> tuple[str, list[Message]]:
         section has none of this form, the text as it was and no turns.
     """
     rest: list[str] = []
-    lines: list[tuple[str, bool]] = []  # of the section, and whether each stands in no block
-    inside = fenced = ended = False
+    section: list[tuple[str, bool]] = []  # its lines, and whether each stands in no block
+    inside = ended = asking = False
     most = 0
-    for line in skill.split("\n"):
-        fence = _FENCE.match(line) is not None
-        if not (fence or fenced):
-            if not (inside or ended) and (section := _SECTION.fullmatch(line)):
-                inside, most = True, int(section[1] or 0)
+    lines = _outside_blocks(skill.split("\n"))
+    answers = _answered(lines)
+    for (line, free), answered in zip(lines, answers, strict=True):
+        if free:
+            if not (inside or ended) and (heading := _SECTION.fullmatch(line)):
+                inside, most = True, int(heading[1] or 0)
                 continue
-            if inside and line.startswith(("## ", "</skill>")):
+            asking = _TASK.match(line) is not None or (asking and _ANSWER.match(line) is None)
+            # A task may have headings of its own, above its answer.
+            if inside and line.startswith(("## ", "</skill>")) and not (asking and answered):
                 inside, ended = False, True
         if inside:
-            lines.append((line, not (fence or fenced)))
+            section.append((line, free))
         else:
             rest.append(line)
-        fenced ^= fence
-    examples = _worked(lines)
+    examples = _worked(section)
     if task:
         order = _by_likeness([text for text, _ in examples], task.split("\n\n", 1)[0])
         examples = [examples[number] for number in order]
@@ -128,6 +130,30 @@ def split_examples(skill: str, task: str = "") -> tuple[str, list[Message]]:
         turns.append({"role": "user", "content": text})
         turns.append({"role": "assistant", "content": answer})
     return ("\n".join(rest).strip(), turns) if turns else (skill, [])
+
+
+def _outside_blocks(lines: Sequence[str]) -> list[tuple[str, bool]]:
+    """Lines, and whether each stands in no fenced block; fences do not."""
+    marked: list[tuple[str, bool]] = []
+    fenced = False
+    for line in lines:
+        fence = _FENCE.match(line) is not None
+        marked.append((line, not (fence or fenced)))
+        fenced ^= fence
+    return marked
+
+
+def _answered(lines: Sequence[tuple[str, bool]]) -> list[bool]:
+    """Of every line, whether the next label at it or below is that of an answer."""
+    below: list[bool] = []
+    answer = False
+    for line, free in reversed(lines):
+        if free and _TASK.match(line):
+            answer = False
+        elif free and _ANSWER.match(line):
+            answer = True
+        below.append(answer)
+    return below[::-1]
 
 
 def _worked(lines: Sequence[tuple[str, bool]]) -> list[tuple[str, str]]:

@@ -141,3 +141,12 @@ def test_the_order_of_examples_is_that_of_every_process(seed: int) -> None:
         for number in (0, seed + 1)
     }
     assert orders == {f"{[str(number) for number in range(12)]}\n".encode()}
+
+
+def test_headings_of_a_task_stand_above_its_answer() -> None:
+    task = "Sort the table.\n\n## Files\n\n- `input.xlsx`\n\n## First rows\n\n```\nA1: x\n```"
+    examples = [worked_example(task, f"```python\nprint({number})\n```") for number in range(2)]
+    text = "\n\n".join(["x", EXAMPLES_SECTION, *examples, "Task: unanswered", "## Notes", "y"])
+    rest, turns = split_examples(text)
+    assert rest.endswith("## Notes\n\ny")
+    assert [turn["content"] for turn in turns[::2]] == [task, task]
