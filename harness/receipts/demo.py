@@ -33,8 +33,6 @@ from harness.trajectories import open_trajectories, programs_run
 
 RECORDING = "evals/recordings/demo.jsonl.zst"
 NAME = "table-cleaning"
-SHIPPED = "log-wrangling"
-"""The skill that ships with a ladder at full size."""
 SUITE = "tables"
 EXAMPLES = "evals/examples/roster.jsonl"
 RUNGS = "none,random,nearest"
@@ -198,7 +196,7 @@ def recording() -> Path:
 
 def shipped_ladder() -> Ladder | None:
     """The ladder at full size of a skill that ships; None if it does not ship."""
-    path = beside(assets.root() / "skills" / SHIPPED, LADDER)
+    path = beside(assets.root() / "skills" / NAME, LADDER)
     return Ladder.model_validate_json(path.read_bytes()) if path.is_file() else None
 
 

@@ -291,7 +291,8 @@ def pool_of(
     tasks: dict[str, Sequence[Task]] = {name: part.tasks for name, part in parts.items()}
     pool = loops.run(
         verified(
-            settings.examples,
+            # What is published names no folder of this machine.
+            source.name if (source := Path(settings.examples)).is_absolute() else str(source),
             read_pairs(settings.examples, tasks),
             plans,
             [task.id for task in suite.tasks],

@@ -164,6 +164,7 @@ def test_only_examples_that_pass_are_used(tmp_path: Path) -> None:
     out.mkdir()
     pool = prepare(settings_at(tmp_path, examples=str(tmp_path)), out).pool
     assert pool is not None
+    assert pool.source == tmp_path.name  # what is published names no folder of this machine
     assert {row.task for row in pool.examples} == {f"train-{n}" for n in range(9)}
     refused = {row.task: row.reason for row in pool.refused}
     assert refused["test-200"] == "its task is one of the test"
