@@ -117,7 +117,7 @@ def fit(data: Path, out: Path, model_name: str, seed: int) -> dict[str, Any]:
             examples.append({"input_ids": heads + tail, "labels": [-100] * len(heads) + tail})
 
     def collate(batch: list[dict[str, list[int]]]) -> dict[str, torch.Tensor]:
-        # Rows go alone, without padding: padded rows in bfloat16 gave gradients of nan on a GPU.
+        # Rows go alone: a run with padded rows in bfloat16 ended in nan on a GPU.
         return {name: torch.tensor([batch[0][name]]) for name in ("input_ids", "labels")}
 
     torch.manual_seed(seed)
