@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from harness.cli.commands import dollars, echo
 from harness.cli.terminal import bars
+from harness.core.terminal import time_left
 
 if TYPE_CHECKING:
     from harness.evals import Tally
@@ -15,23 +16,6 @@ if TYPE_CHECKING:
 
 UNCHANGED_S = 15.0
 """Seconds between two lines that say the same of what is done."""
-KNOWN = 3
-"""Items that say how long the next ones take."""
-
-
-def span(seconds: float) -> str:
-    """A time as people say it: `40 s`, `12 min`, `2 h 5 min`."""
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
-
-
-def time_left(seconds: float, done: int, total: int) -> str:
-    """`3 min left` once that is known, at the end the time used, "" before."""
-    if done == total:
-        return span(seconds)
-    return f"{span(seconds / done * (total - done))} left" if done >= KNOWN else ""
 
 
 class Progress:

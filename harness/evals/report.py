@@ -312,15 +312,6 @@ def joined(path: Path, runs: Sequence[Path]) -> Results:
     return Results(path.name, parts[0].lock, list(items.values()))
 
 
-def compare_runs(first: Path, second: Path) -> RunComparison:
-    """Compare two run folders.
-
-    Raises:
-        BadInput: if one is no eval run, or they share no task.
-    """
-    return compare_results(read_run(first), read_run(second))
-
-
 def compare_results(before: Results, after: Results, measure: Measure = "outcome") -> RunComparison:
     """Compare two runs, paired by task.
 

@@ -11,7 +11,14 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 
 from harness.core import BadInput, Usage, read_json
-from harness.evals import ItemRecord, RunComparison, compare_paired
+from harness.evals import (
+    ItemRecord,
+    RunComparison,
+    compare_paired,
+    compare_results,
+    open_results,
+)
+from harness.evals.report import Measure
 from harness.evolve.artifacts import Runs
 from harness.evolve.evolution import Evolution, detached
 from harness.evolve.report import RESULT
@@ -189,6 +196,29 @@ def _reason(plan: SequentialPlan, decision: Decision, counts: str, margin: float
         return f"better, but not above the margin of {100 * margin:.1f} points: {points}"
     meaning = {"better": "better", "worse": "worse", "futile": f"{useful} is contradicted"}
     return f"{meaning.get(decision.why, 'no significant gain')}: {points}"
+
+
+def compare_paths(
+    paths: Sequence[Path], measure: Measure = "outcome", metric: str | None = None
+) -> list[RunComparison]:
+    """The comparison of every run in some paths with the first.
+
+    Args:
+        paths: as :func:`harness.evals.open_results` reads them; two sides of a gate have its
+            figures.
+        measure: what is compared.
+        metric: which of several figures decides (lm-eval, tables).
+
+    Raises:
+        BadInput: if there are fewer than two runs, or one shares no valid task with the first.
+    """
+    first, *others = (run for path in paths for run in open_results(path, metric))
+    if not others:
+        raise BadInput("expected two or more runs, got 1")
+    comparisons = [compare_results(first, run, measure) for run in others]
+    if measure == "outcome" and len(paths) == 2 == len(comparisons) + 1:
+        comparisons = [compared_by_gate(comparisons[0], *paths)]
+    return comparisons
 
 
 def compared_by_gate(comparison: RunComparison, before: Path, after: Path) -> RunComparison:
