@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -87,9 +88,15 @@ class EventLines:
             echo(f"{event.stage}: {done}/{total} {more}".rstrip(), err=True)
 
 
-def tally_progress() -> Callable[[str, Tally], None]:
-    """Shows the tallies of runs, each under its label."""
+def tally_progress(*, resumable: bool = False) -> Callable[[str, Tally], None]:
+    """Shows the tallies of runs, each under its label.
+
+    Args:
+        resumable: whether to say that a run whose first attempts are all invalid for one reason
+            can be stopped, and go on with --resume.
+    """
     shown: dict[str, Progress] = {}
+    warned: set[str] = set()
 
     def update(label: str, tally: Tally) -> None:
         progress = shown.setdefault(label, Progress(tally.total, label))
@@ -97,5 +104,19 @@ def tally_progress() -> Callable[[str, Tally], None]:
         progress.update(
             tally.done, tally.failed, tally.invalid, usage.tokens, usage.cost_usd, tally.waits_for
         )
+        if (
+            resumable
+            and label not in warned
+            and tally.done < tally.total
+            and (reason := tally.stuck)
+        ):
+            warned.add(label)
+            option = re.search(r"--[a-z]+-limit", reason)
+            more = f" and a higher {option[0]}" if option else ", once that is mended,"
+            echo(
+                f"all of the first {tally.done} attempts are invalid: {reason[:300]}; Ctrl-C "
+                f"stops, and the same command with --resume RUN{more} goes on",
+                err=True,
+            )
 
     return update

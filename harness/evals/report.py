@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -35,6 +36,8 @@ from harness.stats import (
 
 REPORTED = "reported"
 """Key of a lock: what another tool itself says of the run."""
+_VARIABLE = re.compile(r"/\S+|0x[0-9a-f]+|\d+")
+"""What differs from attempt to attempt although the reason is the same."""
 Measure = Literal["outcome", "score"]
 """What of an attempt is compared: whether it passed, or its score."""
 
@@ -179,6 +182,11 @@ def finished_items(run: RunReader) -> list[ItemRecord]:
     with decoding(run.path):
         latest = {row["id"]: row for row in run.items()}
         return [ItemRecord.model_validate(row) for row in latest.values()]
+
+
+def cause(reason: str) -> str:
+    """The first line of a reason without what differs from attempt to attempt."""
+    return _VARIABLE.sub("#", reason.partition("\n")[0])
 
 
 def records(run: Path) -> list[ItemRecord]:
