@@ -220,8 +220,12 @@ def write_all(evolved: Finished, result: EvolveResult) -> None:
     if evolution.options.skill is not None:
         with suppress(BadInput):
             earlier = read_provenance(evolution.options.skill)
+    untold = evolved.gate.verdict == "not gated"
     provenance = provenance_of(evolved.applied, evolved.seed, earlier).model_copy(
-        update={"gate": "none" if evolved.gate.verdict == "not gated" else evolved.gate.verdict}
+        update={
+            "gate": "none" if untold else evolved.gate.verdict,
+            "gate_said": evolved.gate.reason if untold and evolved.gate.stopped else "",
+        }
     )
     if evolved.written:
         write_provenance(provenance, evolution.skill_dir)
