@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -52,6 +53,7 @@ def after_eval(report: EvalReport, run: Path, settings: EvalSettings) -> str:
     if not _divides(suite):
         return ""
     name = "-".join("".join(c if c.isalnum() else " " for c in report.suite.lower()).split())
+    name = re.sub("-suite$", "-skill", name)
     name = name if name.isascii() and 0 < len(name) <= 64 else "my-skill"
     new = ("--create", name, "--out", _free("evolved"))
     return next_lines([command_line("evolve", "--suite", suite, *_typed(), *new)])

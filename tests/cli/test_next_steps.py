@@ -9,7 +9,8 @@ import click
 import pytest
 
 from harness.cli import cli
-from harness.cli.next_steps import after_evolution, after_receipt
+from harness.cli.next_steps import after_eval, after_evolution, after_receipt
+from harness.evals import EvalReport, EvalSettings
 from harness.evolve import EvolveResult, EvolveSettings
 
 
@@ -45,6 +46,21 @@ def test_an_accepted_skill_leads_to_its_receipt() -> None:
     assert export[:3] == ["harness", "skill", "export"]
     assert parsed(audit)
     assert parsed(export)
+
+
+@pytest.mark.parametrize(
+    ("suite", "skill"), [("my-suite", "my-skill"), ("Log files", "log-files"), ("é", "my-skill")]
+)
+def test_a_run_leads_to_a_skill_named_after_its_suite(
+    suite: str, skill: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.cli.next_steps._divides", bool)
+    report = EvalReport.model_construct(skill=None, passed=1, failed=1, suite=suite)
+    with click.Context(click.Command("run")):
+        text = after_eval(report, Path("run"), EvalSettings.model_construct(suite="tasks"))
+    (evolve,) = lines(text)
+    assert evolve[evolve.index("--create") + 1] == skill
+    assert parsed(evolve)
 
 
 @pytest.mark.wing("receipts")
