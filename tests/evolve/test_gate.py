@@ -86,8 +86,8 @@ def test_too_few_tasks_end_without_a_verdict_and_say_what_is_missing() -> None:
 
 
 def test_where_nothing_was_gained_the_planned_gain_is_what_tasks_are_missing_for() -> None:
-    ids = [f"t{number}" for number in range(20)]
-    result, _ = _run(*_arms(ids, {ids[0]}, {ids[1]}), SequentialPlan(tasks=20))
+    ids = [f"t{number}" for number in range(12)]
+    result, _ = _run(*_arms(ids, {ids[0]}, {ids[1]}), SequentialPlan(tasks=12))
     assert result.more_tasks > 50
     assert "more tasks would be needed to find a gain of 10 points (80% power)" in result.reason
 
