@@ -11,8 +11,6 @@ import json
 from collections.abc import Container
 from typing import Any, cast
 
-from pydantic import JsonValue
-
 from harness.agents.protocol import Action
 
 CLOSERS = {
@@ -36,35 +34,31 @@ def written_calls(text: str, names: Container[str] | None = None) -> tuple[Actio
         names: of the tools that may be called; None takes any.
     """
     values: list[Any] = []
-    rest = text.strip()
+    remaining = text.strip()
     try:
-        while rest:
-            opener = next(filter(rest.startswith, CLOSERS), "")
+        while remaining:
+            opener = next(filter(remaining.startswith, CLOSERS), "")
             closer = CLOSERS.get(opener, "")
-            rest = rest.removeprefix(opener).lstrip()
+            remaining = remaining.removeprefix(opener).lstrip()
             while True:
-                value, end = _DECODER.raw_decode(rest)
+                value, end = _DECODER.raw_decode(remaining)
                 values += cast("list[Any]", value) if isinstance(value, list) else [value]
-                rest = rest[end:].lstrip()
-                if rest.startswith(closer):
+                remaining = remaining[end:].lstrip()
+                if remaining.startswith(closer):
                     break
-            rest = rest.removeprefix(closer).lstrip()
+            remaining = remaining.removeprefix(closer).lstrip()
         # What cannot be sent on, such as half a character or a number too large, stays text, too.
         json.dumps(values, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError):
         return ()
-    if not all(_is_call(value, names) for value in values):
-        return ()
-    return tuple(Action("text", value["name"], value["arguments"]) for value in values)
-
-
-def _is_call(value: Any, names: Container[str] | None) -> bool:
-    if not isinstance(value, dict) or cast("Any", value).keys() != {"name", "arguments"}:
-        return False
-    fields = cast("dict[str, JsonValue]", value)
-    name = fields["name"]
-    named = isinstance(name, str) and (names is None or name in names)
-    return named and isinstance(fields["arguments"], dict)
+    calls: list[Action] = []
+    for value in values:
+        match value:
+            case {"name": str(name), "arguments": dict()} if len(value) == 2:
+                calls.append(Action("text", name, value["arguments"]))
+            case _:
+                return ()
+    return tuple(calls) if names is None or all(call.name in names for call in calls) else ()
 
 
 # Small models leave line ends in their strings as they are.

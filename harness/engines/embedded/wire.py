@@ -140,7 +140,14 @@ class WrittenCalls:
         self._most = 1 if request.get("parallel_tool_calls") is False else None
         self._text = ""
         self._held: list[Body] = []
-        self._openings = _openings(self._names) if self._names else []
+        self._openings: list[str] = []  # how calls begin, without white space
+        if self._names:
+            from harness.agents import CLOSERS
+
+            names = [json.dumps(name, ensure_ascii=False) for name in self._names]
+            fields = [*(f'"name":{name}' for name in names), '"arguments":{']
+            openings = map("".join, product(("", *CLOSERS), ("{", "[{"), fields))
+            self._openings = ["".join(opening.split()) for opening in openings]
 
     def feed(self, chunk: Body) -> list[Body]:
         """What is known to belong to the answer after this chunk of it."""
@@ -186,17 +193,6 @@ class WrittenCalls:
         called = choice | {"delta": {"tool_calls": parts}, "finish_reason": None}
         ending = choice | {"delta": {}, "finish_reason": "tool_calls"}
         return [chunk | {"choices": [called]}, chunk | {"choices": [ending]}]
-
-
-def _openings(names: set[str]) -> list[str]:
-    """How texts of calls begin, without white space."""
-    from harness.agents import CLOSERS
-
-    fields = [f'"name":{json.dumps(name, ensure_ascii=False)}' for name in names] + [
-        '"arguments":{'
-    ]
-    openings = product(("", *CLOSERS), ("", "["), ("{",), fields)
-    return ["".join("".join(parts).split()) for parts in openings]
 
 
 def _call(name: str, arguments: Any) -> Body:
