@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 import click
 
 from harness.cli.commands import emit, json_option, path_type
-from harness.cli.next_steps import command_line, next_lines
+from harness.cli.next_steps import command_line, new_skill_name, next_lines
 from harness.cli.terminal import tinted
 from harness.core import shown
 from harness.core.errors import BadInput
@@ -109,7 +109,12 @@ def _write_suite(folder: Path, template: str, tasks: str | None, columns: dict[s
     for path in (*files, source / "agent.py"):
         shutil.copyfile(path, folder / path.name)
     name = "-".join(re.findall("[a-z0-9]+", folder.resolve().name.lower())) or "my-suite"
-    values = {"name": name, "tasks": reference, "model": f"--model {FIRST_MODEL}"}
+    values = {
+        "name": name,
+        "tasks": reference,
+        "skill": new_skill_name(name),
+        "model": f"--model {FIRST_MODEL}",
+    }
     for path in (source / "suite.yaml", source / "README.md"):
         text = path.read_text("utf-8")
         for key, value in values.items():

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from harness.cli import cli
 from harness.cli.next_steps import after_eval, after_evolution, after_receipt
@@ -61,6 +62,17 @@ def test_a_run_leads_to_a_skill_named_after_its_suite(
     (evolve,) = lines(text)
     assert evolve[evolve.index("--create") + 1] == skill
     assert parsed(evolve)
+    assert "--create names the new skill" in text
+
+
+def test_a_new_suite_tells_how_to_name_the_skill(tmp_path: Path) -> None:
+    folder = tmp_path / "my-suite"
+    done = CliRunner().invoke(cli, ["init", str(folder)])
+    assert done.exit_code == 0, done.output
+    readme = (folder / "README.md").read_text()
+    assert "--create my-skill --out evolved" in readme
+    assert "--skill evolved/skill/my-skill" in readme
+    assert "`--create` names the new skill" in readme
 
 
 @pytest.mark.wing("receipts")
