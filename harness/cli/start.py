@@ -101,8 +101,13 @@ def _write_suite(folder: Path, template: str, tasks: str | None, columns: dict[s
     files = sorted((source / template).iterdir())
     if tasks is not None:
         query = f"?{urlencode(columns)}" if columns else ""
-        load_suite(f"{tasks}{query}")
         on_hub = tasks.startswith("hf:")
+        if not on_hub and not Path(tasks).is_file():
+            raise BadInput(
+                f"--tasks: expected a task file, or hf:OWNER/NAME, found none at {tasks!r}: "
+                "--map COLUMN=FIELD names columns"
+            )
+        load_suite(f"{tasks}{query}")
         reference = f"{tasks if on_hub else Path(tasks).name}{query}"
         files = [] if on_hub else [Path(tasks)]
     folder.mkdir(parents=True, exist_ok=True)

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from harness.cli import cli
 from harness.cli.next_steps import after_eval, after_evolution, after_receipt
+from harness.core import BadInput
 from harness.evals import EvalReport, EvalSettings
 from harness.evolve import EvolveResult, EvolveSettings
 
@@ -73,6 +74,16 @@ def test_a_new_suite_tells_how_to_name_the_skill(tmp_path: Path) -> None:
     assert "--create my-skill --out evolved" in readme
     assert "--skill evolved/skill/my-skill" in readme
     assert "`--create` names the new skill" in readme
+
+
+@pytest.mark.parametrize("tasks", ["demo", "mine.csv?Frage=prompt", "missing.csv"])
+def test_a_suite_is_not_made_of_what_is_no_file(tasks: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_text("Frage,answer\nSay yes,yes\n")
+    folder = tmp_path / "my-suite"
+    typed = ["init", str(folder), "--tasks", str(tmp_path / tasks) if "." in tasks else tasks]
+    with pytest.raises(BadInput, match="--tasks: expected a task file, or hf:OWNER/NAME"):
+        CliRunner().invoke(cli, typed, catch_exceptions=False)
+    assert not folder.exists()
 
 
 @pytest.mark.wing("receipts")
