@@ -86,9 +86,10 @@ def test_those_of_the_spine(repository: Path) -> None:
         HEAD
         + declared("EvalKeywords", EvalSettings, "Settings of an eval.", "suite", "agent", "models")
         + declared(
-            "EvolveKeywords", EvolveSettings, "Settings of an evolution.", "out", "models", "agent"
+            "EvolveKeywords", EvolveSettings, "Settings of an evolution.",
+            "out", "models", "agent", "suite",
         ),
-    )
+    )  # fmt: skip
 
 
 @pytest.mark.wing("rag")

@@ -43,3 +43,5 @@ from .types import TimeLimit as TimeLimit
 from .types import ToolProtocol as ToolProtocol
 from .types import TooManyFormatErrors as TooManyFormatErrors
 from .types import TurnLimit as TurnLimit
+from .written_calls import CLOSERS as CLOSERS
+from .written_calls import written_calls as written_calls

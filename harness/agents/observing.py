@@ -79,9 +79,18 @@ def observed(
     """
     recorder = Observer(attempt.trajectory.agent.name, sample, context)
     steps = attempt.trajectory.steps
-    recorder.begin(step for step in steps if step.source != "agent")
+    calls = list(exchanges)
+    # What the first request repeats has its place there, such as behind a system message.
+    first = [turn for message in (calls[0][0] if calls else ()) for turn in message_turns(message)]
+    repeated = set(map(_said, first))
+    recorder.begin(
+        step
+        for step in steps
+        if step.source != "agent"
+        and _said(Turn(ROLES[step.source], content_text(step.message))) not in repeated
+    )
     reply = ""
-    for exchange in exchanges:
+    for exchange in calls:
         recorder.exchange(exchange)
         reply = exchange[1].text
     for step in steps:

@@ -11,25 +11,20 @@ plain ones work there as well, as in a notebook, and wait.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
-from harness.core import Task, from_keywords, loops
+from harness.core import BadInput
 from harness.core.plugins import load, plugins
 
 if TYPE_CHECKING:
     from harness.api.keywords import EvalKeywords, EvolveKeywords
     from harness.api.results import Evaluation, Evolved
-    from harness.evals import (
-        EvalReport,
-        EvalSettings,
-        RunComparison,
-        compare_runs,
-        plan_evaluation,
-        run_evaluation,
-    )
+    from harness.api.work import Suite
+    from harness.evals import EvalReport, EvalSettings, RunComparison, run_evaluation
+    from harness.evals.report import Measure
     from harness.evolve import EvolveResult, EvolveSettings
     from harness.rag.api import Answer as Answer
     from harness.rag.api import AskSettings as AskSettings
@@ -68,6 +63,7 @@ _ROOMS = {
 }
 """Where names are from; all others are of `harness.evals`, or of wings (not in `__all__`, since a
 wing may be deleted)."""
+T = TypeVar("T")
 Models = str | Sequence[str] | None
 """`[ROLE=]SPEC`, or several; default the embedded model."""
 
@@ -86,9 +82,9 @@ def __dir__() -> list[str]:
 
 
 def evaluate(
-    suite: Path | str | None = None,
+    suite: Suite | None = None,
     *,
-    tasks: Iterable[Task | Mapping[str, Any]] | None = None,
+    tasks: Suite | None = None,
     agent: str | Callable[..., Any] | None = None,
     model: Models = None,
     progress: bool | None = None,
@@ -97,8 +93,10 @@ def evaluate(
     """Run an agent over a suite and score it, as `harness eval` does.
 
     Args:
-        suite: path or name of a suite; or
-        tasks: rows of a task file, ids made where missing; files start at the working folder.
+        suite: path or name of a suite; or rows of a task file: mappings, a data frame of pandas.
+            Names of columns and ids that are missing are those of a task file; the paths of files
+            start at the working folder.
+        tasks: the same under another name.
         agent: spec, or a function `(prompt, workdir, skill) -> answer`, sync or async. Each attempt
             calls a copy of it in a process of its own, whose `OPENAI_BASE_URL` leads to the model.
         model: spec, or several with roles; default the embedded model.
@@ -108,15 +106,15 @@ def evaluate(
     Raises:
         HarnessError: as the command line does, with the exit code as an attribute.
     """
-    return loops.run(
+    return _wait(
         aevaluate(suite, tasks=tasks, agent=agent, model=model, progress=progress, **settings)
     )
 
 
 async def aevaluate(
-    suite: Path | str | None = None,
+    suite: Suite | None = None,
     *,
-    tasks: Iterable[Task | Mapping[str, Any]] | None = None,
+    tasks: Suite | None = None,
     agent: str | Callable[..., Any] | None = None,
     model: Models = None,
     progress: bool | None = None,
@@ -124,28 +122,56 @@ async def aevaluate(
 ) -> Evaluation:
     """As :func:`evaluate`, where an event loop is running."""
     from harness.api.results import Evaluation
-    from harness.api.work import bars, chosen_suite, run_folder
-    from harness.evals import EvalSettings, run_evaluation_async
+    from harness.api.work import bars, eval_settings, named, run_folder
+    from harness.evals import run_evaluation_async
 
-    fields: dict[str, Any] = {**settings, "suite": str(suite or ""), "models": _models(model)}
-    fields["out"] = folder = run_folder(settings.get("resume") or settings.get("out"))
-    own = None
-    if agent is None or isinstance(agent, str):
-        fields["agent"] = agent
-    checked = from_keywords(EvalSettings, fields)
-    if callable(agent):
-        from harness.agents import function_agent
-
-        own = function_agent(agent)
-    checked = checked.model_copy(update={"suite": chosen_suite(suite, tasks, folder)})
+    folder = run_folder(settings.get("resume") or settings.get("out"))
+    fields = {**settings, "out": folder}
+    checked, own = eval_settings(named(suite, tasks), agent, _models(model), folder, fields)
     with bars(progress) as on_progress:
         reports = await run_evaluation_async(checked, on_progress, agent=own)
     return Evaluation.model_validate({**reports[-1].model_dump(), "folder": folder})
 
 
+def plan_evaluation(
+    suite: Suite | EvalSettings | None = None,
+    *,
+    tasks: Suite | None = None,
+    agent: str | Callable[..., Any] | None = None,
+    model: Models = None,
+    **settings: Unpack[EvalKeywords],
+) -> dict[str, Any]:
+    """What :func:`evaluate` would do with these arguments, and its expected cost; no model call.
+
+    Args:
+        suite: as there, or settings that hold all.
+        tasks: as there.
+        agent: as there.
+        model: as there.
+        settings: as there.
+
+    Raises:
+        BadInput: for what the run would refuse.
+    """
+    from tempfile import TemporaryDirectory
+
+    from harness.api.work import eval_settings, named
+    from harness.evals import EvalSettings
+    from harness.evals import plan_evaluation as plan
+
+    if isinstance(suite, EvalSettings):
+        return plan(suite)
+    with TemporaryDirectory() as folder:
+        checked, own = eval_settings(
+            named(suite, tasks), agent, _models(model), Path(folder), settings
+        )
+        return plan(checked, own)
+
+
 def evolve(
     out: Path | str,
     *,
+    suite: Suite | None = None,
     agent: str | Callable[..., Any] | None = None,
     model: Models = None,
     progress: bool | None = None,
@@ -155,22 +181,24 @@ def evolve(
 
     Args:
         out: folder for the skill and everything behind it.
+        suite: what is run for the trajectories, and for the gate: as for :func:`evaluate`.
         agent: spec, or a function `(prompt, workdir, skill) -> answer`, of which a copy is kept in
             `out`; it should read the skill at the path `skill`.
         model: spec for every role, or several with roles; default the embedded model.
         progress: whether to draw bars; default: in a notebook.
-        settings: further fields of :class:`EvolveSettings` (`suite` or `trajectories`, `create`
-            or `skill`, `patches`, `analyst`, `merge`, `gate`, ...).
+        settings: further fields of :class:`EvolveSettings` (`trajectories` in place of a suite,
+            `create` or `skill`, `patches`, `analyst`, `merge`, `gate`, ...).
 
     Raises:
         HarnessError: as the command line does. A gate that refuses is a result, not an error.
     """
-    return loops.run(aevolve(out, agent=agent, model=model, progress=progress, **settings))
+    return _wait(aevolve(out, suite=suite, agent=agent, model=model, progress=progress, **settings))
 
 
 async def aevolve(
     out: Path | str,
     *,
+    suite: Suite | None = None,
     agent: str | Callable[..., Any] | None = None,
     model: Models = None,
     progress: bool | None = None,
@@ -178,17 +206,40 @@ async def aevolve(
 ) -> Evolved:
     """As :func:`evolve`, where an event loop is running."""
     from harness.api.results import Evolved
-    from harness.api.work import agent_file, event_bars
-    from harness.evolve import EvolveSettings, run_evolution_async
+    from harness.api.work import event_bars, evolve_settings
+    from harness.evolve import run_evolution_async
 
-    spec = None if callable(agent) else agent
-    fields = {**settings, "out": out, "agent": spec, "models": _models(model)}
-    checked = from_keywords(EvolveSettings, fields)
-    if callable(agent):
-        checked = checked.model_copy(update={"agent": agent_file(agent, checked.out)})
+    checked = evolve_settings(out, suite, agent, _models(model), settings)
     with event_bars(progress) as on_event:
         result = await run_evolution_async(checked, on_event)
     return Evolved.model_validate(result.model_dump())
+
+
+def compare_runs(
+    first: Path | str, second: Path | str, *, measure: Measure = "outcome"
+) -> RunComparison:
+    """Compare two runs, paired by task, as `harness compare` does.
+
+    Args:
+        first: run folder, side of a gate (`OUT/runs/gate-before`), or results of another tool.
+        second: the same.
+        measure: whether attempts passed, or their scores from 0 to 1.
+
+    Raises:
+        BadInput: if one holds no run or several, or they share no task that is valid in both.
+    """
+    from harness.evolve import compare_paths
+
+    comparisons = compare_paths([Path(first), Path(second)], measure)
+    if len(comparisons) > 1:
+        raise BadInput(f"expected two runs, found {len(comparisons) + 1}: harness compare")
+    return comparisons[0]
+
+
+def _wait(work: Coroutine[Any, Any, T]) -> T:
+    from harness.api.work import wait
+
+    return wait(work)
 
 
 def _models(model: Models) -> tuple[str, ...]:

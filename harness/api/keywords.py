@@ -88,7 +88,6 @@ class EvolveKeywords(TypedDict, total=False):
     cost_limit: float | None
     time_limit: float | None
     working_limit: float | None
-    suite: str | None
     tasks: str | None
     gate: str
     limit: int | None

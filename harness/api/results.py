@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from harness.core import require
 from harness.evals import EvalReport, ItemRecord, records
-from harness.evolve import EvolveResult
+from harness.evolve import EvolveResult, result_text
 
 if TYPE_CHECKING:
     import pandas
@@ -50,25 +50,32 @@ class Evaluation(EvalReport):
         ]
         return frame.DataFrame(rows, columns=[*COLUMNS, "tokens", "cost_usd", "seconds"])
 
+    def __str__(self) -> str:
+        return "\n".join(f"{name}: {value}" for name, value in self._facts().items())
+
     def _repr_html_(self) -> str:
+        return facts(self._facts())
+
+    def _facts(self) -> dict[str, str]:
         rate = "no valid attempt" if self.score is None else f"{self.score:.1%}"
         interval = "" if self.ci95 is None else f" ({self.ci95[0]:.1%} to {self.ci95[1]:.1%})"
         cost = "unknown" if self.cost_usd is None else f"${self.cost_usd:.4f}"
-        return facts(
-            {
-                "suite": self.suite,
-                "model": f"{self.model}{' (simulated)' if self.simulated else ''}",
-                "skill": self.skill or "none",
-                "passed": f"{rate}{interval}",
-                "attempts": f"{self.passed} passed, {self.failed} failed, {self.invalid} invalid",
-                "used": f"{self.tokens:,} tokens, cost {cost}, {self.seconds:.1f} s",
-                "folder": str(self.folder),
-            }
-        )
+        return {
+            "suite": self.suite,
+            "model": f"{self.model}{' (simulated)' if self.simulated else ''}",
+            "skill": self.skill or "none",
+            "passed": f"{rate}{interval}",
+            "attempts": f"{self.passed} passed, {self.failed} failed, {self.invalid} invalid",
+            "used": f"{self.tokens:,} tokens, cost {cost}, {self.seconds:.1f} s",
+            "folder": str(self.folder),
+        }
 
 
 class Evolved(EvolveResult):
     """The result of an evolution; in a notebook its figures and the skill."""
+
+    def __str__(self) -> str:
+        return result_text(self)
 
     def _repr_html_(self) -> str:
         from harness.skills import load_skill, markdown_blocks

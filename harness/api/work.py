@@ -1,24 +1,42 @@
-"""What the functions of the interface do around the work itself: tasks into a file, and bars."""
+"""What the functions of the interface do around the work: rows into a file, errors, bars."""
 
 from __future__ import annotations
 
 import json
 import re
 import sys
+import time
 import warnings
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
-from harness.core import BadInput, Task, from_keywords, write_atomic
+from harness.core import BadInput, HarnessError, Task, from_keywords, loops, write_atomic
 from harness.core.rundir import new_run_id
+from harness.core.terminal import time_left
 from harness.evolve.evolution import Event, ignore_event
 from harness.evolve.report import check_out
+from harness.tasks.files.rows import tasks_of, without_gaps
 
 if TYPE_CHECKING:
-    from harness.evals import Tally
+    from harness.agents import Agent
+    from harness.evals import EvalSettings, Tally
+    from harness.evolve import EvolveSettings
 
+
+class Frame(Protocol):
+    """A table such as a data frame of pandas."""
+
+    def to_dict(self, orient: Any, /) -> Any:
+        """Its rows, for `"records"`."""
+        ...
+
+
+T = TypeVar("T")
+Rows = Iterable[Task | Mapping[str, Any]] | Frame
+Suite = Path | str | Rows
+"""Path or name of a suite, or the rows of a task file."""
 TASKS = "tasks.jsonl"
 
 
@@ -27,22 +45,48 @@ def run_folder(named: Path | str | None) -> Path:
     return Path(named) if named else Path("runs") / new_run_id("eval")
 
 
-def chosen_suite(
-    suite: Path | str | None, tasks: Iterable[Task | Mapping[str, Any]] | None, folder: Path
-) -> str:
-    """The suite that is named, or the tasks as a file in the folder of the run.
+def named(suite: Suite | None, tasks: Suite | None) -> Suite:
+    """What is given under one of the two names that it may have.
 
     Raises:
-        BadInput: if both or none are given, a task does not fit, or the folder holds other tasks.
+        BadInput: if both or none are given.
     """
-    if (suite is None) == (tasks is None):
-        raise BadInput("expected a suite, or tasks=[...], and not both")
-    if tasks is None:
+    if suite is not None and tasks is None:
+        return suite
+    if tasks is not None and suite is None:
+        return tasks
+    raise BadInput("expected a suite, or tasks=[...], and not both")
+
+
+def suite_file(suite: Suite, folder: Path, columns: Mapping[str, str]) -> str:
+    """The suite that is named, or its rows as a task file in a folder.
+
+    Args:
+        suite: path or name, or rows.
+        folder: of the run.
+        columns: of the rows, as :func:`harness.tasks.files.rows.tasks_of` takes them.
+
+    Raises:
+        BadInput: if a row does not fit, or the folder holds other tasks.
+    """
+    if isinstance(suite, str | Path):
         return str(suite)
-    rows = [_row(task, number) for number, task in enumerate(tasks, 1)]
-    if not rows:
+    of_frame = getattr(suite, "to_dict", None)
+    rows = suite if of_frame is None else of_frame("records")
+    if not isinstance(rows, Iterable) or isinstance(rows, Mapping):
+        raise BadInput(
+            "expected a suite's path or name, or rows: mappings or Tasks in a list, a data frame "
+            f"of pandas; got {type(suite).__name__}"
+        )
+    tasks = tasks_of(enumerate(map(_row, cast("Iterable[object]", rows)), 1), columns, "task ")
+    if not tasks:
         raise BadInput("expected tasks, found an empty list")
-    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    text = ""
+    for task in tasks:
+        files = {name: str(Path(file).resolve()) for name, file in task.files.items()}
+        placed = task.model_copy(update={"files": files})
+        fields = placed.model_dump(mode="json", exclude_defaults=True)
+        text += f"{json.dumps(fields, ensure_ascii=False)}\n"
     path = folder / TASKS
     if path.is_file() and path.read_text("utf-8") != text:
         raise BadInput(f"{str(folder)!r} holds a run of other tasks: name another out=")
@@ -50,15 +94,93 @@ def chosen_suite(
     return str(path)
 
 
-def _row(task: Task | Mapping[str, Any], number: int) -> dict[str, Any]:
-    fields = task.model_dump(mode="json") if isinstance(task, Task) else dict(task)
+def _row(row: object) -> dict[str, Any]:
+    if isinstance(row, Task):
+        return row.model_dump(mode="json")
+    if not isinstance(row, Mapping):
+        raise BadInput(f"expected every task to be a mapping or a Task, got {row!r:.60}")
+    return without_gaps(cast("Mapping[Any, Any]", row))
+
+
+def eval_settings(
+    suite: Suite,
+    agent: str | Callable[..., Any] | None,
+    models: Sequence[str],
+    folder: Path,
+    settings: Mapping[str, Any],
+) -> tuple[EvalSettings, Agent | None]:
+    """The settings of an eval, its rows as a file in `folder`, and the agent if it is a function.
+
+    Raises:
+        BadInput: as :func:`harness.core.from_keywords` and :func:`suite_file`.
+    """
+    from harness.agents import function_agent
+    from harness.evals import EvalSettings
+
+    refuse_dry_run(settings, "plan_evaluation(...) of harness.api takes the same arguments")
+    spec, own = (None, function_agent(agent)) if callable(agent) else (agent, None)
+    path = str(suite) if isinstance(suite, str | Path) else ""
+    fields = {**settings, "suite": path, "agent": spec, "models": models}
+    checked = from_keywords(EvalSettings, fields)
+    if not path:
+        path = suite_file(suite, folder, settings.get("columns") or {})
+        checked = checked.model_copy(update={"suite": path})
+    return checked, own
+
+
+def evolve_settings(
+    out: Path | str,
+    suite: Suite | None,
+    agent: str | Callable[..., Any] | None,
+    models: Sequence[str],
+    settings: Mapping[str, Any],
+) -> EvolveSettings:
+    """The settings of an evolution, with rows and a function as files in its folder.
+
+    Raises:
+        BadInput: as :func:`eval_settings`, and for rows where a suite's name is expected.
+    """
+    from harness.evolve import EvolveSettings
+
+    refuse_dry_run(settings, "harness.evolve.plan_evolution(EvolveSettings(...)) plans")
+    for name in ("tasks", "gate"):
+        if not isinstance(settings.get(name, ""), str | Path | None):
+            raise BadInput(f"{name}= takes the path or name of a suite: rows to run are suite=rows")
+    path = str(suite) if isinstance(suite, str | Path) else None
+    spec = None if callable(agent) else agent
+    fields = {**settings, "out": out, "suite": path, "agent": spec, "models": models}
+    checked = from_keywords(EvolveSettings, fields)
+    if suite is not None and path is None:
+        check_out(checked.out)
+        path = suite_file(suite, checked.out / "runs", {})
+        checked = checked.model_copy(update={"suite": path})
+    if callable(agent):
+        checked = checked.model_copy(update={"agent": agent_file(agent, checked.out)})
+    return checked
+
+
+def refuse_dry_run(settings: Mapping[str, Any], instead: str) -> None:
+    """Refuse `dry_run`, which the command line has, and say what to call instead.
+
+    Raises:
+        BadInput: if it is among the settings.
+    """
+    if "dry_run" in settings:
+        raise BadInput(f"dry_run is an option of the command line: {instead}")
+
+
+def wait(work: Coroutine[Any, Any, T]) -> T:
+    """The result of work; what a caller can act on is raised without the frames and notes of ours.
+
+    Raises:
+        HarnessError: as the work does.
+        KeyboardInterrupt: if it is interrupted.
+    """
     try:
-        checked = from_keywords(Task, {"id": f"task-{number}", **fields})
-    except BadInput as error:
-        raise BadInput(f"task {number}: {error}") from error
-    files = {name: str(Path(path).resolve()) for name, path in checked.files.items()}
-    placed = checked.model_copy(update={"files": files})
-    return placed.model_dump(mode="json", exclude_defaults=True)
+        return loops.run(work)
+    except (HarnessError, KeyboardInterrupt) as error:
+        error.__notes__ = []  # a graph notes the node and the task that failed
+        raise error.with_traceback(None) from None
 
 
 def agent_file(function: Callable[..., Any], folder: Path) -> str:
@@ -122,13 +244,19 @@ def _drawn(wanted: bool | None) -> Generator[Callable[[str, int, int, str], None
         from tqdm.auto import tqdm
 
     drawn: dict[str, Any] = {}
+    layout = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]"  # its own rate counts resumed
+    begun: dict[str, tuple[float, int]] = {}
 
     def draw(label: str, done: int, total: int, facts: str) -> None:
         if label not in drawn:
-            drawn[label] = cast("Any", tqdm)(total=total, desc=label)
+            drawn[label] = cast("Any", tqdm)(total=total, desc=label, bar_format=layout)
         bar = drawn[label]
         bar.total = total
-        bar.set_postfix_str(facts, refresh=False)
+        started, resumed = begun.setdefault(label, (time.monotonic(), done))
+        remaining = ""
+        if done < total:
+            remaining = time_left(time.monotonic() - started, done - resumed, total - resumed)
+        bar.set_postfix_str("  ".join(filter(None, [facts, remaining])), refresh=False)
         bar.update(done - bar.n)
 
     try:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_or
 import click
 
 from harness.cli.terminal import drawn_bars, end_bars
+from harness.core.terminal import dollars as dollars
 from harness.core.terminal import printable, printable_json
 
 if TYPE_CHECKING:
@@ -271,11 +272,6 @@ def emit(result: BaseModel | dict[str, Any] | list[Any], as_json: bool, text: st
         echo_json(value)
     else:
         echo(text)
-
-
-def dollars(cost_usd: float | None) -> str:
-    """A cost for people; None is unknown, which is not nothing."""
-    return "unknown" if cost_usd is None else f"${cost_usd:.4f}"
 
 
 @contextmanager

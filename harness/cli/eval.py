@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from harness.cli.commands import (
     SettingsCommand,
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from harness.evals.regrade import RegradeReport
 
 SHOWN_STEPS, SHOWN_CHANGES, SHOWN_REASON, SHOWN_TEXT = 40, 20, 600, 2000
-_VARIABLE = re.compile(r"/\S+|0x[0-9a-f]+|\d+")
-"""What differs from attempt to attempt although the reason is the same."""
 PERCENT = click.FloatRange(0, 100)
 _HERE = "harness.cli.eval"
 
@@ -73,7 +71,7 @@ def evaluate() -> None:
 
 
 @click.command("run", cls=SettingsCommand, settings="harness.evals.settings:EvalSettings")
-@click.argument("suite")
+@click.argument("suite", required=False)
 @shared_option("--live", help="Print the events of every attempt as they happen.")
 @shared_option("--junit", help="Write JUnit XML, one case per attempt.")
 @click.option("--min-pass", type=PERCENT, help="Exit 5 below this many percent passed.")
@@ -93,7 +91,9 @@ def run_suite(
     """Run an agent over a suite and score it.
 
     SUITE is a .yaml file, a folder with suite.yaml, a task file (.jsonl,
-    .csv, .json, .parquet), hf:OWNER/NAME or a shipped suite.
+    .csv, .json, .parquet), hf:OWNER/NAME or a shipped suite. With --resume
+    it may be left out: the run knows it, and its settings but for --agent and
+    --skill. A higher limit of an attempt may be given there.
 
     Exit code 4 or 2 if every attempt was invalid: the model was unreachable, or the reason shown.
 
@@ -103,8 +103,16 @@ def run_suite(
     from harness.core.rundir import new_run_id
     from harness.evals import EvalSettings, run_evaluation
     from harness.evals.report import write_junit
+    from harness.evals.resuming import started_with
     from harness.evals.reuse import counted
 
+    if options["suite"] is None:
+        if options["resume"] is None:
+            raise click.UsageError("Missing argument 'SUITE'.")
+        source = click.get_current_context().get_parameter_source
+        earlier = started_with(options["resume"])
+        typed = {name for name in earlier if source(name) is ParameterSource.COMMANDLINE}
+        options |= {name: value for name, value in earlier.items() if name not in typed - {"suite"}}
     run: Path = options["resume"] or options["out"] or Path("runs") / new_run_id("eval")
     settings = EvalSettings.model_validate({**options, "out": run})
     if dry_run:
@@ -117,7 +125,7 @@ def run_suite(
     with resumable(run):
         reports = run_evaluation(
             settings,
-            on_progress=tally_progress(),
+            on_progress=tally_progress(resumable=True),
             on_event=show_event if live or settings.sample is not None else None,
             on_plan=lambda steps: echo(counted(steps), err=True),
         )
@@ -147,6 +155,7 @@ def refuse_all_invalid(reports: Sequence[EvalReport], folders: Sequence[Path]) -
     """
     from harness.core import BadInput, Unreachable
     from harness.evals import records
+    from harness.evals.report import cause
 
     if not any(report.invalid for report in reports):
         return
@@ -155,8 +164,7 @@ def refuse_all_invalid(reports: Sequence[EvalReport], folders: Sequence[Path]) -
     groups: dict[str, list[str]] = {}
     for item in items:
         if item.outcome == "invalid":
-            first = item.reason.partition("\n")[0]
-            groups.setdefault(_VARIABLE.sub("#", first), []).append(item.reason)
+            groups.setdefault(cause(item.reason), []).append(item.reason)
     frequent = sorted(groups.values(), key=len, reverse=True)
     lines = [f"  {len(reasons)} of them: {reasons[0][:SHOWN_REASON]}" for reasons in frequent[:3]]
     if (more := sum(map(len, frequent[3:]))) > 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _SAME = ("agent", "models", "base_url", "sandbox", "trust", "trust_checks", "limit")
 """Options that the next command takes over as they were typed."""
 _HELD_OUT = ("--split", "selection")
+NAMING = "--create names the new skill: any lower-case words and hyphens, best after its tasks"
 
 
 def after_receipt(folder: Path, run: Path) -> str:
@@ -51,10 +53,15 @@ def after_eval(report: EvalReport, run: Path, settings: EvalSettings) -> str:
     suite = settings.suite
     if not _divides(suite):
         return ""
-    name = "-".join("".join(c if c.isalnum() else " " for c in report.suite.lower()).split())
-    name = name if name.isascii() and 0 < len(name) <= 64 else "my-skill"
-    new = ("--create", name, "--out", _free("evolved"))
-    return next_lines([command_line("evolve", "--suite", suite, *_typed(), *new)])
+    new = ("--create", new_skill_name(report.suite), "--out", _free("evolved"))
+    return next_lines([command_line("evolve", "--suite", suite, *_typed(), *new)], NAMING)
+
+
+def new_skill_name(suite: str) -> str:
+    """A name for the skill that a suite teaches: `my-skill` for `my-suite`."""
+    name = "-".join("".join(c if c.isalnum() else " " for c in suite.lower()).split())
+    name = re.sub("-suite$", "-skill", name)
+    return name if name.isascii() and 0 < len(name) <= 64 else "my-skill"
 
 
 def after_evolution(result: EvolveResult, settings: EvolveSettings) -> str:

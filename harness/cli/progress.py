@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from harness.cli.commands import dollars, echo
 from harness.cli.terminal import bars
+from harness.core.terminal import time_left
 
 if TYPE_CHECKING:
     from harness.evals import Tally
@@ -15,23 +17,6 @@ if TYPE_CHECKING:
 
 UNCHANGED_S = 15.0
 """Seconds between two lines that say the same of what is done."""
-KNOWN = 3
-"""Items that say how long the next ones take."""
-
-
-def span(seconds: float) -> str:
-    """A time as people say it: `40 s`, `12 min`, `2 h 5 min`."""
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
-
-
-def time_left(seconds: float, done: int, total: int) -> str:
-    """`3 min left` once that is known, at the end the time used, "" before."""
-    if done == total:
-        return span(seconds)
-    return f"{span(seconds / done * (total - done))} left" if done >= KNOWN else ""
 
 
 class Progress:
@@ -103,9 +88,15 @@ class EventLines:
             echo(f"{event.stage}: {done}/{total} {more}".rstrip(), err=True)
 
 
-def tally_progress() -> Callable[[str, Tally], None]:
-    """Shows the tallies of runs, each under its label."""
+def tally_progress(*, resumable: bool = False) -> Callable[[str, Tally], None]:
+    """Shows the tallies of runs, each under its label.
+
+    Args:
+        resumable: whether to say that a run whose first attempts are all invalid for one reason
+            can be stopped, and go on with --resume.
+    """
     shown: dict[str, Progress] = {}
+    warned: set[str] = set()
 
     def update(label: str, tally: Tally) -> None:
         progress = shown.setdefault(label, Progress(tally.total, label))
@@ -113,5 +104,19 @@ def tally_progress() -> Callable[[str, Tally], None]:
         progress.update(
             tally.done, tally.failed, tally.invalid, usage.tokens, usage.cost_usd, tally.waits_for
         )
+        if (
+            resumable
+            and label not in warned
+            and tally.done < tally.total
+            and (reason := tally.stuck)
+        ):
+            warned.add(label)
+            option = re.search(r"--[a-z]+-limit", reason)
+            more = f" and a higher {option[0]}" if option else ", once that is mended,"
+            echo(
+                f"all of the first {tally.done} attempts are invalid: {reason[:300]}; Ctrl-C "
+                f"stops, and the same command with --resume RUN{more} goes on",
+                err=True,
+            )
 
     return update

@@ -118,15 +118,9 @@ def compare(
     Example: harness compare logs/a.eval logs/b.eval
     Example: harness compare promptfoo-output.json
     """
-    from harness.evals import compare_results, open_results
-    from harness.evolve import compared_by_gate
+    from harness.evolve import compare_paths
 
-    first, *others = (run for path in runs for run in open_results(path, metric))
-    if not others:
-        raise click.UsageError("expected two or more runs, got 1")
-    results = [compare_results(first, run, measure) for run in others]
-    if measure == "outcome" and len(runs) == 2 == len(results) + 1:
-        results = [compared_by_gate(results[0], *runs)]
+    results = compare_paths(runs, measure, metric)
     rows = [result.model_dump(mode="json") for result in results]
     emit(rows, as_json, shown(map(_comparison_text, results), "\n\n"))
     for result in results:

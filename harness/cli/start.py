@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 import click
 
 from harness.cli.commands import emit, json_option, path_type
-from harness.cli.next_steps import command_line, next_lines
+from harness.cli.next_steps import command_line, new_skill_name, next_lines
 from harness.cli.terminal import tinted
 from harness.core import shown
 from harness.core.errors import BadInput
@@ -101,15 +101,25 @@ def _write_suite(folder: Path, template: str, tasks: str | None, columns: dict[s
     files = sorted((source / template).iterdir())
     if tasks is not None:
         query = f"?{urlencode(columns)}" if columns else ""
-        load_suite(f"{tasks}{query}")
         on_hub = tasks.startswith("hf:")
+        if not on_hub and not Path(tasks).is_file():
+            raise BadInput(
+                f"--tasks: expected a task file, or hf:OWNER/NAME, found none at {tasks!r}: "
+                "--map COLUMN=FIELD names columns"
+            )
+        load_suite(f"{tasks}{query}")
         reference = f"{tasks if on_hub else Path(tasks).name}{query}"
         files = [] if on_hub else [Path(tasks)]
     folder.mkdir(parents=True, exist_ok=True)
     for path in (*files, source / "agent.py"):
         shutil.copyfile(path, folder / path.name)
     name = "-".join(re.findall("[a-z0-9]+", folder.resolve().name.lower())) or "my-suite"
-    values = {"name": name, "tasks": reference, "model": f"--model {FIRST_MODEL}"}
+    values = {
+        "name": name,
+        "tasks": reference,
+        "skill": new_skill_name(name),
+        "model": f"--model {FIRST_MODEL}",
+    }
     for path in (source / "suite.yaml", source / "README.md"):
         text = path.read_text("utf-8")
         for key, value in values.items():

@@ -18,16 +18,25 @@ _HERE = "harness.cli.trajectories"
     intents={
         "Commands": {
             "import": (f"{_HERE}:import_", "Read logs of any known format into a store."),
-            "export": (f"{_HERE}:export", "Write another format, or rows for a trainer."),
-            "list": (f"{_HERE}:list_trajectories", "One line each."),
-            "show": (f"{_HERE}:show", "The steps of one."),
-            "stats": (f"{_HERE}:stats", "Counts by outcome, steps and tokens."),
+            "export": (
+                f"{_HERE}:export",
+                "Write them in another format, or as rows for a trainer.",
+            ),
+            "list": (
+                f"{_HERE}:list_trajectories",
+                "List them: outcome, steps, agent and model of each.",
+            ),
+            "show": (f"{_HERE}:show", "Show the messages, tool calls and results of one."),
+            "stats": (f"{_HERE}:stats", "Count them by outcome, steps and tokens."),
         }
     },
     path="trajectories",
 )
 def trajectories() -> None:
     """Import, export, look at and replay trajectories.
+
+    A trajectory is what an attempt left: messages, tool calls and their results. PATH is a store, a
+    run folder, or logs that import reads.
 
     Example: harness trajectories import logs/ --out trajectories/
     """

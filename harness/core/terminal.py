@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+KNOWN = 3
+"""Items that say how long the next ones take."""
 _CONTROL = re.compile(
     "\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
     "|[\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
@@ -44,3 +46,23 @@ def hyperlink(text: str, uri: str) -> Shown:
 def shown(parts: Iterable[str], separator: str = "\n") -> Shown:
     """Parts, each printable, as one text."""
     return Shown(separator.join(map(printable, parts)))
+
+
+def dollars(cost_usd: float | None) -> str:
+    """A cost for people; None is unknown, which is not nothing."""
+    return "unknown" if cost_usd is None else f"${cost_usd:.4f}"
+
+
+def span(seconds: float) -> str:
+    """A time as people say it: `40 s`, `12 min`, `2 h 5 min`."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def time_left(seconds: float, done: int, total: int) -> str:
+    """`3 min left` once that is known, at the end the time used, "" before."""
+    if done == total:
+        return span(seconds)
+    return f"{span(seconds / done * (total - done))} left" if done >= KNOWN else ""

@@ -88,9 +88,9 @@ def from_keywords(kind: type[ValueT], fields: Mapping[str, object]) -> ValueT:
                 name = str(fault["loc"][0])
                 close = get_close_matches(name, kind.model_fields, 1)
                 hint = f"did you mean {close[0]!r}?" if close else f"see {kind.__name__}"
-                raise BadInput(f"unknown name {name!r}: {hint}") from error
+                raise BadInput(f"unknown name {name!r}: {hint}") from None
         found = f", got {faults[0]['input']!r:.80}" if faults[0]["loc"] else ""
-        raise BadInput(f"{first_fault(error, 'settings')}{found}") from error
+        raise BadInput(f"{first_fault(error, 'settings')}{found}") from None
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,6 @@ from .report import RunComparison as RunComparison
 from .report import attempts_by_task as attempts_by_task
 from .report import compare_paired as compare_paired
 from .report import compare_results as compare_results
-from .report import compare_runs as compare_runs
 from .report import finished_items as finished_items
 from .report import read_report as read_report
 from .report import records as records

@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
+from harness.agents import Agent
 from harness.core import BadInput, Task, Value, digest_tree
 from harness.core.rundir import RunReader
 from harness.evals.plan import attempt_id, parts_of
@@ -57,15 +58,17 @@ class _Use(NamedTuple):
     cached: float = 0.0
 
 
-def plan_evaluation(settings: EvalSettings) -> dict[str, Any]:
+def plan_evaluation(settings: EvalSettings, agent: Agent | None = None) -> dict[str, Any]:
     """What a run would do and is expected to cost, without a model call.
 
-    With an earlier run (`earlier`) it has the steps of its attempts, too.
+    With an earlier run (`earlier`) it has the steps of its attempts, too. `agent` stands in place
+    of the one that settings name.
     """
     from harness.evals.runner import Evaluator, suite_of
 
     suite = suite_of(settings)
-    Evaluator(settings, suite).plan(settings.skill)  # refuses what the run would refuse
+    # It refuses what the run would refuse.
+    Evaluator(settings, suite, agent=agent).plan(settings.skill)
     tasks = suite.tasks[: settings.limit]
     arms = [None, settings.skill] if settings.baseline and settings.skill else [settings.skill]
     attempts = list(tasks) * settings.epochs
@@ -75,7 +78,7 @@ def plan_evaluation(settings: EvalSettings) -> dict[str, Any]:
         "tasks": len(tasks),
         "attempts": len(attempts) * len(arms),
         "model": agent_model_spec(settings.models),
-        "agent": agent_spec(settings, suite),
+        "agent": agent.spec if agent else agent_spec(settings, suite),
         "skill": str(settings.skill) if settings.skill else None,
         "calls_at_most": len(attempts) * len(arms) * suite.suite.max_turns,
         "detectable_lift": detectable_lift(len(tasks)),

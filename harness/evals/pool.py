@@ -12,12 +12,14 @@ from typing import NamedTuple
 
 from harness.core import HarnessError, LimitReached, Usage, shortage
 from harness.evals.plan import attempt_id
-from harness.evals.report import ItemRecord
+from harness.evals.report import ItemRecord, cause
 from harness.evals.workers import Attempt, Attempter, Finished
 
 POLL_S = 0.25
 """Seconds between looks for requests while a pool is paused."""
 _log = logging.getLogger("harness.evals")
+FIRST = 4
+"""Attempts that are invalid alike before a run is taken to be stuck."""
 SHORT_S = 5.0
 """Attempts that take no longer are not named as under way."""
 CANCELLED = "cancelled with `harness eval ctl`; --resume tries it again"
@@ -31,6 +33,8 @@ class Tally:
         usage: of the finished attempts.
         running: attempts under way.
         longest_s: seconds since the first of them began.
+        reason: of the last invalid attempt.
+        causes: of the invalid ones, without what differs from attempt to attempt.
     """
 
     total: int
@@ -40,6 +44,14 @@ class Tally:
     usage: Usage = field(default_factory=Usage)
     running: int = 0
     longest_s: float = 0.0
+    reason: str = ""
+    causes: set[str] = field(default_factory=set[str])
+
+    @property
+    def stuck(self) -> str:
+        """Why all of the first attempts were invalid, if it is one reason; "" otherwise."""
+        alike = self.invalid == self.done >= FIRST and len(self.causes) == 1
+        return self.reason if alike else ""
 
     @property
     def done(self) -> int:
@@ -59,6 +71,9 @@ class Tally:
         self.failed += item.outcome == "fail"
         self.invalid += item.outcome == "invalid"
         self.usage += item.usage
+        if item.outcome == "invalid":
+            self.reason = item.reason.partition("\n")[0]
+            self.causes.add(cause(item.reason))
 
     def take_back(self, item: ItemRecord) -> None:
         """Remove an invalid attempt that was tried again, so that it is not counted twice."""

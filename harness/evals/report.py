@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -35,6 +36,8 @@ from harness.stats import (
 
 REPORTED = "reported"
 """Key of a lock: what another tool itself says of the run."""
+_VARIABLE = re.compile(r"/\S+|0x[0-9a-f]+|\d+")
+"""What differs from attempt to attempt although the reason is the same."""
 Measure = Literal["outcome", "score"]
 """What of an attempt is compared: whether it passed, or its score."""
 
@@ -181,6 +184,11 @@ def finished_items(run: RunReader) -> list[ItemRecord]:
         return [ItemRecord.model_validate(row) for row in latest.values()]
 
 
+def cause(reason: str) -> str:
+    """The first line of a reason without what differs from attempt to attempt."""
+    return _VARIABLE.sub("#", reason.partition("\n")[0])
+
+
 def records(run: Path) -> list[ItemRecord]:
     """The item records of a run folder."""
     return finished_items(RunReader(run))
@@ -310,15 +318,6 @@ def joined(path: Path, runs: Sequence[Path]) -> Results:
     parts = [read_run(run) for run in runs]
     items = {item.id: item for part in parts for item in part.items}
     return Results(path.name, parts[0].lock, list(items.values()))
-
-
-def compare_runs(first: Path, second: Path) -> RunComparison:
-    """Compare two run folders.
-
-    Raises:
-        BadInput: if one is no eval run, or they share no task.
-    """
-    return compare_results(read_run(first), read_run(second))
 
 
 def compare_results(before: Results, after: Results, measure: Measure = "outcome") -> RunComparison:

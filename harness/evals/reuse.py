@@ -14,6 +14,7 @@ from harness.core.rundir import RunReader, RunWriter
 from harness.evals.plan import EvalPlan, RunParts, attempt_id, parts_of, read_parts, write_parts
 from harness.evals.regrade import FamilyOf, copy_records, judged_again, local_judge, regradable
 from harness.evals.report import ItemRecord, finished_items, open_run
+from harness.evals.resuming import take_raised_limits
 from harness.models import Budget, CallStore, Model, Spend
 
 Action = Literal["REUSE", "REGRADE", "RERUN"]
@@ -138,7 +139,12 @@ def begin(
         family: judges a task.
         earlier: run whose attempts may be taken over.
         accept: parts that may differ.
+
+    Raises:
+        BadInput: if `out` holds a run of other settings, or of higher limits of an attempt.
     """
+    lock = plan.lock(model)
+    take_raised_limits(out, lock)
     parts = parts_of(plan, model.spec, reference)
     carried, added = _carried(out), Spend()
     steps: list[Step] = []
@@ -157,7 +163,7 @@ def begin(
             added = calls.spend() - before  # came after the budget had looked into the store
     carried = carried or Spend()
     budget.adopt(_origin(out), added - carried)
-    lock, amount = plan.lock(model), (carried.usd, carried.tokens, carried.calls)
+    amount = carried.usd, carried.tokens, carried.calls
     write_parts(out, parts.model_copy(update={"carried": amount}), lock)
     if earlier is not None:
         with RunWriter(out, lock) as run:

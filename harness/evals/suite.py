@@ -1,6 +1,7 @@
 """Suites: which tasks, which agent, which settings, and how tasks divide into splits.
 
-One task file is divided by the suite's `split_by`:
+One task file is halved into train and selection by the digests of the tasks' ids, so that neither
+the order of the file nor other tasks matter, or else divided by the suite's `split_by`:
 
 | `split_by` | train | selection | test |
 |---|---|---|---|
@@ -111,6 +112,12 @@ class LoadedSuite(Value):
     base: Path
     root: Path
     trusted: bool = False
+
+    @property
+    def halved(self) -> bool:
+        """Whether it is a half of one task file that nobody divided."""
+        one_file = isinstance(self.suite.tasks, str) and self.suite.split_by is None
+        return one_file and self.split is not None
 
     @property
     def files(self) -> tuple[str, ...]:

@@ -47,7 +47,10 @@ def unsolved(items: Sequence[ItemRecord], tasks: Mapping[str, Task]) -> tuple[st
         share = "" if len(checks) == 1 else f" judged {count} of them"
         lines.append(f"check {check}{share}{f': {demand}' if demand else ''}")
     formal = [pair for pair in matched if (pair[1].check or default_check(pair[1])) in FORM]
-    wordy = [item for item, task in formal if _contains(task, item.answer)]
+    called = [item.id for item, task in matched if _is_call(task, item.answer)]
+    wordy = [
+        item for item, task in formal if _contains(task, item.answer) and item.id not in called
+    ]
     example = next(iter(wordy or [item for item in judged if item.answer] or judged))
     lines.append(f"for example {example.id}: {_beside(example, tasks.get(example.task_id))}")
     if wordy:
@@ -58,13 +61,30 @@ def unsolved(items: Sequence[ItemRecord], tasks: Mapping[str, Task]) -> tuple[st
             "tasks)",
         ]
         return tuple(lines)
-    if formal:
+    if called:
+        lines += [
+            f"{len(called)} of {len(judged)} answers are tool calls that were written as text, so "
+            "that no tool was run",
+            "the agent took them for its answer: let it read calls from the text, ask for calls "
+            'with tool_choice "required", or serve the model where its calls are recognised',
+        ]
+        if len(called) == len(judged):
+            return tuple(lines)
+    elif formal:
         lines.append("no answer contains the expected text")
     lines.append(
         "if the answers look right to you, choose another check; if they are wrong, the tasks are "
         "too hard for this agent: try a stronger model, or easier tasks"
     )
     return tuple(lines)
+
+
+def _is_call(task: Task, answer: str | None) -> bool:
+    """Whether an answer is a tool call where a text is expected."""
+    from harness.agents import written_calls
+
+    check = (task.check or default_check(task)).partition(" ")[0]
+    return check in DEMANDS and bool(written_calls(answer or ""))
 
 
 def _contains(task: Task, answer: str | None) -> bool:

@@ -14,7 +14,7 @@ from .evolution import evolve as evolve
 from .evolution import ignore_event as ignore_event
 from .evolution import seed_skill as seed_skill
 from .formats.records import read_recorded as read_recorded
-from .gate import compared_by_gate as compared_by_gate
+from .gate import compare_paths as compare_paths
 from .gate import sequential_gate as sequential_gate
 from .merge.by_model import batches as batches
 from .merge.contradictions import contradictions as contradictions
@@ -23,6 +23,7 @@ from .merge.lessons import Lesson as Lesson
 from .merge.wording import content_words as content_words
 from .plan import plan_evolution as plan_evolution
 from .plan import plan_notes as plan_notes
+from .report import result_text as result_text
 from .session import run_evolution as run_evolution
 from .session import run_evolution_async as run_evolution_async
 from .settings import AnalystKind as AnalystKind

@@ -246,7 +246,10 @@ def seed_skill(options: EvolveOptions) -> Skill:
         return skill
     name = options.create or ""
     if not re.fullmatch(r"[a-z0-9]+(?:-[a-z0-9]+)*", name) or len(name) > 64:
-        raise BadInput(f"expected a name of lower-case words and hyphens, got {name!r}")
+        raise BadInput(
+            "--create: expected a name of lower-case words and hyphens, such as date-formats, of "
+            f"at most 64 characters, got {name!r}"
+        )
     # Until the tasks are known that teach it; it stays where they share too few words.
     learned = f"Rules and worked examples for tasks of the kind {name}, learned from runs. "
     description = options.description or learned + "Use for such tasks."

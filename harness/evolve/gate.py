@@ -11,12 +11,19 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 
 from harness.core import BadInput, Usage, read_json
-from harness.evals import ItemRecord, RunComparison, compare_paired
+from harness.evals import (
+    ItemRecord,
+    RunComparison,
+    compare_paired,
+    compare_results,
+    open_results,
+)
+from harness.evals.report import Measure
 from harness.evolve.artifacts import Runs
 from harness.evolve.evolution import Evolution, detached
 from harness.evolve.report import RESULT
 from harness.evolve.types import EvolveResult, GateResult
-from harness.stats import Decision, SequentialPlan, decide
+from harness.stats import Decision, SequentialPlan, decide, required_tasks
 
 EvaluateTasks = Callable[[tuple[str, ...]], Awaitable[list[ItemRecord]]]
 
@@ -107,8 +114,9 @@ async def sequential_gate(
         verdict = "refused"
     more = 0
     if verdict == "not gated":
-        # What would have been needed with the share of results that really changes.
-        actual = plan.at(discordance=max(pairs.discordance or plan.discordance, plan.lift))
+        # What would have been needed with the gain and the share of changes that were seen.
+        lift = min(0.999, max(plan.lift, decision.difference or 0.0))
+        actual = plan.at(lift=lift, discordance=max(pairs.discordance or plan.discordance, lift))
         more = max(1, actual.required - decision.tasks)
     return GateResult.model_validate(
         {
@@ -176,7 +184,10 @@ def _counts(plan: SequentialPlan, decision: Decision, run: int, before: int, aft
 def _reason(plan: SequentialPlan, decision: Decision, counts: str, margin: float, more: int) -> str:
     """The verdict in one sentence."""
     useful = f"a gain of {100 * plan.lift:.0f} points"
-    needed = f"about {more} more tasks would be needed to find {useful}"
+    seen = decision.difference is not None and decision.difference > plan.lift
+    gain = "show a gain like this" if seen else f"find {useful}"
+    plural = "" if more == 1 else "s"
+    needed = f"about {more} more task{plural} would be needed to {gain} ({plan.power:.0%} power)"
     if decision.difference is None:
         return f"no task is valid on both sides: {counts}; {needed}"
     points = f"{100 * decision.difference:+.1f} points"
@@ -189,6 +200,29 @@ def _reason(plan: SequentialPlan, decision: Decision, counts: str, margin: float
         return f"better, but not above the margin of {100 * margin:.1f} points: {points}"
     meaning = {"better": "better", "worse": "worse", "futile": f"{useful} is contradicted"}
     return f"{meaning.get(decision.why, 'no significant gain')}: {points}"
+
+
+def compare_paths(
+    paths: Sequence[Path], measure: Measure = "outcome", metric: str | None = None
+) -> list[RunComparison]:
+    """The comparison of every run in some paths with the first.
+
+    Args:
+        paths: as :func:`harness.evals.open_results` reads them; two sides of a gate have its
+            figures.
+        measure: what is compared.
+        metric: which of several figures decides (lm-eval, tables).
+
+    Raises:
+        BadInput: if there are fewer than two runs, or one shares no valid task with the first.
+    """
+    first, *others = (run for path in paths for run in open_results(path, metric))
+    if not others:
+        raise BadInput("expected two or more runs, got 1")
+    comparisons = [compare_results(first, run, measure) for run in others]
+    if measure == "outcome" and len(paths) == 2 == len(comparisons) + 1:
+        comparisons = [compared_by_gate(comparisons[0], *paths)]
+    return comparisons
 
 
 def compared_by_gate(comparison: RunComparison, before: Path, after: Path) -> RunComparison:
@@ -215,11 +249,15 @@ def compared_by_gate(comparison: RunComparison, before: Path, after: Path) -> Ru
     figures = gate.model_dump(
         include={"before", "after", "difference", "ci95", "p", "tasks", "fixed", "broken"}
     )
+    needed = None
+    if gate.verdict == "not gated" and gate.difference:
+        share = comparison.paired.discordance or 0.25
+        needed = max(required_tasks(abs(gate.difference), share), gate.tasks + 1)
     return comparison.model_copy(
         update={
             "paired": comparison.paired.model_copy(update=figures),
             "detectable": gate.detectable,
-            "needed": gate.tasks + gate.more_tasks if gate.more_tasks else None,
+            "needed": needed,
             "sequential": True,
         }
     )

@@ -57,6 +57,14 @@ def plan_notes(asked: EvolveSettings) -> list[str]:
     runs.settings = settings = asked.settled(train)
     notes: list[str] = []
     tasks = settings.tasks_to_learn_from(train)
+    gated = runs.gated
+    if train is not None and train.halved and gated is not None:
+        notes.append(
+            f"one task file: {tasks} tasks to learn from, {len(gated.tasks[: settings.limit])} for "
+            "the gate, "
+            "divided by the digests of their ids (`tasks` or `split_by` in suite.yaml divide "
+            "otherwise)"
+        )
     few = f"only {tasks} tasks to learn from"
     if asked.analyst == "auto" and not settings.lessons:
         analyst = parse_roles(list(settings.models))["analyst"]
@@ -71,7 +79,7 @@ def plan_notes(asked: EvolveSettings) -> list[str]:
         if train.suite.sampling.temperature != 0:
             why = "--select, --baselines, --user or --transfer multiplies them"
         notes.append(f"one attempt at each task: {why} (--epochs {REPEATS} for {REPEATS})")
-    for suite, sides in ((train, 1), (runs.gated, 2)):
+    for suite, sides in ((train, 1), (gated, 2)):
         if suite is None:
             continue
         tasks = suite.tasks[: settings.limit] * (settings.epochs * sides)

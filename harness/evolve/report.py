@@ -6,7 +6,7 @@ import json
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from harness.core import BadInput, Patch, Usage, render_page, write_atomic
+from harness.core import BadInput, Patch, Usage, render_page, shown, write_atomic
+from harness.core.terminal import dollars
 from harness.evolve.analysts.location import Location, Locator
 from harness.evolve.artifacts import Runs
 from harness.evolve.description import Described
@@ -219,8 +220,12 @@ def write_all(evolved: Finished, result: EvolveResult) -> None:
     if evolution.options.skill is not None:
         with suppress(BadInput):
             earlier = read_provenance(evolution.options.skill)
+    untold = evolved.gate.verdict == "not gated"
     provenance = provenance_of(evolved.applied, evolved.seed, earlier).model_copy(
-        update={"gate": "none" if evolved.gate.verdict == "not gated" else evolved.gate.verdict}
+        update={
+            "gate": "none" if untold else evolved.gate.verdict,
+            "gate_said": evolved.gate.reason if untold and evolved.gate.stopped else "",
+        }
     )
     if evolved.written:
         write_provenance(provenance, evolution.skill_dir)
@@ -346,3 +351,59 @@ def write_official_patches(patches: OfficialPatches, folder: Path) -> None:
         if folder.exists():
             folder.rename(Path(scratch) / "old")
         shutil.move(built, folder)
+
+
+def result_text(result: EvolveResult, tint: Callable[[str], str] = str) -> str:
+    """A result for people; `tint` may colour the verdict."""
+    lines: list[str] = []
+    if result.simulated:
+        lines.append("SIMULATED model: says nothing about a real one")
+    if not result.edits:
+        head = f"{result.skill} is its seed, unchanged" if result.skill else "no skill was written"
+        lines.append(f"{head}; {result.gate.reason}")
+        lines += [f"  {line}" for line in result.unsolved[1:]]
+    else:
+        verdict = tint(result.gate.verdict)
+        lines += [
+            shown([f"{result.skill}:", verdict, f"({result.gate.reason})"], " "),
+            f"SKILL.md has {result.lines} lines, {result.skill_tokens} tokens; "
+            f"{result.edits} edits made it",
+        ]
+    counts = [
+        (result.records, "runs gave lessons"),
+        (result.losses, "gave none"),
+        (result.discarded, "lessons left out"),
+        (result.conflicts, "contradictions withheld"),
+    ]
+    if texts := [f"{count:,} {label}" for count, label in counts if count]:
+        lines.append(", ".join(texts))
+    if result.support:
+        shares = (
+            f"{count} from {tasks} task{'s'[: tasks != '1']}"
+            for tasks, count in result.support.items()
+        )
+        lines.append(f"what taught the edits: {', '.join(shares)}; method: {result.method}")
+    if (judge := result.judge) is not None:
+        cost = dollars(judge.usage.cost_usd)
+        lines.append(f"judge {judge}; {judge.usage.tokens:,} tokens, {cost}")
+    cost = dollars(result.cost_usd)
+    lines.append(f"{result.tokens:,} model tokens, cost {cost}, {result.seconds:.1f} s")
+    for row in result.baselines:
+        rate = "no valid attempt" if row["pass_rate"] is None else f"{row['pass_rate']:.1%} pass"
+        lines.append(f"baseline {row['name']}: {rate}; evolved skill {_points(row)}")
+    for row in result.transfer:
+        sides = (row["without"], row["with"])
+        rates = " -> ".join("none valid" if rate is None else f"{rate:.1%}" for rate in sides)
+        lines.append(
+            f"transfer {row['author']} -> {row['user']} on {row['suite']}: {rates}, "
+            f"{_points(row)}, {row['n']} tasks, {row['invalid']} invalid: {row['verdict']}"
+        )
+    return shown(lines)
+
+
+def _points(row: dict[str, Any]) -> str:
+    """The evolved skill minus what it is compared with, and the interval."""
+    if row["difference"] is None:
+        return "not comparable"
+    low, high = row["ci95"] or (float("nan"), float("nan"))
+    return f"{100 * row['difference']:+.1f} points ({100 * low:+.1f} to {100 * high:+.1f})"

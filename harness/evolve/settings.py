@@ -72,7 +72,10 @@ class EvolveOptions(Value):
 
     out: Path
     skill: Annotated[Path | None, Option("Deepen this skill directory.")] = None
-    create: Annotated[str | None, Option("Start a new skill.", metavar="NAME")] = None
+    create: Annotated[
+        str | None,
+        Option("Start a new skill of this name: lower-case words, hyphens.", metavar="NAME"),
+    ] = None
     description: Annotated[str, Option("Frontmatter description of a new skill.")] = ""
     trajectories: Annotated[Path | None, Option("Use these: a file or folder of runs.")] = None
     patches: Annotated[

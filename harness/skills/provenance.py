@@ -16,7 +16,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from harness.core import BadInput, Edit, Value, listing, mapping, read_json, write_atomic
 from harness.skills.apply import ApplyResult
@@ -48,6 +48,7 @@ class Provenance(Value):
         edits: every edit that wrote a line, with `sources` and `support`.
         gate: the verdict of a gate on the skill, on tasks that no analyst saw: `accepted`,
             `refused`, `none` where no gate was run or it could not tell; "" where nobody noted it.
+        gate_said: what a gate said that could not tell.
     """
 
     skill: str
@@ -55,6 +56,8 @@ class Provenance(Value):
     edits: tuple[Edit, ...] = ()
     origins: tuple[LineOrigin, ...] = ()
     gate: Literal["", "accepted", "refused", "none"] = ""
+    # Left out where it is empty: earlier files do not have it.
+    gate_said: str = Field(default="", exclude_if=lambda text: not text)
 
 
 class Quote(Value):

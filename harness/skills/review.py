@@ -302,7 +302,8 @@ def apply_review(
         # A gate's verdict holds for the skill that it ran, and for no other.
         same = result.skill.digest == version.digest
         gate = version.provenance.gate if same else "none"
-        provenance = provenance.model_copy(update={"gate": gate})
+        reason = version.provenance.gate_said if same else ""
+        provenance = provenance.model_copy(update={"gate": gate, "gate_said": reason})
     write_review(skill_dir, review.model_copy(update={"applied": result.skill.digest}))
     new_version = record_version(
         skill_dir,

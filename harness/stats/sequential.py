@@ -144,9 +144,10 @@ class SequentialPlan(Value):
 
     @cached_property
     def detectable(self) -> float | None:
-        """Smallest lift found with the wanted power; None if even `discordance` is too small."""
-        low, high = 0.0, self.discordance
-        if self.at(lift=min(high, 0.999)).operating.power < self.power:
+        """Smallest lift found with the wanted power; None if none is. Above `discordance`, as many
+        results change as the lift takes."""
+        low, high = 0.0, 0.999
+        if self.at(lift=high).operating.power < self.power:
             return None
         while high - low > 0.001:
             middle = (low + high) / 2
@@ -180,19 +181,29 @@ class SequentialPlan(Value):
     def __str__(self) -> str:
         """A few sentences, for before anything is spent."""
         does, size = self.operating, len(self.look_sizes)
+        points, few = f"{100 * self.lift:+.0f} points", does.power < self.power
         among = "" if self.candidates == 1 else f" among {self.candidates} candidates"
         each, best = (f", {self.epochs} attempts each,", "up to ") if self.epochs > 1 else ("", "")
-        text = (
-            f"{self.tasks} tasks{each} in at most {size} look{'s'[: size > 1]} find "
-            f"{100 * self.lift:+.0f} points with {best}{does.power:.0%} power, if "
-            f"{self.discordance:.0%} of the results change. A skill without effect{among} is "
-            f"accepted with at most {self.alpha:.0%}. The gate stops on average after "
-            f"{does.tasks_null:.0f} tasks without an effect, after {does.tasks_lift:.0f} with one"
-        )
-        if does.power < self.power and self.epochs == 1:
-            more = self.at(epochs=REPEATS).operating.power
-            text += f". {REPEATS} attempts each would give up to {more:.0%} power, and "
-            text += f"{self.power:.0%} power needs {self.required} tasks"
+        looks = f"in at most {size} looks" if size > 1 else "in 1 look"
+        text = f"{self.tasks} tasks{each} {looks} find "
+        lift, power = (self.detectable, self.power) if few else (self.lift, does.power)
+        if lift is None:
+            text += f"no gain with {power:.0%} power"
+        else:
+            gain = f"a gain of {100 * lift:.0f} points" if few else points
+            share = max(self.discordance, lift)
+            text += f"{gain} with {best}{power:.0%} power, if {share:.0%} of the results change"
+        text += f". A skill without effect{among} is accepted with at most {self.alpha:.0%}"
+        if size > 1:
+            text += f". The gate stops on average after {does.tasks_null:.0f} tasks without an "
+            text += f"effect, after {does.tasks_lift:.0f} with one{f' of {points}' if few else ''}"
+        if few and self.epochs == 1:
+            often = self.at(epochs=REPEATS)
+            if often.operating.power >= self.power:
+                text += f". {REPEATS} attempts each would find {points}"
+            elif (lift := often.detectable) is not None:
+                text += f". {REPEATS} attempts each would find a gain of {100 * lift:.0f} points"
+            text += f". To find {points}, {self.power:.0%} power needs {self.required} tasks"
         return text
 
 

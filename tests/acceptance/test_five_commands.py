@@ -62,7 +62,7 @@ def test_every_step_prints_the_next_one(
     assert "passed 6  failed 10  invalid 0" in out
     (evolve,) = following(out)
     out = type_in(evolve)
-    assert "my-suite: accepted (better: +" in out
+    assert "my-skill: accepted (better: +" in out
     held_out, audit, export = following(out)
     assert "rollouts" in type_in(f"{audit} --dry-run")
     (compare,) = following(type_in(held_out))
@@ -70,7 +70,7 @@ def test_every_step_prints_the_next_one(
     assert "-> 100.0%" in out
     assert "skill" in out.splitlines()[-1]
     type_in(export)
-    assert (tmp_path / ".agents" / "skills" / "my-suite" / "SKILL.md").is_file()
+    assert (tmp_path / ".agents" / "skills" / "my-skill" / "SKILL.md").is_file()
     agent = (tmp_path / "my-suite" / "agent.py").read_text()
     assert "harness" not in "".join(line for line in agent.splitlines() if "import" in line[:8])
 
@@ -95,7 +95,7 @@ def test_what_no_gate_decided_is_staged_for_review(
     export = ("skill", "export", "out/skill/short", "--target", "agents", "--out", ".")
     refused = harness(*export)
     assert refused.returncode == 5
-    assert "gate: none" in refused.stderr
+    assert "its gate could not tell whether it helps (not gated: too few tasks" in refused.stderr
     assert harness(*export, "--ungated").returncode == 0
 
 

@@ -68,7 +68,7 @@ def test_results_stand_beside_their_calls_and_nothing_is_said_twice() -> None:
     )
     said = [(step.source, content_text(step.message)) for step in run.trajectory.steps]
     assert said == [
-        ("user", "How many?"), ("system", "Be brief."), ("agent", ""), ("user", "Elsewhere"),
+        ("system", "Be brief."), ("user", "How many?"), ("agent", ""), ("user", "Elsewhere"),
         ("agent", "yes"), ("agent", "It is 7"), ("agent", "7"),
     ]  # fmt: skip
     observation = run.trajectory.steps[2].observation
@@ -77,6 +77,12 @@ def test_results_stand_beside_their_calls_and_nothing_is_said_twice() -> None:
     stats = collect_stats([run.trajectory])
     assert stats.tool_calls == {"count": 1}
     assert (stats.prompt_tokens, run.usage.tokens) == (15, 21)
+
+
+def test_a_prompt_that_no_request_repeats_stands_first() -> None:
+    run = attempt("7", ([{"role": "system", "content": "Be brief."}, user("Q")], reply("7")))
+    sources = [(step.source, content_text(step.message)) for step in run.trajectory.steps]
+    assert sources[:3] == [("user", "How many?"), ("system", "Be brief."), ("user", "Q")]
 
 
 def test_an_answer_that_is_the_last_reply_is_no_step_of_its_own() -> None:

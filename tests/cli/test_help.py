@@ -109,3 +109,10 @@ def test_a_refusal_says_what_to_give(words: list[str], reason: str) -> None:
     error = CliRunner().invoke(cli, words).exception
     assert isinstance(error, BadInput)
     assert reason in str(error)
+
+
+def test_commands_on_trajectories_say_what_they_do_and_to_what() -> None:
+    text = CliRunner().invoke(cli, ["trajectories", "--help"]).output
+    assert "PATH is a store, a run folder, or logs" in " ".join(text.split())
+    for verb in ("Read logs", "Write them", "List them", "Show the messages", "Count them"):
+        assert f"  {verb}" in text

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.cli.progress import Progress, span
+from harness.cli.progress import Progress
+from harness.core.terminal import span
 
 
 @pytest.mark.parametrize(

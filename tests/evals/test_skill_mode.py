@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from harness.api import compare_runs
 from harness.cli import cli
-from harness.evals import compare_runs, read_report
+from harness.evals import read_report
 
 
 def test_a_command_that_never_sees_the_skill_is_no_run_with_it(tmp_path: Path) -> None:

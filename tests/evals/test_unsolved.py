@@ -46,6 +46,29 @@ def test_wrong_answers_are_called_wrong() -> None:
     assert "stronger model" in lines[4]
 
 
+CALL = '{"name": "convert", "arguments": {"amount": 42, "to": "km"}}'
+
+
+def test_calls_that_were_written_as_text_are_no_sign_of_hard_tasks() -> None:
+    lines = unsolved(*_run({"41": f"```json\n{CALL}\n```", "42": CALL}))
+    assert lines[2].startswith("for example 41: expected '41', got '```json")
+    assert lines[3].startswith("2 of 2 answers are tool calls that were written as text")
+    assert "tool_choice" in lines[4]
+    assert "too hard" not in " ".join(lines)
+    assert "among other words" not in " ".join(lines)  # 42 is an argument, no answer
+
+
+def test_calls_among_other_answers_are_counted_and_the_others_judged() -> None:
+    lines = unsolved(*_run({"41": "no idea", "42": CALL}))
+    assert lines[3].startswith("1 of 2 answers are tool calls")
+    assert "stronger model" in lines[-1]
+
+
+def test_an_object_that_looks_like_a_call_may_be_the_answer() -> None:
+    lines = unsolved(*_run({"41": CALL}, check="json"))
+    assert "tool calls" not in " ".join(lines)
+
+
 def test_what_another_check_expects_stands_beside_the_answer() -> None:
     task = Task(id="a", prompt="?", answer={"x": 1}, check="python3 check.py")
     item = ItemRecord(id="a", task_id="a", outcome="fail", value=0.0, reason="exit 1", answer="{x}")

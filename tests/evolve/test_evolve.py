@@ -175,7 +175,8 @@ def test_worked_examples_without_a_model(tmp_path: Path) -> None:
     ("change", "message"),
     [
         ({"create": None}, "either --skill DIR"),
-        ({"create": "Not A Name"}, "lower-case words"),
+        ({"create": "Not A Name"}, "--create: .* such as date-formats"),
+        ({"create": "a" * 65}, "at most 64 characters"),
         ({"patches": None}, "an analyst needs a model"),
         ({"trajectories": None}, "no trajectories"),
     ],

@@ -14,7 +14,7 @@ from harness.core import BadInput
 from harness.core.errors import Refused
 from harness.evals import load_suite
 from harness.evolve import EvolveSettings, plan_evolution, plan_notes, run_evolution
-from harness.skills import new_skill, write_skill
+from harness.skills import new_skill, refuse_ungated, write_skill
 from harness.trajectories import open_trajectories
 
 # Without the skill, two thirds of its answers are full sentences, and wrong for every scorer.
@@ -104,6 +104,39 @@ def test_compare_shows_the_gates_own_interval(settings: EvolveSettings) -> None:
     assert "(one-sided; interval and p are those of the gate)" in done.stdout
     done = CliRunner().invoke(cli, ["compare", *map(str, sides[::-1]), "--json"])
     assert not json.loads(done.stdout)[0]["sequential"]
+
+
+def test_compare_says_what_the_difference_of_a_gate_that_could_not_tell_takes(
+    settings: EvolveSettings,
+) -> None:
+    """Four of four tasks fixed are a chance of 1 / 16, five of five of 1 / 32."""
+    rows = [
+        {"id": f"s{n}", "prompt": f"What is {n} plus 1?", "answer": str(n + 1)}
+        for n in (1, 2, 4, 5)
+    ]
+    suite = Path(settings.suite or "").parent
+    (suite / "selection.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    result = run_evolution(settings.model_copy(update={"limit": 4}))
+    gate = result.gate
+    assert (gate.verdict, gate.difference, gate.tasks, gate.more_tasks) == ("not gated", 1.0, 4, 1)
+    assert "about 1 more task would be needed to show a gain like this (80% power)" in gate.reason
+    sides = [settings.out / "runs" / name / "look-01" for name in ("gate-before", "gate-after")]
+    done = CliRunner().invoke(cli, ["compare", *map(str, sides)])
+    assert "a difference like this takes about 5 tasks, 1 more (80% power)" in done.stdout
+    with pytest.raises(Refused, match=r"could not tell whether it helps \(not gated: too few"):
+        refuse_ungated(Path(result.skill))
+
+
+def test_a_plan_says_how_one_task_file_is_divided(settings: EvolveSettings) -> None:
+    suite = Path(settings.suite or "")
+    assert not any("one task file" in note for note in plan_notes(settings))
+    one = settings.model_copy(update={"suite": str(suite.with_name("selection.jsonl"))})
+    plan = plan_evolution(one)
+    (note,) = (note for note in plan["notes"] if "one task file" in note)
+    train = plan["train_tasks"]
+    assert note.startswith(
+        f"one task file: {train} tasks to learn from, {12 - train} for the gate, divided by the"
+    )
 
 
 SENTENCES = "import sys; print(f'I think it is {int(sys.argv[1].split()[2]) + 1}, of course.')"

@@ -193,7 +193,7 @@ def read_run(folder: Path) -> None:
     from harness.core.segments import SegmentWriter
     from harness.evals import read_report
     from harness.evals.plan import read_parts
-    from harness.evals.report import compare_runs, open_run, write_junit
+    from harness.evals.report import compare_results, open_run, read_run, write_junit
 
     with closing(SegmentWriter(folder / "items.seg")) as segment:
         for line in (folder / "items.jsonl").read_bytes().splitlines():
@@ -201,7 +201,7 @@ def read_run(folder: Path) -> None:
                 segment.append(json.loads(line))
     open_run(folder)
     read_report(folder)
-    compare_runs(folder, folder)
+    compare_results(read_run(folder), read_run(folder))
     write_junit([folder], folder / "junit.xml")
     read_parts(folder)
 

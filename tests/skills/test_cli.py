@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from zipfile import is_zipfile
 
 import pytest
 from click.testing import CliRunner
@@ -52,8 +53,10 @@ def test_install_export_and_diff(repository: Path, tmp_path: Path) -> None:
     call("install", folder, "--into", str(tmp_path))
     again = json.loads(call("install", folder, "--into", str(tmp_path), "--json"))
     assert {one["status"] for one in again} == {"unchanged"}
-    call("export", folder, "--target", "zip", "--out", str(tmp_path))
-    assert (tmp_path / "spreadsheet-basics.skill").is_file()
+    archive = tmp_path / "spreadsheet-basics.skill"
+    printed = call("export", folder, "--target", "zip", "--out", str(tmp_path))
+    assert f"written: {archive} (a ZIP archive)\n" in printed
+    assert is_zipfile(archive)
     copy = str(tmp_path / ".agents/skills/spreadsheet-basics")
     assert json.loads(call("diff", folder, copy, "--json"))["equal"] is True
 

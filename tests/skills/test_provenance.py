@@ -56,6 +56,10 @@ def test_what_a_gate_said_holds_for_that_skill_alone(tmp_path: Path) -> None:
         write_provenance(provenance.model_copy(update={"gate": gate}), folder)
         with pytest.raises(Refused, match=rf"\(gate: {gate}\): run `harness evolve` with a gate"):
             refuse_ungated(folder)
+    said = {"gate": "none", "gate_said": "too few tasks to tell"}
+    write_provenance(provenance.model_copy(update=said), folder)
+    with pytest.raises(Refused, match=r"\(not gated: too few tasks to tell\): run .* more tasks"):
+        refuse_ungated(folder)
     write_provenance(provenance.model_copy(update={"gate": "accepted"}), folder)
     (folder / "SKILL.md").write_text((folder / "SKILL.md").read_text() + "- by hand\n")
     with pytest.raises(Refused, match="edited since"):

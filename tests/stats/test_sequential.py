@@ -121,8 +121,10 @@ def test_more_attempts_at_the_same_tasks_find_more() -> None:
     once, often = SequentialPlan(tasks=40), SequentialPlan(tasks=40, epochs=4)
     assert once.operating.power + 0.15 < often.operating.power < 0.8
     assert often.operating.false_acceptance <= 0.05 + 0.025  # the error of 400 simulations
-    assert f"4 attempts each would give up to {often.operating.power:.0%}" in str(once)
-    assert "up to" in str(often)
+    assert often.detectable is not None
+    gain = f"a gain of {100 * often.detectable:.0f} points"
+    assert f"4 attempts each would find {gain}" in str(once)
+    assert f"{gain} with up to 80% power" in str(often)
 
 
 @pytest.mark.parametrize(
@@ -193,6 +195,19 @@ def test_a_plan_says_how_many_tasks_are_missing() -> None:
     assert plan.operating.power < 0.5
     assert plan.at(tasks=plan.required).operating.power >= 0.8
     assert f"80% power needs {plan.required} tasks" in str(plan)
+
+
+def test_a_plan_with_few_tasks_says_which_gain_they_show() -> None:
+    """Not with which power they would miss a smaller one; one look has no average."""
+    plan = SequentialPlan(tasks=14)
+    assert plan.detectable is not None
+    assert plan.at(lift=plan.detectable).operating.power >= 0.8
+    gain = f"{100 * plan.detectable:.0f}"
+    assert str(plan).startswith(
+        f"14 tasks in 1 look find a gain of {gain} points with 80% power, if {gain}% of the results"
+    )
+    assert "on average" not in str(plan)
+    assert "4 tasks in 1 look find no gain with 80% power" in str(SequentialPlan(tasks=4))
 
 
 def test_early_stops_upwards_and_downwards() -> None:

@@ -50,7 +50,7 @@ def judged(base: Path, task: Task, output: str | bytes | None) -> Score:
         ("Weight,Id\n1.5,007\n2,008\n", False, "row[0][0]: expected 'Id', got 'Weight'"),
         ("Id,Weight\n007,1.5,\n008,2\n", False, "number of entries of row[1]"),
         ("", False, "number of entries of row"),
-        ("x" * 200_000, False, "the output file 'output.csv' cannot be read: field larger"),
+        ("x" * 200_000, False, "row[0][0]: expected 'Id', got 'xxx"),
         (b"Id,\xff", False, "the output file 'output.csv' cannot be read: 'utf-8'"),
         (None, False, "there is no output file 'output.csv'"),
     ],

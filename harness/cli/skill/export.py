@@ -48,8 +48,9 @@ def export_skill(
 ) -> None:
     """Write DIR where clients look, or as one reproducible .skill file.
 
-    universal is .agents/skills; agents and zip are other names of universal and skill. A receipt
-    of DIR travels beside the copy. An evolved skill that no gate accepted is refused (exit code 5).
+    universal is .agents/skills; agents and zip are other names of universal and skill. A .skill
+    file is a ZIP archive. A receipt of DIR travels beside the copy. An evolved skill that no gate
+    accepted is refused (exit code 5).
 
     Example: harness skill export skills/spreadsheet-basics --target zip --out dist
     """
@@ -182,6 +183,7 @@ def _attempts(run: Path | None) -> list[Attempt]:
 
 
 def _report(exports: list[Exported], as_json: bool) -> None:
-    lines = [f"{export.diff}{export.status}: {export.path}" for export in exports]
+    form = {"skill": " (a ZIP archive)"}
+    lines = [f"{e.diff}{e.status}: {e.path}{form.get(e.target, '')}" for e in exports]
     lines += [f"  {path}" for export in exports for path in export.also]
     emit([export.model_dump(mode="json") for export in exports], as_json, "\n".join(lines))

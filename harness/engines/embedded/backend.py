@@ -26,6 +26,7 @@ from harness.core.http import async_http_client
 from harness.engines import weights
 from harness.engines.embedded.shared import Address, SharedEngine, launch_settings
 from harness.engines.embedded.wire import (
+    WrittenCalls,
     as_call,
     held_to_calls,
     llama_request,
@@ -255,6 +256,7 @@ class LocalModel:
 
     async def _chunks(self, body: Body) -> AsyncGenerator[Body]:
         response, address = await self._sent("POST", "/v1/chat/completions", body, stream=True)
+        written = WrittenCalls(body)
         try:
             with self._watched(address):
                 async for line in response.aiter_lines():
@@ -264,7 +266,10 @@ class LocalModel:
                     chunk = json.loads(text)
                     if "error" in chunk:
                         raise Refused(500, str(chunk["error"].get("message")))
-                    yield self._signed(chunk)
+                    for part in written.feed(self._signed(chunk)):
+                        yield part
+            for held in written.rest():
+                yield held
         finally:
             await response.aclose()
 

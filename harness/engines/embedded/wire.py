@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from itertools import product
 from typing import TYPE_CHECKING, Any, cast
 
 from harness.models import Body, Refused
@@ -111,14 +112,93 @@ def as_call(completion: Body) -> Body:
     [choice] = completion["choices"]
     if choice["finish_reason"] == "stop":
         call = json.loads(choice["message"]["content"], strict=False)
-        arguments = json.dumps(call["arguments"], ensure_ascii=False)
-        function = {"name": call["name"], "arguments": arguments}
-        held = {"id": f"call_{uuid.uuid4().hex[:12]}", "type": "function", "function": function}
+        held = _call(call["name"], call["arguments"])
         choice |= {
             "message": {"role": "assistant", "content": None, "tool_calls": [held]},
             "finish_reason": "tool_calls",
         }
     return completion
+
+
+class WrittenCalls:
+    """Makes calls of the text of a streamed answer that consists of calls of offered tools.
+
+    A text that begins like such a call is held back until it turns out to be none, or ends.
+    Which of the two depends on the whole text only, not on where its chunks are divided.
+
+    Args:
+        request: as llama.cpp is given it; where it offers no tools, wants no call, or holds the
+            text to a form of its own, nothing is changed.
+    """
+
+    def __init__(self, request: Body) -> None:
+        form: Any = request.get("response_format") or {}
+        held = form.get("type", "text") != "text" or request.get("grammar")
+        free = not held and request.get("tool_choice", "auto") == "auto"
+        tools: Any = request.get("tools", ()) if free else ()
+        self._names = {tool["function"]["name"] for tool in tools}
+        self._most = 1 if request.get("parallel_tool_calls") is False else None
+        self._text = ""
+        self._held: list[Body] = []
+        self._openings: list[str] = []  # how calls begin, without white space
+        if self._names:
+            from harness.agents import CLOSERS
+
+            names = [json.dumps(name, ensure_ascii=False) for name in self._names]
+            fields = [*(f'"name":{name}' for name in names), '"arguments":{']
+            openings = map("".join, product(("", *CLOSERS), ("{", "[{"), fields))
+            self._openings = ["".join(opening.split()) for opening in openings]
+
+    def feed(self, chunk: Body) -> list[Body]:
+        """What is known to belong to the answer after this chunk of it."""
+        if not self._openings or not chunk.get("choices"):
+            return [chunk]
+        [choice] = chunk["choices"]
+        delta, finish = choice["delta"], choice["finish_reason"]
+        text = delta.get("content") or ""
+        self._text += text
+        if delta.get("tool_calls") or not self._may_be_calls():
+            self._openings = []
+            return [*self.rest(), chunk]
+        if finish:
+            return self._ended(chunk, finish)
+        if text:
+            self._held.append(chunk)
+        return [] if text else [chunk]
+
+    def rest(self) -> list[Body]:
+        """What is held back, where nothing follows."""
+        held, self._held = self._held, []
+        return held
+
+    def _may_be_calls(self) -> bool:
+        """Whether the text begins as calls do, as far as it came; white space does not count."""
+        text = "".join(self._text.split())
+        return any(
+            opening.startswith(text) or text.startswith(opening) for opening in self._openings
+        )
+
+    def _ended(self, chunk: Body, finish: str) -> list[Body]:
+        from harness.agents import written_calls
+
+        calls = written_calls(self._text, self._names) if finish == "stop" else ()
+        held = self.rest()
+        if not calls:
+            return [*held, chunk]
+        parts = [
+            {"index": number, **_call(call.name, call.arguments)}
+            for number, call in enumerate(calls[: self._most])
+        ]
+        [choice] = chunk["choices"]
+        called = choice | {"delta": {"tool_calls": parts}, "finish_reason": None}
+        ending = choice | {"delta": {}, "finish_reason": "tool_calls"}
+        return [chunk | {"choices": [called]}, chunk | {"choices": [ending]}]
+
+
+def _call(name: str, arguments: Any) -> Body:
+    """A call as an assistant's message has it."""
+    function = {"name": name, "arguments": json.dumps(arguments, ensure_ascii=False)}
+    return {"id": f"call_{uuid.uuid4().hex[:12]}", "type": "function", "function": function}
 
 
 def _is_function(tool: Any) -> bool:

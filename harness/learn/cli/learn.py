@@ -126,7 +126,7 @@ def plan_text(settings: LearnSettings, gathered: Gathered) -> str:
 
 def result_text(result: LearnResult) -> str:
     """A result for people."""
-    from harness.cli.evolve import result_text as evolved_text
+    from harness.evolve import result_text as evolved_text
 
     if result.evolved is None:
         return f"nothing was sent: {result.reason}"

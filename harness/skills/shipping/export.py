@@ -321,9 +321,12 @@ def refuse_ungated(skill: Path) -> None:
     if gate == "accepted" and provenance.skill != load_skill(skill).digest:
         gate = "edited"
     if gate in _NO_GATE:
+        why, hint = _NO_GATE[gate], "run `harness evolve` with a gate"
+        if gate == "none" and provenance.gate_said:
+            why = f"its gate could not tell whether it helps (not gated: {provenance.gate_said})"
+            hint = "run `harness evolve` with more tasks"
         raise Refused(
-            f"{str(skill)!r}: {_NO_GATE[gate]}: run `harness evolve` with a gate, or read it "
-            "(`harness skill review`) and add --ungated"
+            f"{str(skill)!r}: {why}: {hint}, or read it (`harness skill review`) and add --ungated"
         )
 
 

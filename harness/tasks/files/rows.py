@@ -20,7 +20,7 @@ import csv
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Any, cast
@@ -102,12 +102,7 @@ def read_tasks(source: str, columns: Mapping[str, str]) -> tuple[Task, ...]:
         rows = read_table(path)
     elif path.suffix == ".parquet":
         parquet: Any = require("pyarrow.parquet", "Parquet files need pyarrow", "pyarrow")
-        # Programs write NaN into columns of numbers where there is no value.
-        present = [
-            {name: None if value != value else value for name, value in row.items()}
-            for row in parquet.read_table(path).to_pylist()
-        ]
-        rows = enumerate(present, start=1)
+        rows = enumerate(map(without_gaps, parquet.read_table(path).to_pylist()), start=1)
     elif path.suffix == ".json":
         rows = _of_list(path)
     elif path.suffix in (".yaml", ".yml"):
@@ -116,26 +111,59 @@ def read_tasks(source: str, columns: Mapping[str, str]) -> tuple[Task, ...]:
         rows = promptfoo_rows(path)
     else:
         rows = read_rows(path)
+    return tasks_of(rows, columns, f"{source}:")
+
+
+def tasks_of(
+    rows: Iterable[tuple[int, Row]], columns: Mapping[str, str], place: str
+) -> tuple[Task, ...]:
+    """The tasks that rows are.
+
+    Args:
+        rows: number of a row, and its values.
+        columns: name of a column -> field of the task, where :data:`NAMES` do not say it.
+        place: stands before the number in messages.
+
+    Raises:
+        BadInput: if a row fits no task, or no column holds the prompts.
+    """
     used: Counter[str] = Counter()
     tasks: list[Task] = []
     for number, row in rows:
-        where = f"{source}:{number}"
+        where = f"{place}{number}"
         fields = row if not columns and {"id", "prompt"} <= row.keys() else _fields(row, columns)
         if "prompt" not in fields:
             raise BadInput(
                 f"{where}: no column for the prompt among {', '.join(map(repr, row))}: "
-                "name it with --map COLUMN=prompt"
+                "name it with --map COLUMN=prompt, in Python columns={'COLUMN': 'prompt'}, or "
+                f"call it {', '.join(NAMES['prompt'])}"
             )
         if "id" not in fields:
             name = digest(fields["prompt"])[:8]
             used[name] += 1
             fields = {**fields, "id": name if used[name] == 1 else f"{name}-{used[name]}"}
+        if unknown := fields.keys() - NAMES.keys():
+            raise BadInput(
+                f"{where}: unknown name {min(unknown)!r}: a row with 'id' and 'prompt' has "
+                f"{', '.join(NAMES)} and no others; what else there is goes into its 'meta'"
+            )
         try:
             tasks.append(Task.model_validate(fields))
         except ValidationError as error:
             got = str(error.errors()[0]["input"])[:60]
-            raise BadInput(f"{where}: {first_fault(error, 'row')}, got {got!r}") from error
+            raise BadInput(f"{where}: {first_fault(error, 'row')}, got {got!r}") from None
     return tuple(tasks)
+
+
+def without_gaps(row: Mapping[Any, Any]) -> Row:
+    """A row of a table; programs write NaN, or a mark of their own, where there is no value."""
+
+    def gap(value: Any) -> bool:
+        return type(value).__name__ in ("NAType", "NaTType") or (
+            isinstance(value, float) and value != value
+        )
+
+    return {str(name): None if gap(value) else value for name, value in row.items()}
 
 
 def _fields(row: Row, columns: Mapping[str, str]) -> Row:
