@@ -2,15 +2,15 @@
 
     python -m benchmarks.train.trl_steps --model FOLDER --out trl_steps.json
 
-A Hugging Face folder learns sums of two small numbers in TRL, 16 prompts with 8 completions each in
-a step, written by the model's own `generate`. Two rewards that a program checks: `right`, the last
-number of the answer is the sum, and `brief`, one less the share of the allowed tokens that were
-used. Arms: `gd2po` (`GD2POTrainer`, both rewards), `clipo` (`contrastive` around a right and brief
-answer: of the right completions of a prompt those that are unlike the others get less), and `grpo`
-(TRL's own trainer with both rewards) as the control. On a GPU in bfloat16 over weights of 32 bits,
-where small steps are not lost, on the processor in 32 bits. An arm stops after `--steps` or its
-share of `--seconds`; what it reached stands in `steps`. The exit status is 1 where a
-parameter is no number or an arm took no step.
+A Hugging Face folder learns sums of two numbers up to `--largest` in TRL, 16 prompts with 8
+completions each in a step, written by the model's own `generate`. Two rewards that a program
+checks: `right`, the last number of the answer is the sum, and `brief`, one less the share of the
+allowed tokens that were used. Arms: `gd2po` (`GD2POTrainer`, both rewards), `clipo` (`contrastive`
+around a right and brief answer: of the right completions of a prompt those that are unlike the
+others get less), and `grpo` (TRL's own trainer with both rewards) as the control. On a GPU in
+bfloat16 over weights of 32 bits, where small steps are not lost, on the processor in 32 bits. An
+arm stops after `--steps` or its share of `--seconds`; what it reached stands in `steps`. The exit
+status is 1 where a parameter is no number or an arm took no step.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from importlib import import_module
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -67,11 +68,10 @@ def right_and_brief(most: int) -> Any:
     return reward
 
 
-def rows(tokenizer: Any, count: int) -> Any:
-    """Sums as a data set: chats where the tokenizer has a template, else plain text."""
+def rows(tokenizer: Any, largest: int) -> Any:
+    """All sums as a data set: chats where the tokenizer has a template, else plain text."""
     asked: list[dict[str, Any]] = []
-    for number in range(count):
-        a, b = 2 + 7 * number % 47, 3 + 11 * number % 53
+    for a, b in product(range(1, largest + 1), repeat=2):
         text = ASK.format(a=a, b=b)
         chat = [{"role": "user", "content": text}]
         prompt = chat if tokenizer.chat_template else text
@@ -152,7 +152,7 @@ def run(arm: str, options: Any, out: Path, seconds: float) -> dict[str, Any]:
         model=model,
         processing_class=tokenizer,
         args=settings,
-        train_dataset=rows(tokenizer, PROMPTS * 64),
+        train_dataset=rows(tokenizer, options.largest),
         reward_funcs=rewards,
         callbacks=[clock],
     )
@@ -192,13 +192,19 @@ def main() -> None:
         steps=100,
         tokens=64,
         rate=1e-5,
+        largest=12,
         seconds=300.0,
         out=option(type=Path),
     )
     card = torch.cuda.get_device_name() if torch.cuda.is_available() else None
     result: dict[str, Any] = {"gpu": card, "model": options.model.name, "arms": []}
     result |= {"prompts": PROMPTS, "completions": COMPLETIONS, "tokens": options.tokens}
-    result |= {"rate": options.rate, "torch": torch.__version__, "trl": TRL.__version__}
+    result |= {
+        "rate": options.rate,
+        "largest": options.largest,
+        "torch": torch.__version__,
+        "trl": TRL.__version__,
+    }
     for arm in options.arms:
         with tempfile.TemporaryDirectory() as name:
             share = options.seconds / len(options.arms)
