@@ -92,6 +92,24 @@ def test_a_killed_run_goes_on_to_the_same_weights(folder: Path, report: Report) 
     )
 
 
+def test_the_device_is_chosen(folder: Path, report: Report) -> None:
+    import torch
+
+    from harness.train.compressor import loop
+
+    chosen = options(folder, "on the cpu").model_copy(update={"device": "cpu"})
+    critic = loop.fit(chosen, lambda line: None)
+    average = torch.load(folder / "on the cpu" / loop.CHECKPOINT, weights_only=True)["average"]
+    assert all(torch.equal(critic.state_dict()[name], average[name]) for name in average)
+    assert {weight.device.type for weight in critic.parameters()} == {"cpu"}
+    if torch.cuda.is_available():
+        return
+    whole = torch.load(folder / "whole" / loop.CHECKPOINT, weights_only=True)["average"]
+    assert all(torch.equal(whole[name], average[name]) for name in average)
+    with pytest.raises(BadInput, match="expected a GPU"):
+        loop.fit(chosen.model_copy(update={"device": "cuda"}), lambda line: None)
+
+
 def test_report_and_manifest_name_what_went_in_and_came_out(folder: Path, report: Report) -> None:
     weights = folder / "whole" / "weights" / "critic.onnx"
     assert report.weights == {"sha256": digest_file(weights), "bytes": weights.stat().st_size}

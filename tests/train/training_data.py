@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -33,10 +33,10 @@ def tiny_encoder(folder: Path) -> Path:
     return folder
 
 
-def tiny_data(folder: Path) -> Path:
-    """The four training files, a few rows each, some of them held out."""
+def tiny_data(folder: Path, towns: Sequence[str] = TOWNS) -> Path:
+    """The four training files, a row for each town, some of them held out."""
     folder.mkdir(parents=True, exist_ok=True)
-    facts = [(town, 1820 + 7 * number, 12 + number) for number, town in enumerate(TOWNS)]
+    facts = [(town, 1820 + 7 * number, 12 + number) for number, town in enumerate(towns)]
     _write(folder / "nq_oracle.jsonl", (_question(*fact, "founded") for fact in facts))
     _write(folder / "qed.jsonl", (_question(*fact, "mill") for fact in facts))
     _write(folder / "wice_dev.jsonl", (_claim(*fact) for fact in facts))

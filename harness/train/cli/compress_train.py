@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from harness.cli import echo, emit, json_option, path_type, shared_option
 from harness.core.errors import BadInput
+
+DEVICES = ("auto", "cpu", "cuda")
 
 
 @click.command(short_help="Train the token critic.")
@@ -17,6 +20,7 @@ from harness.core.errors import BadInput
 @click.option("--windows", type=click.IntRange(1), default=40_000, show_default=True)
 @shared_option("--seed", default=7, help="Of everything random.")
 @click.option("--threads", type=click.IntRange(1), default=1, show_default=True)
+@click.option("--device", type=click.Choice(DEVICES), default="auto", show_default=True)
 @click.option("--resume", is_flag=True, help="Go on with the run in --out.")
 @shared_option("--install", "installs", help="Use the weights, if they are better.")
 @json_option
@@ -27,6 +31,7 @@ def train(
     windows: int,
     seed: int,
     threads: int,
+    device: Any,
     resume: bool,
     installs: bool,
     as_json: bool,
@@ -49,7 +54,13 @@ def train(
     if not data.is_dir():
         raise BadInput(f"expected a folder of training files, got {str(data)!r}")
     options = TrainOptions(
-        data=data, out=out, encoder=encoder, windows=windows, seed=seed, threads=threads
+        data=data,
+        out=out,
+        encoder=encoder,
+        windows=windows,
+        seed=seed,
+        threads=threads,
+        device=device,
     )
     report = run(options, lambda line: echo(line, err=True), resume=resume)
     if installs:

@@ -7,7 +7,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from harness.core import BadInput, Value, digest_file, read_json, write_atomic
 from harness.rag.compress import LexicalCritic
@@ -22,6 +22,8 @@ from harness.train.compressor.fusion import joined
 
 class TrainOptions(Value):
     """Options of a run; the same options and data on one machine give the same weights.
+
+    On a GPU they are the same but for rounding.
 
     Attributes:
         data: folder with the training files.
@@ -39,6 +41,7 @@ class TrainOptions(Value):
         fused_with: kind of the encoder that the fusion is fitted with.
         threads: of the CPU. More than one pays on idle cores only.
         save_s: seconds between checkpoints.
+        device: where the encoder runs; `auto` is a GPU if PyTorch has one.
     """
 
     data: Path
@@ -55,6 +58,7 @@ class TrainOptions(Value):
     fused_with: EncoderKind = "encoder"
     threads: int = 1
     save_s: float = 120.0
+    device: Literal["auto", "cpu", "cuda"] = "auto"
 
 
 MANIFEST, REPORT, WEIGHTS = "manifest.json", "report.json", "weights"
@@ -64,7 +68,7 @@ class Manifest(Value):
     """The ingredients of weights; a run is resumed only with the same.
 
     Attributes:
-        options: all but the folders, `fused_with`, `threads` and `save_s`.
+        options: all but the folders, `fused_with`, `threads`, `save_s` and `device`.
         data: file -> SHA-256.
         encoder: SHA-256 of the weights that training begins with.
         examples: source -> questions, the held-out ones not counted.
@@ -153,7 +157,7 @@ def manifest_of(options: TrainOptions) -> Manifest:
     """
     examples = read_examples(options.data)
     sources = Counter(e.passage.source for e in examples if not e.passage.held_out)
-    apart = {"data", "out", "encoder", "fused_with", "threads", "save_s"}
+    apart = {"data", "out", "encoder", "fused_with", "threads", "save_s", "device"}
     return Manifest(
         options=options.model_dump(mode="json", exclude=apart),
         data={name: digest_file(options.data / name) for name in FILES},
