@@ -95,9 +95,11 @@ def _rates(model: Any, sentences: list[str], batch: int, rounds: int) -> dict[st
     fed: list[dict[str, Any]] = []
     tokens = 0
     for start in range(0, len(ordered), batch):
-        made = model.tokenize(ordered[start : start + batch])
-        tokens += int(made["attention_mask"].sum())
-        fed.append({k: v.to(model.device) if hasattr(v, "to") else v for k, v in made.items()})
+        batch_tokens = model.tokenize(ordered[start : start + batch])
+        tokens += int(batch_tokens["attention_mask"].sum())
+        fed.append(
+            {k: v.to(model.device) if hasattr(v, "to") else v for k, v in batch_tokens.items()}
+        )
 
     def forward() -> None:
         with torch.inference_mode():

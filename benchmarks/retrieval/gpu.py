@@ -102,12 +102,12 @@ class Arm:
         rates: list[float] = []
         place = 0
         while not rates or (len(rates) < self.rounds and time.monotonic() < self.deadline):
-            asked, started = 0, time.perf_counter()
+            sent, started = 0, time.perf_counter()
             while time.perf_counter() - started < LEAST_S:
                 part = self.queries[place : place + batch]
                 search(part)
-                asked, place = asked + len(part), (place + batch) % len(self.queries)
-            rates.append(asked / (time.perf_counter() - started))
+                sent, place = sent + len(part), (place + batch) % len(self.queries)
+            rates.append(sent / (time.perf_counter() - started))
         return round(statistics.median(rates), 1)
 
     def run_faiss(self) -> None:
@@ -171,7 +171,7 @@ class Arm:
 
 
 def run_arm(name: str, options: argparse.Namespace, folder: Path) -> tuple[list[Any], str]:
-    """Its rows and the end of what it said if it failed."""
+    """Its rows and the end of what it message if it failed."""
     site = {"faiss-cpu": options.cpu_site, "faiss-gpu": options.gpu_site}.get(name)
     paths = [str(site)] if site else []
     paths += filter(None, [os.environ.get("PYTHONPATH")])
@@ -183,10 +183,10 @@ def run_arm(name: str, options: argparse.Namespace, folder: Path) -> tuple[list[
             command, env=environment, capture_output=True, text=True, check=False,
             timeout=3 * options.seconds,
         )  # fmt: skip
-        said, lines = process.stderr[-1500:] if process.returncode else "", process.stdout
+        message, lines = process.stderr[-1500:] if process.returncode else "", process.stdout
     except subprocess.TimeoutExpired as error:
-        said, lines = "took too long", (error.stdout or b"").decode()
-    return [json.loads(line) for line in lines.splitlines() if line.startswith("{")], said
+        message, lines = "took too long", (error.stdout or b"").decode()
+    return [json.loads(line) for line in lines.splitlines() if line.startswith("{")], message
 
 
 def main() -> None:
@@ -214,10 +214,10 @@ def main() -> None:
         np.save(folder / "vectors.npy", mixture(options.size, centres, SEED + 1))
         np.save(folder / "queries.npy", mixture(max(BATCHES), centres, SEED + 2))
         for arm in ARMS:
-            rows, said = run_arm(arm, options, folder)
+            rows, message = run_arm(arm, options, folder)
             result["rows"] += rows
-            if said:
-                result["failed"][arm] = said
+            if message:
+                result["failed"][arm] = message
             if options.out:
                 options.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     heads = "".join(f"{f'{batch} a batch':>14}" for batch in BATCHES)
@@ -226,8 +226,8 @@ def main() -> None:
         rates = "".join(f"{rate:>14,.0f}" for rate in row["queries_per_s"].values())
         label = f"{row['arm']} {row['index']}"
         print(f"{label:<28}{row['build_s']:>9.2f}{row['recall_at_10']:>8.4f}{rates}")
-    for arm, said in result["failed"].items():
-        print(f"{arm} failed: {said}")
+    for arm, message in result["failed"].items():
+        print(f"{arm} failed: {message}")
     sys.exit(1 if result["failed"] else 0)
 
 

@@ -24,8 +24,10 @@ import json
 import resource
 import time
 from collections.abc import Iterator
+from importlib import import_module
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 SHOWN = 3
 """Worked examples in a prompt while trajectories are gathered."""
@@ -59,7 +61,7 @@ def rows(bare: list[Path], passed: list[Path]) -> Iterator[dict[str, Any]]:
     from harness.trajectories import open_trajectories, to_openai
 
     prompts: dict[str, list[dict[str, str]]] = {}
-    for trajectory in (one for run in bare for one in open_trajectories(run)):
+    for trajectory in chain.from_iterable(map(open_trajectories, bare)):
         row: Any = to_openai(trajectory)
         system, user = row["messages"][:2]
         task: str = user["content"]
@@ -76,7 +78,7 @@ def rows(bare: list[Path], passed: list[Path]) -> Iterator[dict[str, Any]]:
             },
         ]
     seen: set[tuple[str, str]] = set()
-    for trajectory in (one for run in passed for one in open_trajectories(run)):
+    for trajectory in chain.from_iterable(map(open_trajectories, passed)):
         row = to_openai(trajectory)
         replies = [m["content"] for m in row["messages"] if m["role"] == "assistant"]
         program = read_program(replies[-1])[0] if replies and row.get("score") == 1 else ""
@@ -93,13 +95,12 @@ def fit(data: Path, out: Path, model_name: str, seed: int) -> dict[str, Any]:
     Returns:
         What the report says: rows, tokens, steps, losses, seconds, memory in MiB, device.
     """
-    import torch
-    from peft import LoraConfig, get_peft_model
-    from transformers import AutoModelForCausalLM, AutoTokenizer, Trainer, TrainingArguments
-
-    tokenizer: Any = AutoTokenizer.from_pretrained(model_name)
+    torch, peft, transformers = (
+        cast("Any", import_module(name)) for name in ("torch", "peft", "transformers")
+    )
+    tokenizer: Any = transformers.AutoTokenizer.from_pretrained(model_name)
     cuda = torch.cuda.is_available()
-    model: Any = AutoModelForCausalLM.from_pretrained(
+    model: Any = transformers.AutoModelForCausalLM.from_pretrained(
         model_name, dtype=torch.bfloat16 if cuda else torch.float32
     )
     examples: list[dict[str, list[int]]] = []
@@ -116,16 +117,18 @@ def fit(data: Path, out: Path, model_name: str, seed: int) -> dict[str, Any]:
         if len(heads) + len(tail) <= LONGEST:
             examples.append({"input_ids": heads + tail, "labels": [-100] * len(heads) + tail})
 
-    def collate(batch: list[dict[str, list[int]]]) -> dict[str, torch.Tensor]:
+    def collate(batch: list[dict[str, list[int]]]) -> dict[str, Any]:
         # Rows go alone: a run with padded rows in bfloat16 ended in nan on a GPU.
         return {name: torch.tensor([batch[0][name]]) for name in ("input_ids", "labels")}
 
     torch.manual_seed(seed)
-    adapted: Any = get_peft_model(
+    adapted: Any = peft.get_peft_model(
         model,
-        LoraConfig(r=RANK, lora_alpha=2 * RANK, target_modules="all-linear", task_type="CAUSAL_LM"),
+        peft.LoraConfig(
+            r=RANK, lora_alpha=2 * RANK, target_modules="all-linear", task_type="CAUSAL_LM"
+        ),
     )
-    settings = TrainingArguments(
+    settings = transformers.TrainingArguments(
         output_dir=str(out / "checkpoints"),
         per_device_train_batch_size=1,
         gradient_accumulation_steps=BATCH,
@@ -142,10 +145,10 @@ def fit(data: Path, out: Path, model_name: str, seed: int) -> dict[str, Any]:
         report_to="none",
         remove_unused_columns=False,
     )
-    trainer = Trainer(
+    trainer = transformers.Trainer(
         model=adapted,
         args=settings,
-        train_dataset=examples,  # pyright: ignore[reportArgumentType]  # any sequence will do
+        train_dataset=examples,
         data_collator=collate,
     )
     started = time.perf_counter()
@@ -197,11 +200,11 @@ def main() -> None:
         examples(options.out, options.bare, options.gold)
         return
     if options.step == "rows":
-        found = list(rows(options.bare, options.passed))
-        text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in found)
+        written = list(rows(options.bare, options.passed))
+        text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in written)
         options.out.write_text(text, encoding="utf-8")
-        tasks = len({row["task"] for row in found})
-        print(json.dumps({"rows": len(found), "tasks": tasks}))
+        tasks = len({row["task"] for row in written})
+        print(json.dumps({"rows": len(written), "tasks": tasks}))
         return
     options.out.mkdir(parents=True, exist_ok=True)
     report = fit(options.data, options.out, options.model, options.seed)

@@ -43,7 +43,7 @@ ASK = "What is {a} + {b}? Answer with the number alone."
 def right(completions: list[Any], answer: list[str], **_: Any) -> list[float | None]:
     """1 where the last number is the sum."""
     numbers = [re.findall(r"\d+", plain_text(text)) or [""] for text in completions]
-    return [float(found[-1] == sum_) for found, sum_ in zip(numbers, answer, strict=True)]
+    return [float(last[-1] == sum_) for last, sum_ in zip(numbers, answer, strict=True)]
 
 
 def briefness(most: int) -> Any:

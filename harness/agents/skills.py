@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,6 +26,7 @@ _SECTION = re.compile(NEAREST_SECTION.replace("%d", r"(\d{1,3})") + rf"\s*|{EXAM
 _FENCE = re.compile(r"[ \t]*```[^`]*$")
 _TASK = re.compile(r"(?:[-*]\s+)?Task:[ ]?(.*)")
 _ANSWER = re.compile(r"[ \t]*Answer:[ \t]*(.*)")
+_LABEL = re.compile(r"(?P<task>(?:[-*]\s+)?Task:)|(?P<answer>[ \t]*Answer:)")
 _WORD = re.compile(r"\w+")
 
 
@@ -106,16 +108,27 @@ def split_examples(skill: str, task: str = "") -> tuple[str, list[Message]]:
     section: list[tuple[str, bool]] = []  # its lines, and whether each stands in no block
     inside = ended = asking = False
     most = 0
-    lines = _outside_blocks(skill.split("\n"))
-    answers = _answered(lines)
-    for (line, free), answered in zip(lines, answers, strict=True):
+    lines = skill.split("\n")
+    outside: list[bool] = []  # of every line, whether it stands in no block
+    fenced = False
+    for line in lines:
+        fence = _FENCE.match(line) is not None
+        outside.append(not (fence or fenced))
+        fenced ^= fence
+    labels = [
+        match.lastgroup if free and (match := _LABEL.match(line)) else None
+        for line, free in zip(lines, outside, strict=True)
+    ]
+    below = [*accumulate(reversed(labels), lambda below, label: label or below)][::-1]
+    for line, free, label, following in zip(lines, outside, labels, below, strict=True):
         if free:
             if not (inside or ended) and (heading := _SECTION.fullmatch(line)):
                 inside, most = True, int(heading[1] or 0)
                 continue
-            asking = _TASK.match(line) is not None or (asking and _ANSWER.match(line) is None)
+            asking = label == "task" or (asking and label != "answer")
             # A task may have headings of its own, above its answer.
-            if inside and line.startswith(("## ", "</skill>")) and not (asking and answered):
+            own = asking and following == "answer"
+            if inside and line.startswith(("## ", "</skill>")) and not own:
                 inside, ended = False, True
         if inside:
             section.append((line, free))
@@ -130,30 +143,6 @@ def split_examples(skill: str, task: str = "") -> tuple[str, list[Message]]:
         turns.append({"role": "user", "content": text})
         turns.append({"role": "assistant", "content": answer})
     return ("\n".join(rest).strip(), turns) if turns else (skill, [])
-
-
-def _outside_blocks(lines: Sequence[str]) -> list[tuple[str, bool]]:
-    """Lines, and whether each stands in no fenced block; fences do not."""
-    marked: list[tuple[str, bool]] = []
-    fenced = False
-    for line in lines:
-        fence = _FENCE.match(line) is not None
-        marked.append((line, not (fence or fenced)))
-        fenced ^= fence
-    return marked
-
-
-def _answered(lines: Sequence[tuple[str, bool]]) -> list[bool]:
-    """Of every line, whether the next label at it or below is that of an answer."""
-    below: list[bool] = []
-    answer = False
-    for line, free in reversed(lines):
-        if free and _TASK.match(line):
-            answer = False
-        elif free and _ANSWER.match(line):
-            answer = True
-        below.append(answer)
-    return below[::-1]
 
 
 def _worked(lines: Sequence[tuple[str, bool]]) -> list[tuple[str, str]]:

@@ -16,7 +16,6 @@ from harness.evals import (
     RunComparison,
     compare_paired,
     compare_results,
-    open_results,
 )
 from harness.evals.report import Measure
 from harness.evolve.artifacts import Runs
@@ -216,6 +215,8 @@ def compare_paths(
     Raises:
         BadInput: if there are fewer than two runs, or one shares no valid task with the first.
     """
+    from harness.evals import open_results  # reads results of other tools, which no gate meets
+
     first, *others = (run for path in paths for run in open_results(path, metric))
     if not others:
         raise BadInput("expected two or more runs, got 1")

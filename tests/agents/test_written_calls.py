@@ -39,12 +39,12 @@ def _read(text: str) -> list[Any]:
 
 @given(st.lists(calls, min_size=1, max_size=3), wrappers, st.booleans(), st.sampled_from([None, 2]))
 def test_every_form_of_calls_gives_the_calls(
-    made: list[Any], wrapper: str, in_list: bool, indent: int | None
+    calls: list[Any], wrapper: str, in_list: bool, indent: int | None
 ) -> None:
-    lines = [json.dumps(call, indent=indent, ensure_ascii=False) for call in made]
-    inner = json.dumps(made, indent=indent) if in_list else "\n".join(lines)
-    assert _read(f"\n{wrapper.replace('{}', inner)} ") == made
-    assert _read("\n".join(wrapper.replace("{}", line) for line in lines)) == made
+    lines = [json.dumps(call, indent=indent, ensure_ascii=False) for call in calls]
+    inner = json.dumps(calls, indent=indent) if in_list else "\n".join(lines)
+    assert _read(f"\n{wrapper.replace('{}', inner)} ") == calls
+    assert _read("\n".join(wrapper.replace("{}", line) for line in lines)) == calls
 
 
 @given(texts.filter(str.strip), calls)

@@ -45,8 +45,8 @@ def _choice(chunks: list[Any]) -> Any:
 
 
 def _functions(choice: Any) -> list[Any]:
-    made = [call["function"] for call in choice["message"].get("tool_calls", [])]
-    return [{"name": call["name"], "arguments": json.loads(call["arguments"])} for call in made]
+    calls = [call["function"] for call in choice["message"].get("tool_calls", [])]
+    return [{"name": call["name"], "arguments": json.loads(call["arguments"])} for call in calls]
 
 
 @pytest.fixture
