@@ -103,12 +103,13 @@ def run_suite(
     from harness.core.rundir import new_run_id
     from harness.evals import EvalSettings, run_evaluation
     from harness.evals.report import write_junit
-    from harness.evals.resuming import started_with
     from harness.evals.reuse import counted
 
     if options["suite"] is None:
         if options["resume"] is None:
             raise click.UsageError("Missing argument 'SUITE'.")
+        from harness.evals.resuming import started_with
+
         source = click.get_current_context().get_parameter_source
         earlier = started_with(options["resume"])
         typed = {name for name in earlier if source(name) is ParameterSource.COMMANDLINE}

@@ -59,13 +59,11 @@ def started_with(run: Path) -> dict[str, Any]:
 
 
 def take_raised_limits(run: Path, lock: Mapping[str, Any]) -> None:
-    """Let the run in a folder, if there is one, go on with the limits of `lock`.
+    """Let the run in a folder go on with the limits of `lock`.
 
     Raises:
         BadInput: if it was started with other settings, or a limit was higher.
     """
-    if not (run / "run.json").is_file():
-        return
     with only_writer(run):
         stored, current = RunReader(run).lock, json.loads(json.dumps(lock))
         keys = sorted((stored.keys() | current.keys()) - {"schema_version", "sample_limits"})

@@ -14,7 +14,6 @@ from harness.core.rundir import RunReader, RunWriter
 from harness.evals.plan import EvalPlan, RunParts, attempt_id, parts_of, read_parts, write_parts
 from harness.evals.regrade import FamilyOf, copy_records, judged_again, local_judge, regradable
 from harness.evals.report import ItemRecord, finished_items, open_run
-from harness.evals.resuming import take_raised_limits
 from harness.models import Budget, CallStore, Model, Spend
 
 Action = Literal["REUSE", "REGRADE", "RERUN"]
@@ -144,7 +143,10 @@ def begin(
         BadInput: if `out` holds a run of other settings, or of higher limits of an attempt.
     """
     lock = plan.lock(model)
-    take_raised_limits(out, lock)
+    if (out / "run.json").is_file():
+        from harness.evals.resuming import take_raised_limits
+
+        take_raised_limits(out, lock)
     parts = parts_of(plan, model.spec, reference)
     carried, added = _carried(out), Spend()
     steps: list[Step] = []
