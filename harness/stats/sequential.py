@@ -201,8 +201,8 @@ class SequentialPlan(Value):
             often = self.at(epochs=REPEATS)
             if often.operating.power >= self.power:
                 text += f". {REPEATS} attempts each would find {points}"
-            elif (lift := often.detectable) is not None:
-                text += f". {REPEATS} attempts each would find a gain of {100 * lift:.0f} points"
+            elif (less := often.detectable or 1.0) < (lift or 1.0):
+                text += f". {REPEATS} attempts each would find a gain of {100 * less:.0f} points"
             text += f". To find {points}, {self.power:.0%} power needs {self.required} tasks"
         return text
 

@@ -127,6 +127,13 @@ def test_more_attempts_at_the_same_tasks_find_more() -> None:
     assert f"{gain} with up to 80% power" in str(often)
 
 
+def test_repeated_attempts_are_named_only_where_they_show_a_smaller_gain() -> None:
+    plan = SequentialPlan(tasks=8)
+    often = plan.at(epochs=4).detectable
+    assert plan.detectable is not None and often is not None and often > plan.detectable
+    assert "attempts each" not in str(plan)
+
+
 @pytest.mark.parametrize(
     ("share", "broken", "helped"),
     [(0.1, (0.95, 0.05), (0.0, 0.1)), (0.2, (0.95, 0.15), (0.75, 0.95)),
