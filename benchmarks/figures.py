@@ -41,11 +41,15 @@ STYLE = """
 """
 
 
+SERVED_ON = {"log-wrangling": "two cores", "table-cleaning": "one H100"}
+"""Skill with a ladder -> what served its model; receipts do not say it."""
+
+
 def figures() -> str:
     """docs/figures.md; a figure that the results lack is an error."""
     results = (assets.root() / "evals" / "results").glob("*.json")
     values = {path.stem: read(path) for path in results}
-    return page("figures.md.jinja", {**values, "ladders": ladders()})
+    return page("figures.md.jinja", {**values, "ladders": ladders(), "served_on": SERVED_ON})
 
 
 def ladders() -> list[Ladder]:

@@ -26,6 +26,7 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
+from collections.abc import Sequence
 from dataclasses import replace
 from operator import add
 from pathlib import PurePath
@@ -36,6 +37,7 @@ from langgraph.runtime import Runtime
 
 from harness.agents import ReactContext, run_calls, split_examples
 from harness.core import render
+from harness.models import Message
 from harness.tools import NO_OUTPUT, Arguments, Bench, Tool
 
 # One exchange before the task, where no skill has worked examples: small models follow an example
@@ -185,19 +187,7 @@ async def write(state: State, runtime: Context) -> Update:
     """Ask for a program; after a failure, for a better one."""
     context = runtime.context
     task, *later = [message["content"] for message in state["messages"]]
-    system, examples = split_examples(context.system_prompt(), task)
-    request, *files = task.split("\n\n", 1)
-    prompt = "\n\n".join([task, *([f"Again: {request}"] if files else []), *later[-1:]])
-    if not examples:
-        form = FORMS[PurePath(context.output_file).suffix]
-        question, program = [text.replace("{output}", context.output_file) for text in form]
-        examples = [
-            {"role": "user", "content": question},
-            {"role": "assistant", "content": program},
-        ]
-    messages = [
-        {"role": "system", "content": system}, *examples, {"role": "user", "content": prompt},
-    ]  # fmt: skip
+    messages = conversation(context.system_prompt(), context.output_file, task, later[-1:])
     reply = await context.ask(messages)
     program, cut = read_program(reply.text)
     return {
@@ -208,6 +198,23 @@ async def write(state: State, runtime: Context) -> Update:
         # The same reply would lead to the same request, and so to itself.
         "ended": reply.text in later[-2:-1],
     }
+
+
+def conversation(
+    system_prompt: str, output_file: str, task: str, fault: Sequence[str] = ()
+) -> list[Message]:
+    """The messages of a call: worked examples as turns, the task, its request again, the fault."""
+    system, examples = split_examples(system_prompt, task)
+    request, *files = task.split("\n\n", 1)
+    prompt = "\n\n".join([task, *([f"Again: {request}"] if files else []), *fault])
+    if not examples:
+        form = FORMS[PurePath(output_file).suffix]
+        question, program = [text.replace("{output}", output_file) for text in form]
+        examples = [
+            {"role": "user", "content": question},
+            {"role": "assistant", "content": program},
+        ]
+    return [{"role": "system", "content": system}, *examples, {"role": "user", "content": prompt}]
 
 
 async def run(state: State, runtime: Context) -> Update:

@@ -10,7 +10,6 @@ same length and pays for nothing else. Both on ONNX Runtime, weights stored in 8
 
 from __future__ import annotations
 
-import random
 import statistics
 import tempfile
 from collections.abc import Callable
@@ -22,28 +21,24 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from benchmarks.models.gpu_encode import random_sentences
 from benchmarks.reports import in_turn, option, read_options, report
 from harness.rag.compress import Query, Unit
 from harness.rag.compress.critics.token import BATCH, TOKENS, WEIGHTS, TokenCritic
 from harness.rag.retrieve import bundled_model
 
-WORDS = [
-    *("river", "stone", "market", "paper", "signal", "garden"),
-    *("window", "copper", "letter", "morning", "engine", "bridge"),
-]
 QUERY = Query("", "When was the copper engine of the bridge replaced?")
 
 
 def document(tokens: int) -> list[Unit]:
     """Sentences of 8 to 30 words, each word one token, about `tokens` together."""
-    rng = random.Random(5)
     units: list[Unit] = []
     place = used = 0
+    stream = random_sentences()
     while used < tokens:
-        size = rng.randint(8, 30)
-        text = " ".join(rng.choices(WORDS, k=size)) + "."
+        text = next(stream)
         units.append(Unit("d", place, place + len(text), text, "sentence"))
-        place, used = place + len(text) + 1, used + size + 1
+        place, used = place + len(text) + 1, used + len(text.split()) + 1
     return units
 
 

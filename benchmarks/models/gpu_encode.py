@@ -20,9 +20,10 @@ import random
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +43,16 @@ LEAST_COSINE = {"fp32": 0.9999, "fp16": 0.999}
 LOGITS_APART = 0.01  # between GPU and processor at 32 bits
 
 
-def texts(count: int) -> list[str]:
-    """Sentences of 8 to 30 words."""
+def random_sentences() -> Iterator[str]:
+    """Sentences of 8 to 30 words without end, the same every time."""
     rng = random.Random(5)
-    return [" ".join(rng.choices(WORDS, k=rng.randint(8, 30))) + "." for _ in range(count)]
+    while True:
+        yield " ".join(rng.choices(WORDS, k=rng.randint(8, 30))) + "."
+
+
+def texts(count: int) -> list[str]:
+    """The first sentences."""
+    return [*islice(random_sentences(), count)]
 
 
 def seconds(arm: Callable[[], object], rounds: int, least: float = 0.2) -> float:

@@ -29,6 +29,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
+from benchmarks.reports import report
+
 SHOWN = 3
 """Worked examples in a prompt while trajectories are gathered."""
 RANK, EPOCHS, BATCH, RATE, SEED = 16, 3, 16, 2e-4, 41
@@ -38,7 +40,8 @@ LONGEST = 4096
 
 def examples(out: Path, bare: Path, gold: Path) -> None:
     """Write a skill that holds every gold program with the task of it, `SHOWN` a prompt."""
-    from harness.agents.skills import NEAREST_SECTION, worked_example
+    from harness.agents import NEAREST_SECTION, worked_example
+    from harness.skills import new_skill, write_skill
     from harness.trajectories import open_trajectories, to_openai
 
     replies = [json.loads(line) for line in gold.read_text(encoding="utf-8").splitlines()]
@@ -49,34 +52,21 @@ def examples(out: Path, bare: Path, gold: Path) -> None:
         for row in replies
         if row["task"] in tasks
     ]
-    head = f'---\nname: "{out.name}"\ndescription: "Worked examples."\n---\n'
-    out.mkdir(parents=True, exist_ok=True)
-    body = "\n\n".join([head, NEAREST_SECTION % SHOWN, *texts])
-    (out / "SKILL.md").write_text(body + "\n", encoding="utf-8")
+    body = "\n\n".join([NEAREST_SECTION % SHOWN, *texts])
+    write_skill(new_skill(out.name, "Worked examples.", body), out)
 
 
 def rows(bare: list[Path], passed: list[Path]) -> Iterator[dict[str, Any]]:
     """Conversations of one turn: a task's bare prompt, and a program that passed."""
-    from graphs.program import FORMS, read_program
+    from graphs.program import conversation, read_program
     from harness.trajectories import open_trajectories, to_openai
 
     prompts: dict[str, list[dict[str, str]]] = {}
     for trajectory in chain.from_iterable(map(open_trajectories, bare)):
         row: Any = to_openai(trajectory)
-        system, user = row["messages"][:2]
-        task: str = user["content"]
-        request, *files = task.split("\n\n", 1)
-        output = next((form for form in (".xlsx", ".csv", ".json") if f"output{form}`" in task), "")
-        example, program = [text.replace("{output}", f"output{output}") for text in FORMS[output]]
-        prompts[row["task_id"]] = [
-            {"role": "system", "content": system["content"]},
-            {"role": "user", "content": example},
-            {"role": "assistant", "content": program},
-            {
-                "role": "user",
-                "content": "\n\n".join([task, *([f"Again: {request}"] if files else [])]),
-            },
-        ]
+        system, user = (message["content"] for message in row["messages"][:2])
+        form = next((form for form in (".xlsx", ".csv", ".json") if f"output{form}`" in user), "")
+        prompts[row["task_id"]] = conversation(system, form and f"output{form}", user)
     seen: set[tuple[str, str]] = set()
     for trajectory in chain.from_iterable(map(open_trajectories, passed)):
         row = to_openai(trajectory)
@@ -103,7 +93,7 @@ def fit(data: Path, out: Path, model_name: str, seed: int) -> dict[str, Any]:
     model: Any = transformers.AutoModelForCausalLM.from_pretrained(
         model_name, dtype=torch.bfloat16 if cuda else torch.float32
     )
-    examples: list[dict[str, list[int]]] = []
+    tokenized: list[dict[str, list[int]]] = []
     long = 0
     for line in data.read_text(encoding="utf-8").splitlines():
         messages = json.loads(line)["messages"]
@@ -115,7 +105,7 @@ def fit(data: Path, out: Path, model_name: str, seed: int) -> dict[str, Any]:
         tail = tokenizer(answer, add_special_tokens=False)["input_ids"]
         long += len(heads) + len(tail) > LONGEST
         if len(heads) + len(tail) <= LONGEST:
-            examples.append({"input_ids": heads + tail, "labels": [-100] * len(heads) + tail})
+            tokenized.append({"input_ids": heads + tail, "labels": [-100] * len(heads) + tail})
 
     def collate(batch: list[dict[str, list[int]]]) -> dict[str, Any]:
         # Rows go alone: a run with padded rows in bfloat16 ended in nan on a GPU.
@@ -135,7 +125,7 @@ def fit(data: Path, out: Path, model_name: str, seed: int) -> dict[str, Any]:
         num_train_epochs=EPOCHS,
         learning_rate=RATE,
         lr_scheduler_type="cosine",
-        warmup_steps=max(1, EPOCHS * len(examples) // BATCH // 10),
+        warmup_steps=max(1, EPOCHS * len(tokenized) // BATCH // 10),
         bf16=cuda,
         seed=seed,
         logging_steps=1,
@@ -148,7 +138,7 @@ def fit(data: Path, out: Path, model_name: str, seed: int) -> dict[str, Any]:
     trainer = transformers.Trainer(
         model=adapted,
         args=settings,
-        train_dataset=examples,
+        train_dataset=tokenized,
         data_collator=collate,
     )
     started = time.perf_counter()
@@ -160,10 +150,10 @@ def fit(data: Path, out: Path, model_name: str, seed: int) -> dict[str, Any]:
     losses = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
     epoch = max(1, len(losses) // EPOCHS)
     return {
-        "rows": len(examples),
+        "rows": len(tokenized),
         "too_long": long,
-        "tokens": sum(len(row["input_ids"]) for row in examples) * EPOCHS,
-        "completion_tokens": sum(sum(t >= 0 for t in row["labels"]) for row in examples) * EPOCHS,
+        "tokens": sum(len(row["input_ids"]) for row in tokenized) * EPOCHS,
+        "completion_tokens": sum(sum(t >= 0 for t in row["labels"]) for row in tokenized) * EPOCHS,
         "steps": trainer.state.global_step,
         "loss_first_epoch": round(sum(losses[:epoch]) / epoch, 4),
         "loss_last_epoch": round(sum(losses[-epoch:]) / epoch, 4),
@@ -207,10 +197,8 @@ def main() -> None:
         print(json.dumps({"rows": len(written), "tasks": tasks}))
         return
     options.out.mkdir(parents=True, exist_ok=True)
-    report = fit(options.data, options.out, options.model, options.seed)
-    text = json.dumps(report, indent=1)
-    (options.out / "report.json").write_text(text + "\n", encoding="utf-8")
-    print(text)
+    result = fit(options.data, options.out, options.model, options.seed)
+    report(result, options.out / "report.json")
 
 
 if __name__ == "__main__":

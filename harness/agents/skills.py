@@ -26,7 +26,7 @@ _SECTION = re.compile(NEAREST_SECTION.replace("%d", r"(\d{1,3})") + rf"\s*|{EXAM
 _FENCE = re.compile(r"[ \t]*```[^`]*$")
 _TASK = re.compile(r"(?:[-*]\s+)?Task:[ ]?(.*)")
 _ANSWER = re.compile(r"[ \t]*Answer:[ \t]*(.*)")
-_LABEL = re.compile(r"(?P<task>(?:[-*]\s+)?Task:)|(?P<answer>[ \t]*Answer:)")
+_LABEL = re.compile(f"(?P<task>{_TASK.pattern})|(?P<answer>{_ANSWER.pattern})")
 _WORD = re.compile(r"\w+")
 
 
@@ -106,7 +106,7 @@ def split_examples(skill: str, task: str = "") -> tuple[str, list[Message]]:
     """
     rest: list[str] = []
     section: list[tuple[str, bool]] = []  # its lines, and whether each stands in no block
-    inside = ended = asking = False
+    inside = ended = False
     most = 0
     lines = skill.split("\n")
     outside: list[bool] = []  # of every line, whether it stands in no block
@@ -119,16 +119,16 @@ def split_examples(skill: str, task: str = "") -> tuple[str, list[Message]]:
         match.lastgroup if free and (match := _LABEL.match(line)) else None
         for line, free in zip(lines, outside, strict=True)
     ]
+    above = accumulate(labels, lambda above, label: label or above)
     below = [*accumulate(reversed(labels), lambda below, label: label or below)][::-1]
-    for line, free, label, following in zip(lines, outside, labels, below, strict=True):
+    for line, free, *around in zip(lines, outside, above, below, strict=True):
         if free:
-            if not (inside or ended) and (heading := _SECTION.fullmatch(line)):
-                inside, most = True, int(heading[1] or 0)
+            if not (inside or ended) and (start := _SECTION.fullmatch(line)):
+                inside, most = True, int(start[1] or 0)
                 continue
-            asking = label == "task" or (asking and label != "answer")
             # A task may have headings of its own, above its answer.
-            own = asking and following == "answer"
-            if inside and line.startswith(("## ", "</skill>")) and not own:
+            heading = line.startswith("## ") and around != ["task", "answer"]
+            if inside and (heading or line.startswith("</skill>")):
                 inside, ended = False, True
         if inside:
             section.append((line, free))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.core import require
+from harness.core.terminal import dollars
 from harness.evals import EvalReport, ItemRecord, records
 from harness.evolve import EvolveResult, result_text
 
@@ -59,14 +60,13 @@ class Evaluation(EvalReport):
     def _facts(self) -> dict[str, str]:
         rate = "no valid attempt" if self.score is None else f"{self.score:.1%}"
         interval = "" if self.ci95 is None else f" ({self.ci95[0]:.1%} to {self.ci95[1]:.1%})"
-        cost = "unknown" if self.cost_usd is None else f"${self.cost_usd:.4f}"
         return {
             "suite": self.suite,
             "model": f"{self.model}{' (simulated)' if self.simulated else ''}",
             "skill": self.skill or "none",
             "passed": f"{rate}{interval}",
             "attempts": f"{self.passed} passed, {self.failed} failed, {self.invalid} invalid",
-            "used": f"{self.tokens:,} tokens, cost {cost}, {self.seconds:.1f} s",
+            "used": f"{self.tokens:,} tokens, cost {dollars(self.cost_usd)}, {self.seconds:.1f} s",
             "folder": str(self.folder),
         }
 

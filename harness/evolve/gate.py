@@ -11,18 +11,13 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 
 from harness.core import BadInput, Usage, read_json
-from harness.evals import (
-    ItemRecord,
-    RunComparison,
-    compare_paired,
-    compare_results,
-)
-from harness.evals.report import Measure
+from harness.evals import ItemRecord, RunComparison, compare_paired, compare_results
+from harness.evals.report import Measure, needed_tasks
 from harness.evolve.artifacts import Runs
 from harness.evolve.evolution import Evolution, detached
 from harness.evolve.report import RESULT
 from harness.evolve.types import EvolveResult, GateResult
-from harness.stats import Decision, SequentialPlan, decide, required_tasks
+from harness.stats import Decision, SequentialPlan, decide
 
 EvaluateTasks = Callable[[tuple[str, ...]], Awaitable[list[ItemRecord]]]
 
@@ -253,7 +248,7 @@ def compared_by_gate(comparison: RunComparison, before: Path, after: Path) -> Ru
     needed = None
     if gate.verdict == "not gated" and gate.difference:
         share = comparison.paired.discordance or 0.25
-        needed = max(required_tasks(abs(gate.difference), share), gate.tasks + 1)
+        needed = needed_tasks(gate.difference, share, gate.tasks)
     return comparison.model_copy(
         update={
             "paired": comparison.paired.model_copy(update=figures),

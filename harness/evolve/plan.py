@@ -61,9 +61,8 @@ def plan_notes(asked: EvolveSettings) -> list[str]:
     if train is not None and train.halved and gated is not None:
         notes.append(
             f"one task file: {tasks} tasks to learn from, {len(gated.tasks[: settings.limit])} for "
-            "the gate, "
-            "divided by the digests of their ids (`tasks` or `split_by` in suite.yaml divide "
-            "otherwise)"
+            "the gate, divided by the digests of their ids (`tasks` or `split_by` in suite.yaml "
+            "divide otherwise)"
         )
     few = f"only {tasks} tasks to learn from"
     if asked.analyst == "auto" and not settings.lessons:

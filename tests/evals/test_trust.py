@@ -11,7 +11,7 @@ import pytest
 
 from harness.api import EvalSettings, run_evaluation
 from harness.evals import records
-from harness.sandbox import probe_backends
+from tests.backends import available_backend
 
 KEY = "sk-of-the-host"
 LEFT = """
@@ -24,10 +24,7 @@ class Planted(unittest.TestCase):
 
 @pytest.fixture(params=["bubblewrap", "landlock"])
 def rung(request: pytest.FixtureRequest) -> str:
-    report = next(row for row in probe_backends() if row.name == request.param)
-    if not report.available:
-        pytest.skip(f"sandbox back end {report.name}: {report.reason}")
-    return report.name
+    return available_backend(request.param)
 
 
 @pytest.fixture

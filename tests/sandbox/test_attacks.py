@@ -10,14 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.sandbox import BackendReport, Limits, probe_backends, select
+from harness.sandbox import Limits, select
 from harness.sandbox.attacks import CONSUMING, KERNEL_MEMORY, PROBE_LIMITS, REACHING, Bait
 from harness.sandbox.cgroups import group_place
-
-
-@pytest.fixture(scope="module")
-def reports() -> list[BackendReport]:
-    return probe_backends()
+from tests.backends import available_backend
 
 
 @pytest.fixture
@@ -27,11 +23,8 @@ def bait() -> Iterator[Bait]:
 
 
 @pytest.fixture(params=["landlock", "bubblewrap", "nsjail", "docker", "podman", "seatbelt"])
-def backend(request: pytest.FixtureRequest, reports: list[BackendReport]) -> str:
-    report = next(row for row in reports if row.name == request.param)
-    if not report.available:
-        pytest.skip(f"sandbox back end {report.name}: {report.reason}")
-    return report.name
+def backend(request: pytest.FixtureRequest) -> str:
+    return available_backend(request.param)
 
 
 @pytest.mark.parametrize("attack", REACHING)

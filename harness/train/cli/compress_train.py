@@ -10,8 +10,6 @@ import click
 from harness.cli import echo, emit, json_option, path_type, shared_option
 from harness.core.errors import BadInput
 
-DEVICES = ("auto", "cpu", "cuda")
-
 
 @click.command(short_help="Train the token critic.")
 @shared_option("--data", help="Folder with the training files.")
@@ -20,7 +18,9 @@ DEVICES = ("auto", "cpu", "cuda")
 @click.option("--windows", type=click.IntRange(1), default=40_000, show_default=True)
 @shared_option("--seed", default=7, help="Of everything random.")
 @click.option("--threads", type=click.IntRange(1), default=1, show_default=True)
-@click.option("--device", type=click.Choice(DEVICES), default="auto", show_default=True)
+@click.option(
+    "--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", show_default=True
+)
 @click.option("--resume", is_flag=True, help="Go on with the run in --out.")
 @shared_option("--install", "installs", help="Use the weights, if they are better.")
 @json_option
