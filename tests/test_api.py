@@ -234,6 +234,10 @@ def test_what_cannot_begin_says_why(tmp_path: Path, model: str) -> None:
     with pytest.raises(BadInput, match="other tasks"):
         evaluate(tasks=TASKS[:1], agent=asks, model=model, out=tmp_path / "b", sandbox="none")
     assert len((tmp_path / "b" / "tasks.jsonl").read_text().splitlines()) == 2
+    with pytest.raises(BadInput, match="was started with other --agent"):
+        evaluate(resume=tmp_path / "b", agent=ECHO, sandbox="none")
+    resumed = evaluate(resume=tmp_path / "b", agent=asks, sandbox="none")
+    assert (resumed.passed, resumed.failed) == (1, 1)
 
 
 def test_a_function_evolves_and_resumes(

@@ -95,7 +95,7 @@ def evaluate(
     Args:
         suite: path or name of a suite; or rows of a task file: mappings, a data frame of pandas.
             Names of columns and ids that are missing are those of a task file; the paths of files
-            start at the working folder.
+            start at the working folder. Default with `resume`: that of the run.
         tasks: the same under another name.
         agent: spec, or a function `(prompt, workdir, skill) -> answer`, sync or async. Each attempt
             calls a copy of it in a process of its own, whose `OPENAI_BASE_URL` leads to the model.
@@ -124,9 +124,15 @@ async def aevaluate(
     from harness.api.results import Evaluation
     from harness.api.work import bars, eval_settings, named, run_folder
     from harness.evals import run_evaluation_async
+    from harness.evals.resuming import started_with
 
-    folder = run_folder(settings.get("resume") or settings.get("out"))
-    fields = {**settings, "out": folder}
+    fields: dict[str, Any] = {**settings}
+    resume = settings.get("resume")
+    if suite is None and tasks is None and resume is not None:
+        fields = {**started_with(Path(resume)), **settings}
+        suite, models = fields["suite"], fields.pop("models")
+        model = model or models
+    fields["out"] = folder = run_folder(resume or settings.get("out"))
     checked, own = eval_settings(named(suite, tasks), agent, _models(model), folder, fields)
     with bars(progress) as on_progress:
         reports = await run_evaluation_async(checked, on_progress, agent=own)

@@ -107,6 +107,8 @@ def _write_suite(folder: Path, template: str, tasks: str | None, columns: dict[s
                 f"--tasks: expected a task file, or hf:OWNER/NAME, found none at {tasks!r}: "
                 "--map COLUMN=FIELD names columns"
             )
+        if Path(tasks).suffix in (".yaml", ".yml"):
+            raise BadInput(f"{tasks!r} is a suite already: harness eval {tasks} runs it")
         load_suite(f"{tasks}{query}")
         reference = f"{tasks if on_hub else Path(tasks).name}{query}"
         files = [] if on_hub else [Path(tasks)]

@@ -86,6 +86,15 @@ def test_a_suite_is_not_made_of_what_is_no_file(tasks: str, tmp_path: Path) -> N
     assert not folder.exists()
 
 
+def test_a_suite_is_not_made_of_a_suite(tmp_path: Path) -> None:
+    folder = tmp_path / "my-suite"
+    (tmp_path / "suite.yaml").write_text("tasks: mine.csv\n")
+    typed = ["init", str(folder), "--tasks", str(tmp_path / "suite.yaml")]
+    with pytest.raises(BadInput, match=r"is a suite already: harness eval .*suite.yaml runs it"):
+        CliRunner().invoke(cli, typed, catch_exceptions=False)
+    assert not folder.exists()
+
+
 @pytest.mark.wing("receipts")
 def test_a_receipt_leads_to_its_verification() -> None:
     (verify,) = lines(after_receipt(Path("evolved/skill/mine"), Path("runs/audit")))
