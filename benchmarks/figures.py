@@ -6,16 +6,20 @@ Run: python -m benchmarks.figures
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from harness.core import assets
+from harness.core import assets, read_rows, string
+from harness.evals import load_suite
+from harness.receipts.ladder.records import read_ladder
 from harness.receipts.ladder.report import Ladder
 
 TEMPLATES = Path(__file__).parent
 SKILL = "short-answers"
+LEDGER_GOLD = "evals/examples/ledger.jsonl"
 WIDTH, ROW, TOP = 860, 44, 78
 """Pixels: of the picture, of a line, and above the first line."""
 AXIS, SCALE = 716, 5.0
@@ -41,7 +45,9 @@ STYLE = """
 """
 
 
-SERVED_ON = {"log-wrangling": "two cores", "table-cleaning": "one H100"}
+SERVED_ON = {
+    "log-wrangling": "two cores", "table-cleaning": "one H100", "workbook-programs": "two cores",
+}  # fmt: skip
 """Skill with a ladder -> what served its model; receipts do not say it."""
 
 
@@ -49,13 +55,26 @@ def figures() -> str:
     """docs/figures.md; a figure that the results lack is an error."""
     results = (assets.root() / "evals" / "results").glob("*.json")
     values = {path.stem: read(path) for path in results}
-    return page("figures.md.jinja", {**values, "ladders": ladders(), "served_on": SERVED_ON})
+    values |= {"ladders": ladders(), "served_on": SERVED_ON, "without_gold": without_gold()}
+    return page("figures.md.jinja", values)
 
 
 def ladders() -> list[Ladder]:
     """Of the skills that ship."""
     paths = sorted((assets.root() / "skills").glob("*.ladder.json"))
     return [Ladder.model_validate_json(path.read_bytes()) for path in paths]
+
+
+def without_gold() -> tuple[int, Counter[str]]:
+    """Of the workbooks' tasks whose kind no gold program shows: how many, and passes by rung."""
+    root = assets.root()
+    tasks = [*load_suite("ledger-programs", "train").tasks, *load_suite("ledger-programs").tasks]
+    kinds = {task.id: str(task.meta["kind"]) for task in tasks}
+    gold = {kinds[string(row.get("task"))] for _, row in read_rows(root / LEDGER_GOLD)}
+    rows = read_ladder(root / "skills" / "workbook-programs.ladder.jsonl").rows
+    left = [row for row in rows if kinds[row.task] not in gold]
+    passed = Counter(row.rung for row in left if row.outcome == "pass")
+    return len({row.task for row in left}), passed
 
 
 def receipts() -> str:
