@@ -48,13 +48,22 @@ def after_eval(report: EvalReport, run: Path, settings: EvalSettings) -> str:
         return next_lines([command_line("compare", before, run)]) if before else ""
     if not report.failed:
         return ""
-    if not report.passed:
-        return _after_failure(run, settings)
     suite = settings.suite
+    if not report.passed:
+        return _after_failure(report, run, settings)
     if not _divides(suite):
         return ""
+    return next_lines([_evolve(report, suite)], NAMING)
+
+
+def _evolve(report: EvalReport, suite: str, *options: str) -> str:
+    """The evolution of a run's suite; a command is given the folder of the skill."""
+    typed = [
+        f"{word} {{skill}}" if word[:4] == "cmd:" and "{skill}" not in word else word
+        for word in _typed()
+    ]
     new = ("--create", new_skill_name(report.suite), "--out", _free("evolved"))
-    return next_lines([command_line("evolve", "--suite", suite, *_typed(), *new)], NAMING)
+    return command_line("evolve", "--suite", suite, *typed, *options, *new)
 
 
 def new_skill_name(suite: str) -> str:
@@ -85,19 +94,17 @@ def after_evolution(result: EvolveResult, settings: EvolveSettings) -> str:
     return next_lines([tried, audit, export], note)
 
 
-def _after_failure(run: Path, settings: EvalSettings) -> str:
-    """Why nothing passed, and where to look; worked examples cannot be made of failures."""
+def _after_failure(report: EvalReport, run: Path, settings: EvalSettings) -> str:
+    """Why nothing passed, and where to look; examples can be made of expected answers alone."""
     from harness.evals import records, unsolved
     from harness.evals.runner import suite_of
 
     tasks = {task.id: task for task in suite_of(settings).tasks}
-    note = (
-        "harness evolve needs attempts that passed, or a model that reads the failures: "
-        "--analyst single"
-    )
-    return "\n".join(
-        [*unsolved(records(run), tasks), "", next_lines([command_line("view", run)], note)]
-    )
+    following, note = [command_line("view", run)], ""
+    if _divides(settings.suite):
+        following.append(_evolve(report, settings.suite, "--analyst", "answers"))
+        note = "answers: examples of what is expected; single: a model reads the failures"
+    return "\n".join([*unsolved(records(run), tasks), "", next_lines(following, note)])
 
 
 def _typed() -> list[str]:

@@ -178,7 +178,8 @@ def doctor(refresh: bool, as_json: bool) -> None:
         )
         for finding in findings
     ]
-    lines += ["", f"sandbox: {best.name if best else 'none stops every attack'} is the default"]
+    default = f"{best.name} is the default" if best else "no back end stops every attack"
+    lines += ["", f"sandbox: {default} (--refresh tries them again)"]
     for report in reports:
         state = "admitted" if report.admitted else "off"
         speed = "" if report.spawn_ms is None else f", {report.spawn_ms:.0f} ms to start"
@@ -187,8 +188,6 @@ def doctor(refresh: bool, as_json: bool) -> None:
         lines.append(f"  {report.name}: {state}{speed}{stopped}{untried}")
         if report.reason:
             lines.append(f"      {report.reason}")
-        if report.escaped:
-            lines.append(f"      lets through: {', '.join(report.escaped)}")
         lines += [f"      note: {note}" for note in cautions(report.name) if report.admitted]
     result = {
         "findings": [finding._asdict() for finding in findings],

@@ -73,8 +73,9 @@ def unsolved(items: Sequence[ItemRecord], tasks: Mapping[str, Task]) -> tuple[st
     elif formal:
         lines.append("no answer contains the expected text")
     lines.append(
-        "if the answers look right to you, choose another check; if they are wrong, the tasks are "
-        "too hard for this agent: try a stronger model, or easier tasks"
+        "if the answers look right to you, choose another check; if only their form is wrong, "
+        "harness evolve --analyst answers teaches the form of the expected answers; else the tasks "
+        "are too hard for this agent: try a stronger model, or easier tasks"
     )
     return tuple(lines)
 

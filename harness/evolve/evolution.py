@@ -20,7 +20,7 @@ from harness.evolve.artifacts import NAME, ArtifactStore, Runs
 from harness.evolve.description import Described, describe_tasks
 from harness.evolve.merge.similarity import warm
 from harness.evolve.merge.skill_layout import GUIDE
-from harness.evolve.settings import EvolveOptions
+from harness.evolve.settings import WITHOUT_MODEL, EvolveOptions
 from harness.evolve.types import Collected, Draft, EvolveResult, Merge, MergeStep, Patches
 from harness.models import Model
 from harness.skills import (
@@ -61,8 +61,10 @@ HOW_TO = (
     "first. Every rule was learned from the runs of {support}; within a section the best "
     "supported stands first.\n"
 )
+SHOWN_FORM = f"\n# {{title}}\n\n## {GUIDE}\n\nAnswer in the form that is shown here.\n"
 HOW_TO_OTHER = {
-    "exemplar": f"\n# {{title}}\n\n## {GUIDE}\n\nAnswer in the form that is shown here.\n",
+    "exemplar": SHOWN_FORM,
+    "answers": SHOWN_FORM,
     "programs": "\n# {title}\n",
 }
 
@@ -379,9 +381,8 @@ async def evolve(
 
 def _needed(model: Model | None, who: str) -> Model:
     if model is None:
-        raise BadInput(
-            f"{who} needs a model: give --model, or --patches, or --analyst exemplar or programs"
-        )
+        unasked = " or ".join(WITHOUT_MODEL)
+        raise BadInput(f"{who} needs a model: give --model, or --patches, or --analyst {unasked}")
     return model
 
 

@@ -62,6 +62,9 @@ async def run_evolution_async(
     runs.refuse_lost(seed.name)
     runs.settings = settings = settings.settled(train)
     programs = settings.analyst == "programs" and not settings.lessons
+    expected = settings.analyst == "answers" and not settings.lessons
+    if expected:
+        runs.expected  # noqa: B018  # what is not there is said before anything is paid for
     if selects := settings.select != "all":
         message = runs.selection_plan(len(runs.trial_suite.tasks))
         progress(Event(stage="select", message=message))
@@ -115,7 +118,7 @@ async def run_evolution_async(
             evaluate=runs.evaluate if gated else None,
             gate_tasks=tuple(task.id for task in gated.tasks[: settings.limit]) if gated else (),
             execute=None if settings.sandbox == "none" else execute,
-            write=runs.write if programs else None,
+            write=runs.write if programs else runs.write_expected if expected else None,
             compare=compare if settings.baselines else None,
             transfer=runs.transfer if plan else None,
             inputs={name: getattr(settings, name) for name in made} if made else None,

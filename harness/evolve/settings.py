@@ -21,7 +21,8 @@ from harness.skills import Limits
 from harness.tasks import output_file
 from harness.trajectories import open_trajectories
 
-AnalystKind = Literal["auto", "agentic", "single", "exemplar", "programs"]
+AnalystKind = Literal["auto", "agentic", "single", "exemplar", "answers", "programs"]
+WITHOUT_MODEL: tuple[AnalystKind, ...] = ("exemplar", "answers", "programs")
 MergeKind = Literal["model", "deterministic"]
 Select = Literal["all", "greedy", "tpe"]
 BaselineName = Literal[
@@ -45,9 +46,10 @@ class EvolveOptions(Value):
         keep_unmatched: use recorded records whose trajectory is absent too.
         signal: which trajectories teach.
         analyst: `agentic` (tools, and a fix that the harness proves; successes are read in one
-            call), `single` (one model call), `exemplar` (no model; few-shot examples), `programs`
-            (no model; functions from programs that passed, each proven on train tasks by running
-            it), or `auto` (see :meth:`EvolveSettings.settled`).
+            call), `single` (one model call), `exemplar` (no model; few-shot examples),
+            `answers` (the same, of the answers that train tasks expect, whatever the runs gave),
+            `programs` (no model; functions from programs that passed, each proven on train tasks
+            by running it), or `auto` (see :meth:`EvolveSettings.settled`).
         analyst_turns: most calls of an agentic analyst (the paper's 100 are for large models).
         check_conclusions: drop records whose root cause the run contradicts.
         judge: spec of a model that every proposed edit must pass before it is merged.
@@ -63,7 +65,7 @@ class EvolveOptions(Value):
         select_tasks: trial tasks of a selection, of those that the analysts learned from (the
             paper's 32).
         select_seed: seed of a selection's random sets.
-        examples: worked examples that the exemplar analyst takes.
+        examples: worked examples that `exemplar` and `answers` take.
         margin: smallest mean difference that the gate accepts.
         expected_discordance: share of tasks whose result is expected to change, for planning.
         epochs: attempts per task; 0 leaves their number to :meth:`EvolveSettings.settled`.
@@ -86,7 +88,8 @@ class EvolveOptions(Value):
     analyst: Annotated[
         AnalystKind,
         Option(
-            "With tools and a proven fix, one model call a run, or without a model: examples, or "
+            "With tools and a proven fix, one model call a run, or without a model: examples from "
+            "runs that passed, or from expected answers, or "
             f"functions from programs that passed; auto: examples below {FEW_TASKS} tasks, unless "
             "a model is named to read the runs, else single."
         ),
@@ -116,7 +119,7 @@ class EvolveOptions(Value):
     ] = "all"
     select_tasks: Annotated[int, Field(ge=1), Option("Train tasks that each set is run on.")] = 32
     select_seed: int = 0
-    examples: Annotated[int, Option("Worked examples (exemplar).")] = 3
+    examples: Annotated[int, Option("Worked examples (exemplar, answers).")] = 3
     fit_tasks: Annotated[
         int,
         Field(ge=0),
@@ -148,7 +151,7 @@ class EvolveOptions(Value):
     @property
     def lessons(self) -> bool:
         """Whether analysts write lessons; without a model worked examples or functions are made."""
-        return self.analyst not in ("exemplar", "programs") or self.patches is not None
+        return self.analyst not in WITHOUT_MODEL or self.patches is not None
 
     @property
     def limits(self) -> Limits:

@@ -24,6 +24,7 @@ from harness.evals import (
     records,
     unsolved,
 )
+from harness.evolve.analysts.exemplar import exemplar_patch, expected_text, with_answers
 from harness.evolve.baselines import BaselineRow, Ground, run_baselines
 from harness.evolve.baselines.transfer import TransferPlan, TransferRow, held_out, run_transfer
 from harness.evolve.evolution import Event, horizon, ignore_event
@@ -274,6 +275,25 @@ class SuiteRuns:
         from harness.evolve.scripts import write_functions
 
         return await write_functions(runs, self.taught, self.settings, self.budget, self.attempts)
+
+    @cached_property
+    def expected(self) -> dict[str, str]:
+        """Task id -> the answer that it expects, of the tasks that teach.
+
+        Raises:
+            BadInput: if they are not known, or none expects a text.
+        """
+        if self.taught is None:
+            raise BadInput("--analyst answers: name the suite of the runs, with --tasks SUITE")
+        answers = {task.id: expected_text(task) for task in self.taught.tasks}
+        if not any(answers.values()):
+            raise BadInput("--analyst answers: no task to learn from has an answer to show")
+        return {id_: answer for id_, answer in answers.items() if answer}
+
+    async def write_expected(self, runs: Sequence[Trajectory]) -> tuple[Patch, Usage]:
+        """Worked examples of expected answers, and the format that they tell from the runs' own."""
+        shown = [*with_answers(runs, self.expected), *(r for r in runs if r.outcome == "fail")]
+        return exemplar_patch(shown, self.settings.examples), Usage()
 
     async def compare(self, evolved: Finished, model: Model | None) -> list[BaselineRow]:
         """Baselines on all tasks of the gate: one that stopped early chose its moment."""

@@ -96,6 +96,8 @@ KERNEL_MEMORY = ["shared_memory", "socket_buffers", "pipe_buffers"]
 PROBE_LIMITS = Limits(
     wall_s=2.0, cpu_s=5, memory_mb=96, processes=12, output_bytes=100_000, disk_mb=4
 )
+PATIENCE = 5.0
+"""How much longer an attack may take when it is tried again."""
 _HERE = Path(__file__).parent
 _PAYLOADS = (_HERE / "attack_payload.py", _HERE / "attack_calls.py")
 
@@ -222,23 +224,27 @@ def storm(sandbox: Sandbox) -> tuple[str, ...]:
 
     An attack that did not even begin counts as having got through. Attacks that consume are
     judged by limits in time, which a loaded machine can miss: those that got through are tried
-    once more, one after the other. Those that reach for something outside are not: once is enough.
+    once more, one after the other, with more time. Those that reach for something outside are not:
+    once is enough.
     """
     through = set(_wave(sandbox, [REACHING, *([name] for name in CONSUMING)], len(CONSUMING) + 1))
     suspects = [name for name in CONSUMING if name in through]
     through -= set(suspects)
-    through |= _wave(sandbox, [[name] for name in suspects], 1)
+    through |= _wave(sandbox, [[name] for name in suspects], 1, PATIENCE)
     return tuple(name for name in ATTACKS if name in through)
 
 
-def _wave(sandbox: Sandbox, groups: Sequence[Sequence[str]], workers: int) -> set[str]:
+def _wave(
+    sandbox: Sandbox, groups: Sequence[Sequence[str]], workers: int, patience: float = 1.0
+) -> set[str]:
     """The attacks of each group in one execution; the names of those that got through."""
 
     def attack(names: Sequence[str]) -> set[str]:
         # Many attacks in one execution, none of them waiting for its limit: a loaded machine may
         # take long to begin them all, and one that never began counts as an escape.
         seconds = 15.0 if len(names) > 1 else 1.5 if "loop" in names else PROBE_LIMITS.wall_s
-        return bait.attack(sandbox, names, PROBE_LIMITS.model_copy(update={"wall_s": seconds}))[0]
+        limits = PROBE_LIMITS.model_copy(update={"wall_s": patience * seconds})
+        return bait.attack(sandbox, names, limits)[0]
 
     with Bait() as bait, ThreadPoolExecutor(workers) as pool:
         return {name for escaped in pool.map(attack, groups) for name in escaped}

@@ -93,7 +93,9 @@ def select(name: str = "auto") -> Sandbox:
         reasons = "\n".join(f"  {report.name}: {report.reason}" for report in reports)
         raise SandboxUnavailable(
             "sandbox: expected a back end that stops every attack, found none:\n"
-            f"{reasons}\nMend one of them, or type `--sandbox none` to run without protection."
+            f"{reasons}\nMend one of them (`harness doctor` says more; on a busy machine attacks "
+            "that do not begin in time count as not stopped: try again later), or type "
+            "`--sandbox none` to run without protection."
         )
     return BACKENDS[best.name]
 
@@ -147,7 +149,7 @@ def _probe(name: str) -> BackendReport:
     return BackendReport(
         name=name,
         available=True,
-        reason=f"does not stop: {', '.join(escaped)}." if escaped else "",
+        reason=f"attacks that it does not stop: {', '.join(escaped)}." if escaped else "",
         stopped=tuple(attack for attack in ATTACKS if attack not in escaped),
         escaped=escaped,
         spawn_ms=statistics.median(times[:5]),

@@ -61,7 +61,8 @@ def describe(trajectory: Trajectory, step_id: int | None = None, width: int = 40
     agent = trajectory.agent
     outcome = trajectory.harness.get("outcome") or "unlabelled"
     head = f"{trajectory.trajectory_id}  {outcome}  {agent.name} {agent.model_name or ''}"
-    lines = [head.rstrip()]
+    reason = str(trajectory.harness.get("reason") or "")
+    lines = [head.rstrip(), *([cut(reason)] if reason else [])]
     for step in steps:
         lines.append(f"[{step.step_id}] {step.source}: {cut(content_text(step.message))}")
         for call in step.tool_calls or ():

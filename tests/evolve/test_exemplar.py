@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
+from harness.core import Task
 from harness.evolve.analysts.exemplar import (
     answer_format,
     exemplar_patch,
+    expected_text,
     unsupported_words,
     worked_examples,
 )
@@ -42,6 +48,20 @@ def test_no_passing_run_gives_nothing_and_says_so() -> None:
     patch = exemplar_patch(FAILING)
     assert patch.edits == ()
     assert "no run passed" in patch.reasoning
+
+
+@pytest.mark.parametrize(
+    ("answer", "check", "shown"),
+    [
+        (["EUR 1.240,00", "1240 EUR"], "exact", "EUR 1.240,00"),
+        (7, None, "7"),
+        ({"day": "2024-W07"}, None, '{"day": "2024-W07"}'),
+        (None, "check.py:works", ""),
+        ("gold/output.csv", "output", ""),
+    ],
+)
+def test_the_expected_answer_as_it_is_written(answer: Any, check: str | None, shown: str) -> None:
+    assert expected_text(Task(id="a", prompt="A?", answer=answer, check=check)) == shown
 
 
 RECORD = "name: Winter Sparrow\ntown: Luthen\nseats: 71\nIn which town is the Winter Sparrow?"

@@ -55,6 +55,26 @@ def settings(tmp_path: Path) -> EvolveSettings:
     )
 
 
+def test_expected_answers_teach_where_nothing_passed(
+    settings: EvolveSettings, tmp_path: Path
+) -> None:
+    (tmp_path / "agent.py").write_text(AGENT.replace("taught or number % 3 == 0", "taught"))
+    unsolved = run_evolution(settings)
+    assert unsolved.gate.verdict == "not gated" and "none of the 6" in unsolved.gate.reason
+    assert any("--analyst answers" in line for line in unsolved.unsolved)
+    taught = settings.model_copy(update={"analyst": "answers", "out": tmp_path / "taught"})
+    result = run_evolution(taught)
+    assert (result.gate.verdict, result.gate.before, result.gate.after) == ("accepted", 0, 1)
+    text = (tmp_path / "taught" / "skill" / "plus-one" / "SKILL.md").read_text()
+    assert "What is 2 plus 1?\nAnswer: 3" in text and "Answer with a number alone." in text
+    assert "must surely" not in text
+    given = settings.model_copy(
+        update={"analyst": "answers", "suite": None, "trajectories": tmp_path / "out" / "runs"}
+    )
+    with pytest.raises(BadInput, match="name the suite of the runs, with --tasks"):
+        run_evolution(given)
+
+
 def test_from_suite_to_gated_skill(settings: EvolveSettings) -> None:
     result = run_evolution(settings)
     assert (result.gate.before, result.gate.after, result.gate.tasks) == (4 / 12, 1.0, 12)

@@ -7,14 +7,17 @@ pass with more in its answer than it was shown; such an answer is no example.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import median
 
 from harness.agents import EXAMPLES_SECTION, worked_example
-from harness.core import Edit, Patch, Trajectory
+from harness.core import Edit, Patch, Task, Trajectory
 from harness.evolve.merge.similarity import tfidf_similarities
 from harness.evolve.merge.wording import stem
+from harness.tasks import output_file
+from harness.tasks.answers import accepted_answers, default_check
 from harness.trajectories import content_text
 
 FORMAT_SECTION = "## Answer format"
@@ -45,6 +48,26 @@ def exemplar_patch(trajectories: Sequence[Trajectory], examples: int = 3) -> Pat
         edits=tuple(edits),
         changelog_entries=("few-shot examples and answer format",),
     )
+
+
+def expected_text(task: Task) -> str:
+    """The first answer that a task accepts, or its JSON; "" where it names none, or a file."""
+    if output_file(task) or task.answer is None:
+        return ""
+    if default_check(task) == "json":
+        return json.dumps(task.answer, ensure_ascii=False)
+    return accepted_answers(task)[0]
+
+
+def with_answers(runs: Iterable[Trajectory], answers: Mapping[str, str]) -> list[Trajectory]:
+    """The runs as if they had given these answers (task id -> answer), and passed."""
+    taught: list[Trajectory] = []
+    for run in runs:
+        if answer := answers.get(run.task_id):
+            facts = {**run.harness, "answer": answer, "outcome": "pass"}
+            extra = {**(run.extra or {}), "harness": facts}
+            taught.append(run.model_copy(update={"extra": extra}))
+    return taught
 
 
 def answer_format(trajectories: Sequence[Trajectory]) -> list[Edit]:
