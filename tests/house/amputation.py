@@ -1,10 +1,16 @@
 """Wings can be deleted: the spine imports, works and passes its tests without them.
 
-Copies the working tree once for every wing and once for all of them, deletes the wing from the
-copy, and runs there: an import of every module of the spine, `harness demo` where its wing is, an
-eval, an evolve and a skill export. Without any wing, the tests of the spine too.
+Copies the working tree once for every wing, once for all of them and once for all but that of the
+demo; deletes the wings from the copy, and runs there: an import of every module of the spine, an
+eval, an evolve and a skill export. Two copies are worked on at the same time.
 
-    python tests/house/amputation.py [--wing NAME ...] [--no-tests]
+`harness demo` runs where nothing but its own wing is left: with one wing less than all, it could
+only do more. Without any wing, the first test of every file of the spine's tests runs, too. All
+of them run in the full tree; that nothing of the spine imports a wing is what `lint-imports` shows;
+what is left to show is that each file's tests are collected and do their work where the plug-ins of
+wings are not found. `make full` runs every test of the spine without any wing.
+
+    python tests/house/amputation.py [--wing NAME ...] [--whole]
 """
 
 from __future__ import annotations
@@ -15,6 +21,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -29,6 +36,8 @@ GRAPHS = {
     "vision": ("vqa", "vqa_text", "vqa_verify"),
 }
 """Graph files that belong to a wing."""
+DEMO = "receipts"
+"""The wing of `harness demo`."""
 IMPORT_SPINE = """
 import importlib, pathlib, sys
 for path in sorted(pathlib.Path("harness").rglob("*.py")):
@@ -78,8 +87,9 @@ def run(tree: Path, *command: str, cwd: Path | None = None) -> None:
         raise SystemExit(f"failed without {tree.name}: {' '.join(command)[:200]}")
 
 
-def check(deleted: list[str], with_tests: bool) -> None:
+def check(deleted: list[str]) -> None:
     """Everything that the spine must still do without these wings."""
+    kept = sorted({*wings()} - {*deleted})
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)  # tests run as another user, too
         tree = Path(folder) / "-".join(deleted)
@@ -94,7 +104,7 @@ def check(deleted: list[str], with_tests: bool) -> None:
         run(tree, *harness, "--help")
         for wing in deleted:
             shutil.rmtree(tree / "harness" / wing)
-        if "receipts" not in deleted:  # the wing of the demo
+        if kept == [DEMO]:
             run(tree, *harness, "demo", "--out", "demo", cwd=work)
         simulated = ("--model", "simulated/lookup", "--sandbox", "none")
         run(tree, *harness, "eval", "demo", *simulated, "--limit", "4", "--out", "run", cwd=work)
@@ -113,26 +123,35 @@ def check(deleted: list[str], with_tests: bool) -> None:
         )
         export = ("skill", "export", "made/skill/short", "--target", "agents", "--out", ".")
         run(tree, *harness, *export, "--ungated", cwd=work)
-        if with_tests:
-            rooms = [f"tests/{room}" for room in SPINE if (tree / "tests" / room).is_dir()]
-            run(
-                tree, "-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", "--tb=line", *rooms
-            )
+        if not kept:
+            test(tree, "-p", "tests.house.first_of_each")
+    print(f"the spine works without {', '.join(deleted)}", flush=True)
+
+
+def test(tree: Path, *options: str) -> None:
+    """The tests of the spine."""
+    rooms = [f"tests/{room}" for room in SPINE if (tree / "tests" / room).is_dir()]
+    options = ("-q", "-n", "2", "-m", "not full", "-p", "no:cacheprovider", "--tb=line", *options)
+    run(tree, "-m", "pytest", *options, *rooms)
 
 
 def main() -> None:
-    """Check each wing alone, then all of them together."""
+    """Check without all wings, without all but that of the demo, and without each alone."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--wing", action="append", help="only without this wing; may repeat")
-    parser.add_argument("--no-tests", action="store_true", help="leave out the spine's tests")
+    parser.add_argument("--whole", action="store_true", help="every test of the spine, no more")
     options = parser.parse_args()
-    chosen: list[str] = options.wing or wings()
-    for wing in chosen:
-        check([wing], with_tests=False)
-        print(f"the spine works without {wing}", flush=True)
+    if options.whole:
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder).chmod(0o755)  # tests run as another user, too
+            amputate(wings(), Path(folder))
+            test(Path(folder))
+        return
+    copies = [[wing] for wing in options.wing or wings()]
     if not options.wing:
-        check(wings(), with_tests=not options.no_tests)
-        print("the spine works without any wing", flush=True)
+        copies = [wings(), [wing for wing in wings() if wing != DEMO], *copies]
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(check, copies))
 
 
 if __name__ == "__main__":
