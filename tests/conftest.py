@@ -32,6 +32,14 @@ def shared() -> Path:
     return folder
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Before several processes look for it at the same time: which sandboxes there are."""
+    if getattr(config.option, "numprocesses", None):
+        from harness.sandbox import probe_backends
+
+        probe_backends()
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip a test of the spine that uses a wing, where that wing was deleted from the tree."""
     for mark in item.iter_markers("wing"):
