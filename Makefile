@@ -41,7 +41,7 @@ full: $(VENV)/.test
 	$(BIN)/python tests/house/amputation.py --whole
 
 # 5,000 mutated inputs for every parser; then the tests of properties, on other examples every time
-# and ten times as many.
+# and twenty times as many.
 fuzz: $(VENV)/.test
 	$(BIN)/python -m tests.fuzz.storm
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/pytest -n 2 $$(grep -rl "@given" tests)

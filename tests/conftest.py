@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# The suite gives the same answer every time; `make fuzz` draws other examples.
-settings.register_profile("suite", derandomize=True, deadline=None)
+# The suite gives the same answer every time; `make fuzz` draws other examples, and many more.
+settings.register_profile("suite", derandomize=True, deadline=None, max_examples=50)
 settings.register_profile("fuzz", deadline=None, print_blob=True, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 

@@ -1,14 +1,14 @@
 """Wings can be deleted: the spine imports, works and passes its tests without them.
 
 Copies the working tree once for every wing, once for all of them and once for all but that of the
-demo; deletes the wings from the copy, and runs there: an import of every module of the spine, an
-eval, an evolve and a skill export. Two copies are worked on at the same time.
+demo; deletes the wings from the copy, and runs there: an import of every module of the spine,
+`--help` and an eval. Two copies are worked on at the same time.
 
-`harness demo` runs where nothing but its own wing is left: with one wing less than all, it could
-only do more. Without any wing, the first test of every file of the spine's tests runs, too. All
-of them run in the full tree; that nothing of the spine imports a wing is what `lint-imports` shows;
-what is left to show is that each file's tests are collected and do their work where the plug-ins of
-wings are not found. `make full` runs every test of the spine without any wing.
+Without any wing, an evolve, a skill export and the first test of every file of the spine's tests
+run, too. All of these tests run in the full tree; that nothing of the spine imports a wing is what
+`lint-imports` shows; what is left to show is that each file's tests are collected and do their work
+where no plug-in of a wing is found. `harness demo` runs where nothing but its own wing is left:
+with more of them it can only do more. `make full` runs every test of the spine without any wing.
 
     python tests/house/amputation.py [--wing NAME ...] [--whole]
 """
@@ -39,6 +39,7 @@ GRAPHS = {
 DEMO = "receipts"
 """The wing of `harness demo`."""
 IMPORT_SPINE = """
+from harness.api import *
 import importlib, pathlib, sys
 for path in sorted(pathlib.Path("harness").rglob("*.py")):
     room = path.parts[1]
@@ -97,7 +98,6 @@ def check(deleted: list[str]) -> None:
         work = Path(folder) / "work"
         work.mkdir()
         run(tree, "-c", IMPORT_SPINE, *SPINE)
-        run(tree, "-c", "from harness.api import *")
         harness = ("-m", "harness")
         for wing in deleted:  # what stays behind where files are deleted by hand or by git
             (tree / "harness" / wing / "__pycache__").mkdir(parents=True)
@@ -108,24 +108,20 @@ def check(deleted: list[str]) -> None:
             run(tree, *harness, "demo", "--out", "demo", cwd=work)
         simulated = ("--model", "simulated/lookup", "--sandbox", "none")
         run(tree, *harness, "eval", "demo", *simulated, "--limit", "4", "--out", "run", cwd=work)
-        evolve = ("--create", "short", "--analyst", "exemplar", "--gate", "none", "--out", "made")
-        run(
-            tree,
-            *harness,
-            "evolve",
-            "--suite",
-            "demo",
-            "--limit",
-            "24",  # of the first ones it passes none, and there is nothing to learn
-            *simulated,
-            *evolve,
-            cwd=work,
-        )
-        export = ("skill", "export", "made/skill/short", "--target", "agents", "--out", ".")
-        run(tree, *harness, *export, "--ungated", cwd=work)
+        if len(deleted) > 1:
+            evolve(tree, work, simulated)
         if not kept:
             test(tree, "-p", "tests.house.first_of_each")
     print(f"the spine works without {', '.join(deleted)}", flush=True)
+
+
+def evolve(tree: Path, work: Path, simulated: tuple[str, ...]) -> None:
+    """A skill from runs, and its export."""
+    words = ("--suite", "demo", "--limit", "24", *simulated)  # of the first few none passes
+    made = ("--create", "short", "--analyst", "exemplar", "--gate", "none", "--out", "made")
+    run(tree, "-m", "harness", "evolve", *words, *made, cwd=work)
+    export = ("skill", "export", "made/skill/short", "--target", "agents", "--out", ".")
+    run(tree, "-m", "harness", *export, "--ungated", cwd=work)
 
 
 def test(tree: Path, *options: str) -> None:
