@@ -144,14 +144,14 @@ def test_a_tag_of_another_version_is_refused(repository: Path) -> None:
 @pytest.mark.parametrize(
     ("job", "made"),
     [
-        (["init", "out"], "out/suite.yaml"),
+        pytest.param(["init", "out"], "out/suite.yaml", id="init"),
         pytest.param(
             ["demo", "--out", "out"],
             "out/recorded/evolved/skill/table-cleaning/SKILL.md",
             marks=pytest.mark.full,
+            id="demo",
         ),
     ],
-    ids=lambda words: words[0] if isinstance(words, list) else "",
 )
 def test_it_runs_on_a_strangers_machine(
     stranger: tuple[dict[str, str], list[str | Path]], job: list[str], made: str, tmp_path: Path
