@@ -72,7 +72,7 @@ $(VENV)/.demo: $(VENV)/bin/python $(INPUTS)
 
 $(VENV)/.test: $(VENV)/bin/python $(INPUTS)
 	.ci/system-packages chromium
-	PIP_NO_COMPILE=1 constraints/install $(BIN)/python local openvino rag vqa mcp ray math otel web train trl speech qdrant lancedb postgres dev
+	PIP_COMPILE=0 constraints/install $(BIN)/python local openvino rag vqa mcp ray math otel web train trl speech qdrant lancedb postgres dev
 	$(BIN)/pip install --quiet --no-deps --build-constraint constraints/cpu.txt --editable lab
 	-$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib  # pip would use one core; some files are templates
 	touch $@ $(VENV)/.demo
