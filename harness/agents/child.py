@@ -12,7 +12,7 @@ import json
 import os
 import pickle
 import sys
-from collections.abc import Coroutine
+from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
@@ -44,10 +44,11 @@ def outcome(request: dict[str, Any]) -> dict[str, Any]:
         answer: Any = None
         if "arguments" in request:
             answer = loaded(*request["arguments"])
-            answer = _awaited(answer) if inspect.iscoroutine(answer) else answer
+            # `asyncio` takes longer to import than all else here, and few functions need it.
+            answer = import_module("asyncio").run(answer) if inspect.iscoroutine(answer) else answer
         elif "messages" in request:
             state = {"messages": request["messages"]}
-            state = _awaited(loaded.ainvoke(state, request["config"]))
+            state = import_module("asyncio").run(loaded.ainvoke(state, request["config"]))
             last: Any = (state.get("messages") or [""])[-1]
             answer = getattr(last, "content", last)  # of LangChain, or a plain dictionary
             if isinstance(answer, dict):
@@ -61,12 +62,6 @@ def outcome(request: dict[str, Any]) -> dict[str, Any]:
         return {"bad_input": str(error)}
     except BaseException as error:  # noqa: BLE001  # a user's code may end in any way
         return {"error": f"{type(error).__name__}: {error}"}
-
-
-def _awaited(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    import asyncio  # takes longer than all else here, and few functions need it
-
-    return asyncio.run(coroutine)
 
 
 def check_parameters(reference: str, function: Any) -> None:
