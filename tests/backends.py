@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import pytest
 
+from harness.core import cache_root
 from harness.sandbox import probe_backends
 
 
@@ -13,3 +17,12 @@ def available_backend(name: str) -> str:
     if not report.available:
         pytest.skip(f"sandbox back end {name}: {report.reason}")
     return name
+
+
+def fresh_cache(folder: Path) -> str:
+    """A cache with nothing but the verdicts on back ends, which take seconds to reach."""
+    probe_backends()
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in cache_root().glob("sandbox-*.json"):
+        shutil.copy(path, folder)
+    return str(folder)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# The suite gives the same answer every time; `make fuzz` draws other examples.
-settings.register_profile("suite", derandomize=True, deadline=None)
+# The suite gives the same answer every time; `make fuzz` draws other examples, and many more.
+settings.register_profile("suite", derandomize=True, deadline=None, max_examples=50)
 settings.register_profile("fuzz", deadline=None, print_blob=True, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 
@@ -30,6 +30,14 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip("the shared data folder is absent")
     return folder
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Before several processes look for it at the same time: which sandboxes there are."""
+    if getattr(config.option, "numprocesses", None):
+        from harness.sandbox import probe_backends
+
+        probe_backends()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

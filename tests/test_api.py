@@ -22,6 +22,7 @@ from harness.api import (
 )
 from harness.api.work import wait
 from harness.core import BadInput, Task
+from tests.plain_agents import asks, returns_nothing
 
 UNTYPED: Any = evaluate
 """For calls that a type checker refuses."""
@@ -38,22 +39,6 @@ def model(tmp_path: Path) -> str:
     """A model that says yes."""
     (tmp_path / "script.json").write_text(json.dumps([{"text": "yes"}]))
     return f"scripted/{tmp_path / 'script.json'}"
-
-
-def asks(prompt: str, workdir: str, skill: str | None) -> str:
-    """An agent that knows nothing of the harness."""
-    from openai import OpenAI
-
-    assert Path(workdir).is_dir() and skill is None
-    with OpenAI() as client:
-        reply = client.chat.completions.create(
-            model="any", messages=[{"role": "user", "content": prompt}]
-        )
-    return reply.choices[0].message.content or ""
-
-
-def returns_nothing(prompt: str, workdir: str, skill: str | None) -> None:
-    """An agent that forgot its answer."""
 
 
 def test_evaluate_evolve_compare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,13 +6,13 @@ what the agent prints goes to standard error. `SystemExit` is an outcome like an
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import inspect
 import json
 import os
 import pickle
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
@@ -44,10 +44,11 @@ def outcome(request: dict[str, Any]) -> dict[str, Any]:
         answer: Any = None
         if "arguments" in request:
             answer = loaded(*request["arguments"])
-            answer = asyncio.run(answer) if inspect.iscoroutine(answer) else answer
+            # `asyncio` takes longer to import than all else here, and few functions need it.
+            answer = import_module("asyncio").run(answer) if inspect.iscoroutine(answer) else answer
         elif "messages" in request:
             state = {"messages": request["messages"]}
-            state = asyncio.run(loaded.ainvoke(state, request["config"]))
+            state = import_module("asyncio").run(loaded.ainvoke(state, request["config"]))
             last: Any = (state.get("messages") or [""])[-1]
             answer = getattr(last, "content", last)  # of LangChain, or a plain dictionary
             if isinstance(answer, dict):

@@ -67,7 +67,7 @@ class RunWriter(RunReader):
     def __init__(self, path: Path, lock: dict[str, Any]) -> None:
         self._guard = only_writer(path)
         try:
-            for entry in os.scandir(path):  # a run may come from a stranger
+            for entry in list(os.scandir(path)):  # a run may come from a stranger
                 if not entry.is_file(follow_symlinks=False) and not entry.is_dir(
                     follow_symlinks=False
                 ):

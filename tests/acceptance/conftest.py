@@ -3,36 +3,27 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
 
-Harness = Callable[..., subprocess.CompletedProcess[str]]
+from tests.typed import typed
+
+Harness = Callable[..., CompletedProcess[str]]
 
 
 @pytest.fixture
 def harness(tmp_path: Path) -> Harness:
     """Run the command line in an empty folder, as a user does."""
-
-    def run(*arguments: str | Path, cwd: Path = tmp_path) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "harness", *map(str, arguments)],
-            cwd=cwd,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=300,
-        )
-
-    return run
+    return partial(typed, cwd=tmp_path)
 
 
 @dataclass

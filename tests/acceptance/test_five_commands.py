@@ -12,6 +12,7 @@ import pytest
 
 from harness import core
 from tests.acceptance.conftest import ChatServer, Harness
+from tests.backends import fresh_cache
 
 
 class Wordy(ChatServer):
@@ -44,7 +45,7 @@ def test_every_step_prints_the_next_one(
 ) -> None:
     """init, eval, evolve with a gate, eval of what was held out, compare; then export."""
     monkeypatch.setenv("OPENAI_API_KEY", "test")
-    monkeypatch.setenv("HARNESS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("HARNESS_CACHE", fresh_cache(tmp_path / "cache"))
     monkeypatch.setattr(chat_server, "answer", Wordy().answer)
 
     def type_in(command: str) -> str:

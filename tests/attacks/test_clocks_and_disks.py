@@ -125,7 +125,7 @@ def test_clock_set_back_after_death(tmp_path: Path) -> None:
         read_status(tmp_path)
 
 
-@pytest.mark.parametrize("after", [2, 5])
+@pytest.mark.parametrize("after", [pytest.param(2, marks=pytest.mark.full), 5])
 @pytest.mark.parametrize("name", ["fsync", "rename", "replace"])
 def test_disk_fails(name: str, after: int, suite: Path, tmp_path: Path) -> None:
     """`fsync` or `rename` fails with an input/output error in mid-run, and on every later try."""
@@ -146,7 +146,7 @@ def test_disk_fails(name: str, after: int, suite: Path, tmp_path: Path) -> None:
     assert len(server.bodies) <= TASKS + 2, "what was in flight at most is asked for again"
 
 
-@pytest.mark.parametrize("after", [0, 8])
+@pytest.mark.parametrize("after", [pytest.param(0, marks=pytest.mark.full), 8])
 def test_database_sync_fails(after: int, suite: Path, tmp_path: Path) -> None:
     """The sync of the database of calls fails in mid-run, when replies are paid for."""
     compiler = shutil.which("cc")

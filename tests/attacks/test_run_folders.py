@@ -21,6 +21,7 @@ from tests.attacks.running import command, suite_of
 from tests.learn.clients import write_codex
 from tests.learn.test_rebuilding import commit, session
 from tests.models.http_server import completion, serve, serve_raw
+from tests.typed import typed
 
 LINKED = ("writer.lock", "items.seg", "trajectories.seg", "control.jsonl", "calls.sqlite",
           "control", "work", "checkpoints.sqlite", "parts.json", "status.json")  # fmt: skip
@@ -40,15 +41,16 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def run(made: Path, tmp_path: Path) -> Path:
+def run(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The run, as somebody sends it to us; the suite lies beside it."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-storm-0123456789abcdef")
     for name in ("suite", "run"):
         shutil.copytree(made / name, tmp_path / name)
     return tmp_path / "run"
 
 
 def resumed(run: Path) -> subprocess.CompletedProcess[str]:
-    return command("eval", run.parent / "suite", "--resume", run, "--sandbox", "none",
+    return typed("eval", run.parent / "suite", "--resume", run, "--sandbox", "none",
                    "--model", "openai/m", "--base-url", "http://127.0.0.1:9/v1")  # fmt: skip
 
 
@@ -108,7 +110,7 @@ def test_prune(run: Path, tmp_path: Path) -> None:
     (run / "work").rmdir() if (run / "work").is_dir() else None
     (run / "work").symlink_to(host / "folder")
     (run / "checkpoints.sqlite").symlink_to(host / "folder" / "file")
-    assert command("runs", "prune", run, "--yes").returncode == 0
+    assert typed("runs", "prune", run, "--yes").returncode == 0
     assert (host / "folder" / "file").read_text() == "precious"
     assert not (run / "work").is_symlink()
 
@@ -117,8 +119,8 @@ def test_prune(run: Path, tmp_path: Path) -> None:
 def test_lock_file(text: str, run: Path) -> None:
     """The file that says what a run is made of is a list, half a file, or 100,000 brackets."""
     (run / "run.json").write_text(text)
-    assert command("runs", "list", run.parent).returncode == 0  # other runs are listed all the same
-    assert command("compare", run, run).returncode == 2
+    assert typed("runs", "list", run.parent).returncode == 0  # other runs are listed all the same
+    assert typed("compare", run, run).returncode == 2
     assert resumed(run).returncode == 2
 
 

@@ -31,8 +31,9 @@ from harness.models import (
     transport,
 )
 from harness.rag.retrieve import open_encoder, open_reranker
-from tests.attacks.running import command, suite_of
+from tests.attacks.running import suite_of
 from tests.models.http_server import Answer, completion, error, serve, serve_raw
+from tests.typed import typed
 
 BUDGET = 2_000
 SECRET = "sk-storm-0123456789abcdef"
@@ -293,7 +294,7 @@ def test_tool_arguments(protocol: str, tmp_path: Path) -> None:
     head = {"protocol": protocol, "tools": ["read_skill_file"], "agent": "graph:react"}
     suite = suite_of(tmp_path / "suite", rows, **head)
     with serve(answer) as server:
-        done = command(
+        done = typed(
             "eval", suite, "--skill", skill, "--out", tmp_path / "run", "--sandbox", "none",
             "--model", "openai/m", "--base-url", server.url, "--junit", tmp_path / "j.xml",
         )  # fmt: skip
@@ -306,9 +307,9 @@ def test_tool_arguments(protocol: str, tmp_path: Path) -> None:
     assert ElementTree.parse(tmp_path / "j.xml").getroot().tag == "testsuites"
     for target in ("atif", "openai", "sharegpt", "inspect"):
         out = tmp_path / target
-        done = command("trajectories", "export", tmp_path / "run", "--format", target, "--out", out)
+        done = typed("trajectories", "export", tmp_path / "run", "--format", target, "--out", out)
         assert done.returncode == 0, done.stderr[-500:]
-    done = command("view", tmp_path / "run", "--html", tmp_path / "page.html")
+    done = typed("view", tmp_path / "run", "--html", tmp_path / "page.html")
     assert done.returncode == 0, done.stderr[-500:]
     assert "\0" not in (tmp_path / "page.html").read_text("utf-8")
 
@@ -326,7 +327,7 @@ def test_many_tool_calls(tmp_path: Path) -> None:
     )
     with serve(lambda _: completion("", tool_calls=calls)) as server:
         began = time.monotonic()
-        command(
+        typed(
             "eval", suite, "--out", tmp_path / "run", "--sandbox", "none", "--time-limit", "2",
             "--model", "openai/m", "--base-url", server.url,
         )  # fmt: skip

@@ -13,8 +13,9 @@ from xml.etree import ElementTree
 import pytest
 
 from harness.evals import records
-from tests.attacks.running import command, suite_of
+from tests.attacks.running import suite_of
 from tests.models.http_server import completion, serve
+from tests.typed import typed
 
 IDS = [
     "../../outside", "/etc/passwd", "..", ".", "-rf", "--help", "a\nb", "a\rb", "x" * 10_000,
@@ -24,9 +25,14 @@ IDS = [
 ]  # fmt: skip
 
 
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-storm-0123456789abcdef")
+
+
 def evaluated(suite: Path, out: Path, url: str, *more: str | Path) -> str:
     """Run a suite; what the command printed on the standard error stream."""
-    done = command("eval", suite, "--out", out, "--sandbox", "none", "--model", "openai/m",
+    done = typed("eval", suite, "--out", out, "--sandbox", "none", "--model", "openai/m",
                    "--base-url", url, *more)  # fmt: skip
     assert done.returncode == 0, done.stderr[-500:]
     return done.stderr
@@ -43,7 +49,7 @@ def test_ids(tmp_path: Path) -> None:
     (cases,) = ElementTree.parse(inside / "j.xml").getroot()
     assert len(cases) == len(IDS)
     for target in ("atif", "trace2skill", "inspect"):
-        done = command("trajectories", "export", inside / "run", "--format", target,
+        done = typed("trajectories", "export", inside / "run", "--format", target,
                        "--out", inside / target)  # fmt: skip
         assert done.returncode == 0, done.stderr[-500:]
         files = [path for path in (inside / target).rglob("*") if path.is_file()]
@@ -56,7 +62,7 @@ def test_one_id_for_two_attempts(tmp_path: Path) -> None:
     """A task has the id that the second attempt of another one gets, and replaces its result."""
     rows = [{"id": name, "prompt": name, "answer": "1"} for name in ("a", "a@1")]
     suite = suite_of(tmp_path / "suite", rows)
-    done = command("eval", suite, "--out", tmp_path / "run", "--epochs", "2", "--sandbox", "none",
+    done = typed("eval", suite, "--out", tmp_path / "run", "--epochs", "2", "--sandbox", "none",
                    "--model", "openai/m", "--base-url", "http://127.0.0.1:9/v1")  # fmt: skip
     assert done.returncode == 2 and "two attempts would have the id 'a@1'" in done.stderr
 
@@ -78,7 +84,7 @@ def test_numbers(kind: str, tmp_path: Path) -> None:
     with (suite / "tasks.jsonl").open("a") as file:
         file.write(ROWS[kind] + "\n")
     with serve(lambda _: completion("1")) as server:
-        done = command("eval", suite, "--out", tmp_path / "run", "--sandbox", "none",
+        done = typed("eval", suite, "--out", tmp_path / "run", "--sandbox", "none",
                        "--model", "openai/m", "--base-url", server.url)  # fmt: skip
     assert done.returncode == 2, done.stderr[-500:]
     assert "tasks.jsonl:2" in done.stderr and len(done.stderr) < 1000
@@ -150,7 +156,7 @@ def test_half_characters_of_code(tmp_path: Path) -> None:
     ElementTree.parse(tmp_path / "j.xml")
     for words in (["view", tmp_path / "run", "--html", tmp_path / "page.html"],
                   ["eval", "regrade", tmp_path / "run", "--trust-checks"]):  # fmt: skip
-        done = command(*words)
+        done = typed(*words)
         assert done.returncode == 0, done.stderr[-500:]
 
 
@@ -180,7 +186,7 @@ def test_markup(tmp_path: Path) -> None:
         page = tmp_path / f"{number}.html"
         with serve(lambda _, shown=shown: completion(shown)) as server:
             evaluated(suite, tmp_path / f"run{number}", server.url)
-        done = command("view", tmp_path / f"run{number}", "--html", page)
+        done = typed("view", tmp_path / f"run{number}", "--html", page)
         assert done.returncode == 0, done.stderr[-500:]
         pages.append(_Page())
         pages[-1].feed(page.read_text("utf-8"))

@@ -28,7 +28,7 @@ def test_records_come_back_in_order(tmp_path: Path) -> None:
 
 
 @given(st.data())
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_cut_at_any_byte_keeps_the_whole_records_before_it(
     tmp_path: Path, data: st.DataObject
 ) -> None:

@@ -1,4 +1,4 @@
-"""Forks and replays from every checkpoint of every shape, compared with a fresh run."""
+"""Forks and replays from the checkpoints of every shape, compared with a fresh run."""
 
 from __future__ import annotations
 
@@ -41,9 +41,12 @@ def finish(debugger: Debugger, stop: Stop, answers: tuple[Any, ...]) -> Any:
     return stop.values
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize(
+    "every", [pytest.param(1, marks=pytest.mark.full, id="every"), pytest.param(4, id="fourth")]
+)
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
-def test_a_fork_runs_only_what_follows(shape: Shape, tmp_path: Path) -> None:
+def test_a_fork_runs_only_what_follows(shape: Shape, every: int, tmp_path: Path) -> None:
+    """From every checkpoint, or from every fourth one: which, differs from shape to shape."""
     log: Log = []
     graph = shape.build(log)
     store = Watched(tmp_path / "c.sqlite", log)
@@ -51,7 +54,7 @@ def test_a_fork_runs_only_what_follows(shape: Shape, tmp_path: Path) -> None:
     start: Any = shape.start or {"path": []}
     expected = finish(debugger, debugger.start(start, hold=False), shape.answers)
     whole, trail = list(log), debugger.history().trail()
-    for moment in trail:
+    for moment in trail[SHAPES.index(shape) % min(every, len(trail)) :: every]:
         log.clear()
         stop = debugger.fork(Point(moment.ns, moment.id), of="main", hold=False)
         again = finish(debugger, stop, shape.answers)

@@ -28,6 +28,7 @@ from harness.cli import main
 from harness.core import assets
 from harness.evals import records
 from harness.skills import load_skill
+from tests.backends import fresh_cache
 from tests.docs.commands import without_variables
 from tests.learn.clients import write_claude
 from tests.models.http_server import Answer, completion, serve
@@ -432,8 +433,9 @@ def edges(folder: Path) -> Generator[str]:
             json.dumps({"models": {"openai/gpt-4.1-mini": {"input": 1, "output": 2}}})
         )
         variables = {
-            "HOME": str(home), "HARNESS_CACHE": str(home / "cache"), "OPENAI_API_KEY": "test",
-            "OPENAI_BASE_URL": url, "VLLM_BASE_URL": url, "NO_COLOR": "1", "HF_HUB_OFFLINE": "1",
+            "HOME": str(home), "HARNESS_CACHE": fresh_cache(home / "cache"),
+            "OPENAI_API_KEY": "test", "OPENAI_BASE_URL": url, "VLLM_BASE_URL": url,
+            "NO_COLOR": "1", "HF_HUB_OFFLINE": "1",
             "HARNESS_PRICES": str(prices), "SHELL": "/bin/bash",
             "PYTHONPATH": os.pathsep.join([".", str(ROOT)]),
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", **_github(folder),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from harness.evolve import EvolveSettings, plan_evolution, plan_notes, run_evolu
 from harness.skills import new_skill, refuse_ungated, write_skill
 from harness.trajectories import open_trajectories
 
+PYTHON = f"{sys.executable} -I -S"  # `python3` may be a script that looks for one
 # Without the skill, two thirds of its answers are full sentences, and wrong for every scorer.
 AGENT = """
 import sys
@@ -45,7 +47,7 @@ def settings(tmp_path: Path) -> EvolveSettings:
     return EvolveSettings(
         out=tmp_path / "out",
         suite=str(tmp_path / "suite.yaml"),
-        agent=f"cmd:python3 {tmp_path / 'agent.py'} {{prompt}} {{workdir}} {{skill}}",
+        agent=f"cmd:{PYTHON} {tmp_path / 'agent.py'} {{prompt}} {{workdir}} {{skill}}",
         create="plus-one",
         analyst="exemplar",
         epochs=1,
@@ -97,7 +99,9 @@ def test_what_an_attempt_may_use_can_be_said_of_an_evolution(settings: EvolveSet
 def test_a_skill_that_no_attempt_of_the_gate_would_see_is_not_begun(
     settings: EvolveSettings, tmp_path: Path
 ) -> None:
-    blind = settings.model_copy(update={"agent": f"cmd:python3 {tmp_path / 'agent.py'} {{prompt}}"})
+    blind = settings.model_copy(
+        update={"agent": f"cmd:{PYTHON} {tmp_path / 'agent.py'} {{prompt}}"}
+    )
     for begin in (plan_evolution, run_evolution):
         with pytest.raises(BadInput, match="'plus-one' would not reach the agent"):
             begin(blind)

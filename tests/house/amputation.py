@@ -1,10 +1,16 @@
 """Wings can be deleted: the spine imports, works and passes its tests without them.
 
-Copies the working tree once for every wing and once for all of them, deletes the wing from the
-copy, and runs there: an import of every module of the spine, `harness demo` where its wing is, an
-eval, an evolve and a skill export. Without any wing, the tests of the spine too.
+Copies the working tree once for every wing, once for all of them and once for all but that of the
+demo; deletes the wings from the copy, and runs there: an import of every module of the spine,
+`--help` and an eval. Two copies are worked on at the same time.
 
-    python tests/house/amputation.py [--wing NAME ...] [--no-tests]
+Without any wing, an evolve, a skill export and the first test of every file of the spine's tests
+run, too. All of these tests run in the full tree; that nothing of the spine imports a wing is what
+`lint-imports` shows; what is left to show is that each file's tests are collected and do their work
+where no plug-in of a wing is found. `harness demo` runs where nothing but its own wing is left:
+with more of them it can only do more. `make full` runs every test of the spine without any wing.
+
+    python tests/house/amputation.py [--wing NAME ...] [--whole]
 """
 
 from __future__ import annotations
@@ -15,6 +21,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -29,7 +36,10 @@ GRAPHS = {
     "vision": ("vqa", "vqa_text", "vqa_verify"),
 }
 """Graph files that belong to a wing."""
+DEMO = "receipts"
+"""The wing of `harness demo`."""
 IMPORT_SPINE = """
+from harness.api import *
 import importlib, pathlib, sys
 for path in sorted(pathlib.Path("harness").rglob("*.py")):
     room = path.parts[1]
@@ -78,8 +88,9 @@ def run(tree: Path, *command: str, cwd: Path | None = None) -> None:
         raise SystemExit(f"failed without {tree.name}: {' '.join(command)[:200]}")
 
 
-def check(deleted: list[str], with_tests: bool) -> None:
+def check(deleted: list[str]) -> None:
     """Everything that the spine must still do without these wings."""
+    kept = sorted({*wings()} - {*deleted})
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)  # tests run as another user, too
         tree = Path(folder) / "-".join(deleted)
@@ -87,52 +98,56 @@ def check(deleted: list[str], with_tests: bool) -> None:
         work = Path(folder) / "work"
         work.mkdir()
         run(tree, "-c", IMPORT_SPINE, *SPINE)
-        run(tree, "-c", "from harness.api import *")
         harness = ("-m", "harness")
         for wing in deleted:  # what stays behind where files are deleted by hand or by git
             (tree / "harness" / wing / "__pycache__").mkdir(parents=True)
         run(tree, *harness, "--help")
         for wing in deleted:
             shutil.rmtree(tree / "harness" / wing)
-        if "receipts" not in deleted:  # the wing of the demo
+        if kept == [DEMO]:
             run(tree, *harness, "demo", "--out", "demo", cwd=work)
         simulated = ("--model", "simulated/lookup", "--sandbox", "none")
         run(tree, *harness, "eval", "demo", *simulated, "--limit", "4", "--out", "run", cwd=work)
-        evolve = ("--create", "short", "--analyst", "exemplar", "--gate", "none", "--out", "made")
-        run(
-            tree,
-            *harness,
-            "evolve",
-            "--suite",
-            "demo",
-            "--limit",
-            "24",  # of the first ones it passes none, and there is nothing to learn
-            *simulated,
-            *evolve,
-            cwd=work,
-        )
-        export = ("skill", "export", "made/skill/short", "--target", "agents", "--out", ".")
-        run(tree, *harness, *export, "--ungated", cwd=work)
-        if with_tests:
-            rooms = [f"tests/{room}" for room in SPINE if (tree / "tests" / room).is_dir()]
-            run(
-                tree, "-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", "--tb=line", *rooms
-            )
+        if len(deleted) > 1:
+            evolve(tree, work, simulated)
+        if not kept:
+            test(tree, "-p", "tests.house.first_of_each")
+    print(f"the spine works without {', '.join(deleted)}", flush=True)
+
+
+def evolve(tree: Path, work: Path, simulated: tuple[str, ...]) -> None:
+    """A skill from runs, and its export."""
+    words = ("--suite", "demo", "--limit", "24", *simulated)  # of the first few none passes
+    made = ("--create", "short", "--analyst", "exemplar", "--gate", "none", "--out", "made")
+    run(tree, "-m", "harness", "evolve", *words, *made, cwd=work)
+    export = ("skill", "export", "made/skill/short", "--target", "agents", "--out", ".")
+    run(tree, "-m", "harness", *export, "--ungated", cwd=work)
+
+
+def test(tree: Path, *options: str) -> None:
+    """The tests of the spine."""
+    rooms = [f"tests/{room}" for room in SPINE if (tree / "tests" / room).is_dir()]
+    options = ("-q", "-n", "2", "-m", "not full", "-p", "no:cacheprovider", "--tb=line", *options)
+    run(tree, "-m", "pytest", *options, *rooms)
 
 
 def main() -> None:
-    """Check each wing alone, then all of them together."""
+    """Check without all wings, without all but that of the demo, and without each alone."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--wing", action="append", help="only without this wing; may repeat")
-    parser.add_argument("--no-tests", action="store_true", help="leave out the spine's tests")
+    parser.add_argument("--whole", action="store_true", help="every test of the spine, no more")
     options = parser.parse_args()
-    chosen: list[str] = options.wing or wings()
-    for wing in chosen:
-        check([wing], with_tests=False)
-        print(f"the spine works without {wing}", flush=True)
+    if options.whole:
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder).chmod(0o755)  # tests run as another user, too
+            amputate(wings(), Path(folder))
+            test(Path(folder))
+        return
+    copies = [[wing] for wing in options.wing or wings()]
     if not options.wing:
-        check(wings(), with_tests=not options.no_tests)
-        print("the spine works without any wing", flush=True)
+        copies = [wings(), [wing for wing in wings() if wing != DEMO], *copies]
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(check, copies))
 
 
 if __name__ == "__main__":

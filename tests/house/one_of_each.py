@@ -85,33 +85,34 @@ KINDS: dict[str, Callable[[Path, ast.AST], bool]] = {
 }
 
 
-def declared_options() -> Iterator[tuple[str, str]]:
+def declared_options(path: Path, nodes: list[ast.AST]) -> Iterator[tuple[str, str]]:
     """Options of the command line (name and kind of value), with the places that declare them.
 
     Options of equal names that take different kinds of values mean different things: `--width` is
     a number of characters here and of percentage points there.
     """
     kind_of = ("type", "is_flag", "multiple", "callback")
-    for path, tree in sources("harness"):
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and dotted(node.func) == "click.option":
-                first = node.args[0]
-                kind = [ast.unparse(word) for word in node.keywords if word.arg in kind_of]
-                if isinstance(first, ast.Constant):
-                    yield " ".join([str(first.value), *kind]), f"{path}:{node.lineno}"
+    for node in nodes:
+        if isinstance(node, ast.Call) and dotted(node.func) == "click.option":
+            first = node.args[0]
+            kind = [ast.unparse(word) for word in node.keywords if word.arg in kind_of]
+            if isinstance(first, ast.Constant):
+                yield " ".join([str(first.value), *kind]), f"{path}:{node.lineno}"
 
 
 def places() -> dict[str, list[str]]:
     """By kind, the places (`file:line`; for secrets and clients one row a file)."""
     rows: dict[str, list[str]] = defaultdict(list)
+    declared: list[tuple[str, str]] = []
     for path, tree in sources("harness", "graphs"):
         if "init_template" in path.parts:  # a user's own files, which import nothing of ours
             continue
+        nodes = list(ast.walk(tree))
+        declared += declared_options(path, nodes)
         for kind, is_one in KINDS.items():
-            lines = [getattr(node, "lineno", 0) for node in ast.walk(tree) if is_one(path, node)]
+            lines = [getattr(node, "lineno", 0) for node in nodes if is_one(path, node)]
             if lines:
                 rows[kind].append(f"{path}:{min(lines)}")
-    declared = list(declared_options())
     counts = Counter(option for option, _ in declared)
     rows["declare an option again"] = [f"{place} {o}" for o, place in declared if counts[o] > 1]
     return {kind: rows[kind] for kind in (*KINDS, "declare an option again")}

@@ -8,8 +8,10 @@ from tests.house.measure import ratchets
 from tests.house.ways import WAYS, walk
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", WAYS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.full if name == "demo" else ()) for name in WAYS],
+)
 def test_a_command_enters_few_files(name: str) -> None:
     entered, imported = walk(name)
     assert len(entered) <= ratchets()[f"files entered: {name}"], "\n".join(entered)

@@ -2,8 +2,9 @@
 
     python -m tests.house.ways
 
-Each command runs in a process of its own with a profiler that notes the file of every function
-that is called; code that only runs at import does not count as entered.
+Each command runs in a process of its own with the profiler of the standard library, one in every
+thread, which knows each function that was called; code that only runs at import does not count as
+entered.
 """
 
 from __future__ import annotations
@@ -18,23 +19,27 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TRACE = """
-import atexit, os, sys, threading
-entered = set()
+import atexit, cProfile, os, sys, threading
+profiles = []
 root = os.environ["TRACED_PACKAGE"]
-def profile(frame, event, _):
-    if event == "call" and frame.f_code.co_flags & 1:  # neither a module nor the body of a class
-        if frame.f_code.co_filename.startswith(root):
-            entered.add(frame.f_code.co_filename)
+def begin(*_):
+    profiles.append(cProfile.Profile(builtins=False))
+    profiles[-1].enable()
 def write():
-    sys.setprofile(None)
+    for profile in profiles:
+        profile.disable()  # what has not returned counts, too
+    codes = [row.code for profile in profiles for row in profile.getstats()]
+    # Neither a function of C nor a module nor the body of a class.
+    called = {code.co_filename for code in codes if getattr(code, "co_flags", 0) & 1}
+    entered = sorted(name for name in called if name.startswith(root))
     files = [getattr(module, "__file__", None) or "" for module in list(sys.modules.values())]
-    row = {"entered": sorted(entered), "imported": sum(name.startswith(root) for name in files)}
+    row = {"entered": entered, "imported": sum(name.startswith(root) for name in files)}
     with open(os.path.join(os.environ["TRACED_OUT"], str(os.getpid())), "w") as out:
         import json
         json.dump(row, out)
 atexit.register(write)
-threading.setprofile(profile)
-sys.setprofile(profile)
+threading.setprofile(begin)
+begin()
 """
 CHAT = """
 import asyncio

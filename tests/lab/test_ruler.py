@@ -193,7 +193,7 @@ def test_bad_arguments() -> None:
         next(boundary_readings(1000, 100, 1024))
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_million_tokens() -> None:
     reading = ruler_reading("niah_single_2", 1 << 20)
     assert count_tokens(reading.sources[0].text) > (1 << 20) - 200

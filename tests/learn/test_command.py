@@ -6,17 +6,13 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from harness.cli import cli
-from harness.core import HarnessError
 from tests.acceptance import conftest as acceptance
-from tests.acceptance.conftest import ChatServer
+from tests.acceptance.conftest import ChatServer, Harness
 from tests.learn.clients import Event, write_claude, write_codex
 from tests.learn.planted import PLANTED, events
 
@@ -24,34 +20,7 @@ LESSON = "Run the whole test suite after the last edit of a change."
 
 
 chat_server = acceptance.chat_server
-
-
-class Done(NamedTuple):
-    """How a command ended: as a process would."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-Harness = Callable[..., Done]
-
-
-@pytest.fixture
-def harness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Harness:
-    """Run the command line in an empty folder; in this process, since it is run often."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: str | Path) -> Done:
-        done = CliRunner().invoke(cli, [str(one) for one in arguments])
-        error = done.exception
-        if isinstance(error, HarnessError):
-            return Done(error.exit_code, done.stdout, f"{done.stderr}{error}")
-        if error is not None and not isinstance(error, SystemExit):
-            raise error
-        return Done(done.exit_code, done.stdout, done.stderr)
-
-    return run
+harness = acceptance.harness
 
 
 class Analyst(ChatServer):

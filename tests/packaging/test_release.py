@@ -141,13 +141,25 @@ def test_a_tag_of_another_version_is_refused(repository: Path) -> None:
     assert f"no release: the version is {harness.__version__}, the tag v0.0.7" in done.stderr
 
 
-def test_the_main_job_runs_on_a_strangers_machine(
-    stranger: tuple[dict[str, str], list[str | Path]], tmp_path: Path
+@pytest.mark.parametrize(
+    ("job", "made"),
+    [
+        pytest.param(["init", "out"], "out/suite.yaml", id="init"),
+        pytest.param(
+            ["demo", "--out", "out"],
+            "out/recorded/evolved/skill/table-cleaning/SKILL.md",
+            marks=pytest.mark.full,
+            id="demo",
+        ),
+    ],
+)
+def test_it_runs_on_a_strangers_machine(
+    stranger: tuple[dict[str, str], list[str | Path]], job: list[str], made: str, tmp_path: Path
 ) -> None:
     environment, uvx = stranger
     program = "import harness.core.assets as a; print(a.root()); a.load_graph('react')"
     for command in (
-        ["agent-skill-harness", "demo", "--out", "out"],
+        ["agent-skill-harness", *job],
         ["--from", "agent-skill-harness", "python", "-c", program],
     ):
         done = subprocess.run(
@@ -158,6 +170,6 @@ def test_the_main_job_runs_on_a_strangers_machine(
     root = Path(done.stdout.strip())
     assert (root.name, root.parent.name) == ("_assets", "harness")
     assert environment["UV_CACHE_DIR"] in str(root)
-    skill = tmp_path / "out" / "recorded" / "evolved" / "skill" / "table-cleaning"
-    command = [*uvx, "agent-skill-harness", "skill", "validate", skill]
+    assert (tmp_path / made).is_file()
+    command = [*uvx, "agent-skill-harness", "skill", "validate", root / "skills" / "short-answers"]
     subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True)

@@ -138,7 +138,6 @@ FITTING = st.builds(
 EDITS = st.one_of(FITTING, FITTING, FITTING, WILD)
 
 
-@settings(max_examples=250, deadline=None)
 @given(edits=st.lists(EDITS, max_size=7))
 def test_any_patch_leaves_a_valid_skill_and_settles(edits: list[Edit]) -> None:
     patch = Patch(edits=tuple(edits))

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.core import BadInput, digest_tree
@@ -39,7 +39,6 @@ def test_shipped_skills_are_valid_strict_and_reproduced(
     assert digest_tree(tmp_path / name) == digest_tree(folder) == skill.digest
 
 
-@settings(max_examples=60, deadline=None)
 @given(description=WORDS, licence=WORDS, body=BODIES)
 def test_parse_of_write_is_the_identity(description: str, licence: str, body: str) -> None:
     skill = new_skill("a-skill", description, f"\n# T\n{body}\n", license=licence)

@@ -9,7 +9,7 @@ from random import Random
 
 import openpyxl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.core import BadInput
@@ -81,7 +81,6 @@ def test_a_check_that_the_input_passes_is_rejected(tmp_path: Path) -> None:
     assert run(untouched.fault(same, [])) == "the untouched input passes"
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10_000), st.sampled_from(sorted(MANIPULATIONS)))
 def test_dirt_changes_the_table_and_the_gold_is_rectangular(seed: int, kind: str) -> None:
     rows = tuple(tuple(map(cell_of, row)) for row in rows_of(seed, 24))

@@ -144,7 +144,6 @@ def test_random_bytes(source_format: str, raw: bytes) -> None:
 
 
 @pytest.mark.parametrize("source_format", sorted(WHOLE))
-@settings(max_examples=80, deadline=None)
 @given(data=st.data())
 def test_cut_and_flipped(source_format: str, data: st.DataObject) -> None:
     raw = bytearray(WHOLE[source_format])
@@ -167,7 +166,6 @@ def _spots(value: Any) -> list[tuple[Any, Any]]:
 
 
 @pytest.mark.parametrize("source_format", sorted(WHOLE))
-@settings(max_examples=150, deadline=None)
 @given(data=st.data())
 def test_wrong_types_anywhere(source_format: str, data: st.DataObject) -> None:
     whole = {"claude-code": CLAUDE, "codex": CODEX, "inspect": INSPECT}[source_format]

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from harness.debug import Debugger
 from harness.debug.terminal import Terminal
 from tests.debug.shapes import chain, counter, inner, leaf, loop
 from tests.debug.suite import asked_inside
+from tests.typed import typed
 
 EMPTY: dict[str, Any] = {"path": []}
 
@@ -196,12 +198,9 @@ def test_the_command_line_in_a_pseudo_terminal(tmp_path: Path) -> None:
     assert "until double" in (tmp_path / "cache" / "debug_history").read_text()
 
 
-def harness(folder: Path, *arguments: str, lines: str = "") -> subprocess.CompletedProcess[str]:
+def harness(folder: Path, *arguments: str, lines: str = "") -> CompletedProcess[str]:
     """The command line with piped input."""
-    command = [sys.executable, "-m", "harness", "debug", *arguments]
-    return subprocess.run(
-        command, input=lines, capture_output=True, text=True, cwd=folder, timeout=120, check=False
-    )
+    return typed("debug", *arguments, cwd=folder, lines=lines)
 
 
 def test_a_trajectory_is_played_back_from_the_command_line(tmp_path: Path) -> None:
@@ -218,7 +217,6 @@ def test_a_trajectory_is_played_back_from_the_command_line(tmp_path: Path) -> No
     assert "[step] agent  visit 1" in done.stdout
 
 
-@pytest.mark.slow
 def test_a_stored_thread_is_opened_again(tmp_path: Path) -> None:
     (tmp_path / "flow.py").write_text(FLOW)
     started = ["flow.py:make", "--store", "kept.sqlite"]
@@ -229,7 +227,6 @@ def test_a_stored_thread_is_opened_again(tmp_path: Path) -> None:
     assert '"n": 4' in again.stdout
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -152,7 +152,7 @@ SENTENCES = (
 )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=4), st.booleans(), REPLY)
 def test_whatever_the_model_says_the_rest_stays(said: list[str], whole: bool, reply: str) -> None:
     answer = " ".join(said)

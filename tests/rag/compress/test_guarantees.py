@@ -43,9 +43,7 @@ TEXTS = st.one_of(
 GRANULARITIES = st.sampled_from(["auto", "word", "sentence", "paragraph", "row", "record", "code"])
 TOKENIZERS = st.sampled_from(["estimate", "minilm"])
 QUERIES = st.sampled_from(["Oslo", "what cooled the pump", "X_17", "", "summarise this", "zzz"])
-PROPERTY = settings(
-    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.filter_too_much]
-)
+PROPERTY = settings(suppress_health_check=[HealthCheck.filter_too_much])
 
 
 def squeezed(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -22,7 +22,6 @@ def document(text: str) -> Document:
     return found
 
 
-@settings(deadline=None, max_examples=80)
 @given(st.lists(WORDS, min_size=1, max_size=120).map(" ".join).filter(lambda text: text.strip()))
 def test_chunks_cover_every_word_within_size_and_parent(text: str) -> None:
     found = document(text)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -28,7 +28,6 @@ def vectors(rows: st.SearchStrategy[int]) -> st.SearchStrategy[Vectors]:
     return rows.flatmap(lambda n: arrays(np.float32, (n, DIMENSION), elements=numbers))
 
 
-@settings(max_examples=60, deadline=None)
 @given(vectors(st.integers(1, 30)), vectors(st.integers(1, 4)), st.integers(1, 35))
 def test_finds_what_an_exhaustive_search_finds(stored: Vectors, queries: Vectors, k: int) -> None:
     scores, rows = DenseIndex.build(stored, "flat").search(queries, k)

@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.rag.retrieve.lexical import LexicalIndex
@@ -37,7 +37,6 @@ def scores(index: LexicalIndex, query: list[str]) -> list[float]:
     return index.scores(wanted, index.chunks, frequency).tolist()
 
 
-@settings(deadline=None, max_examples=60)
 @given(TEXTS, QUERY)
 def test_scores_follow_the_formula(texts: list[list[str]], query: list[str]) -> None:
     index = LexicalIndex.build(texts, [False] * len(texts))

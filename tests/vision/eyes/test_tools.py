@@ -15,13 +15,14 @@ from harness.core import BadInput
 from harness.sandbox import select
 from harness.tools import Arguments, Bench, ToolArgumentError, get_tools
 from harness.vision.tools import VISION_TOOLS
+from tests.backends import fresh_cache
 
 
 @pytest.fixture(autouse=True, scope="module")
 def _environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:  # pyright: ignore[reportUnusedFunction]  # autouse
-    """One cache for all tests: probing the sandbox takes seconds in an empty one."""
+    """One cache for all tests."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HARNESS_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("HARNESS_CACHE", fresh_cache(tmp_path_factory.mktemp("cache")))
         yield
 
 

@@ -206,7 +206,7 @@ def test_fuzzed_images() -> None:
     _pack_fuzzed(60, seed=9)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore::UserWarning")  # decoders warn of metadata that they skip
 @pytest.mark.parametrize("part", range(4))
 def test_a_thousand_fuzzed_images(part: int) -> None:

@@ -115,7 +115,7 @@ def test_no_leak_in_generated_cases() -> None:
     assert unaskable == 0
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_no_leak_in_ten_thousand_generated_cases() -> None:
     asked, unaskable = leaky_cases(seed=41, count=10_000)
     assert asked > 20_000
