@@ -20,7 +20,7 @@ def _compiled(patterns: dict[str, str]) -> dict[str, re.Pattern[str]]:
     return {name: re.compile(pattern, re.IGNORECASE) for name, pattern in patterns.items()}
 
 
-_CUES = _compiled({
+CUES = _compiled({
     "growth": r"increas|decreas|grew|grow|ris|rose|fell|fall|declin|drop|chang|up\b|down\b|"
     r"gain|higher|lower|jump|climb|shrank|reduc|improv",
     "difference": r"increas|decreas|grew|rise|rising|rose|fell|fall|declin|drop|chang|up\b|"
@@ -41,6 +41,20 @@ _CUES_IN_PROSE = _compiled({
     "share": r"\bof the\b|third|quarter|half|fifth|tenth",
 })  # fmt: skip
 """Such words where a table would use them in its labels."""
+_PERCENT = r"(?:percent(?:age)?|per ?cent|%)"
+_CHANGE = r"(?:change|increase|decrease|growth|decline|rise|drop|reduction)"
+_CUES_IN_QUESTIONS = _compiled({
+    "growth": rf"{_PERCENT} (?:\(?\w+\)? )?(?:/ )?\(?{_CHANGE}|{_CHANGE}\b.*\b(?:in|as an?) {_PERCENT}(?! of)|"
+    rf"\bgr[eo]w|rate of {_CHANGE}|\b(?:increas|decreas)ed? by (?:what|how)",
+    "share": rf"\bas an? (?:{_PERCENT}|proportion|share)|(?:{_PERCENT}|proportion|portion|share) "
+    r"(?:of|out|does|do|did|is|was|are|were)\b|ma[dk]e up|account for|represent|constitut|margin",
+    "ratio": r"\bratio\b|\btimes\b|proportion|\bper\b|\bover\b",
+    "mean": r"\baverage|\bmean\b",
+    "difference": rf"\b{_CHANGE}|differ|\bgr[eo]w|increas|decreas|declin|reduc|fell|rose|exceed"
+    r"|\b(?:more|less|fewer|higher|lower|larger|smaller)\b",
+    "sum": r"\btotal|\bsum\b|combined|together|\bboth\b|cumulative|aggregate|\badd|\ball\b|overall",
+    "rest": r"\bnot\b|remain|\brest\b|exclud",
+})  # fmt: skip
 _REMAINS = re.compile(
     r"\b(?:rest|remain\w*|others?|not|left|balance|of (?:which|whom|them))\b", re.IGNORECASE
 )
@@ -80,9 +94,19 @@ class Derivation(NamedTuple):
     operands: tuple[Operand, ...]
 
 
+def asked_for(question: str) -> set[str]:
+    """Operations that a question names; empty where it asks for what is stated."""
+    wanted = {name for name, cue in _CUES_IN_QUESTIONS.items() if cue.search(question)}
+    return wanted - {"sum"} if "respective" in question else wanted
+
+
 def meant(sentence: str, *, prose: bool) -> set[str]:
-    """Operations that the wording of a sentence may mean, of cells or of prose."""
-    cues = [*_CUES.items(), *(_CUES_IN_PROSE.items() if prose else ())]
+    """Operations that the wording of a sentence may mean, of cells or of prose, or that the question
+    before a bare answer names."""
+    question, asked, _ = sentence.partition("? ")
+    if asked:
+        return asked_for(question)
+    cues = [*CUES.items(), *(_CUES_IN_PROSE.items() if prose else ())]
     return {name for name, cue in cues if cue.search(sentence)}
 
 
@@ -100,7 +124,8 @@ def derive(
     if value.high is not None or not operands or ORDINAL.search(value.text):
         return None
     operations = meant(sentence, prose=operands[0].place is None)
-    if _REMAINS.search(f"{sentence} {context}"):
+    asked = "? " in sentence
+    if not asked and _REMAINS.search(f"{sentence} {context}"):
         operations |= {"difference", "rest"}
     stated = any(agreement(value, operand.value) is Agreement.SAME for operand in operands)
     for operation, formula, group, amount, unit in _computations(
@@ -115,7 +140,9 @@ def derive(
             accepted.append(Quantity(abs(amount), Fraction(0), unit))
         if operation in ("sum", "mean", "share") and group[0].value.value < 0 > amount:
             accepted.append(Quantity(abs(amount), Fraction(0), unit))  # costs in brackets
-        if unit == "pp" and operation == "difference" and _OF_RATES.search(sentence):
+        if asked and any(operand.value.value < 0 for operand in group):  # of what brackets mean
+            accepted.append(Quantity(-amount, Fraction(0), unit))
+        if unit == "pp" and operation == "difference" and (asked or _OF_RATES.search(sentence)):
             accepted += [replace(number, unit="%") for number in accepted]
         if any(agreement(value, number) is Agreement.SAME for number in accepted):
             return Derivation(operation, formula, group)
@@ -151,7 +178,7 @@ def _computations(
         ratio = first.value / second.value
         table = pair[0].place
         rows = [operand.place[:2] if operand.place else None for operand in pair]
-        if forward and rows[0] == rows[1]:
+        if forward and (rows[0] == rows[1] or pair[0].words == pair[1].words):
             growth = (ratio - 1) * (-100 if second.value < 0 else 100)
             yield "growth", f"({a} - {b}) / {b}", pair, growth, "%"
         if table or ratio <= 1:

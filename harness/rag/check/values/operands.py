@@ -19,6 +19,7 @@ from harness.rag.check.numbers import (
     words,
 )
 from harness.rag.check.types import Finding, Verdict
+from harness.rag.check.values.answers import over_a_line
 from harness.rag.check.values.derivations import (
     MOST_OPERANDS,
     ORDINAL,
@@ -79,7 +80,7 @@ def derive_from_cells(statement: Statement, value: Quantity, source: Source) -> 
         derived = derive(value, statement.sentence, plain)
     if derived is None and value.high is None and statement.asked:
         derived = derive(value, statement.sentence, _grouped(statement.sentence, scaled))
-    return _derived(derived, source)
+    return _derived(derived, source) or (over_a_line(statement, value, source) if statement.asked else None)
 
 
 def _grouped(sentence: str, cells: Sequence[Operand]) -> list[Operand]:

@@ -191,7 +191,13 @@ class Statement:
     @property
     def asked(self) -> bool:
         """Whether it is a bare answer behind its question, which says what the value is of."""
-        return "? " in self.sentence
+        return bool(self.question)
+
+    @property
+    def question(self) -> str:
+        """What was asked before a bare answer, or ""."""
+        question, asked, _ = self.sentence.partition("? ")
+        return question if asked else ""
 
 
 def statement_of(value: Mention, sentence: str) -> Statement:
@@ -210,9 +216,12 @@ def statement_of(value: Mention, sentence: str) -> Statement:
 def speaks_of(cell: Cell, statement: Statement) -> float:
     """Share of the words of a cell's row that a statement has; of a label without content words
     ("Other"), whether it stands there."""
+    if statement.asked and not cell.row:
+        headings = (cell.row_words, words(cell.column))
+        return max(coverage(heading, statement.words) for heading in headings)
     if cell.row_words:
         return coverage(cell.row_words, statement.words)
-    return float(bool(cell.row) and f" {cell.row} " in f" {statement.sentence} ")
+    return float(bool(cell.row) and f" {cell.row} ".lower() in f" {statement.sentence} ".lower())
 
 
 def share_of(about: frozenset[str], line: Spoken) -> float:

@@ -11,7 +11,6 @@ from itertools import takewhile
 from harness.rag.check.claims import clauses, names
 from harness.rag.check.numbers import (
     BASE_FORMS,
-    CODES,
     Agreement,
     Cell,
     Mention,
@@ -27,6 +26,7 @@ from harness.rag.check.numbers import (
     words,
 )
 from harness.rag.check.types import BY_SUPPORT, FAULTS, Claim, Finding, Verdict
+from harness.rag.check.values.answers import as_asked, may_state
 from harness.rag.check.values.operands import derive_from_cells, derive_from_prose
 from harness.rag.check.values.roles import (
     RELATIVE,
@@ -53,12 +53,6 @@ _RARE = 0.3
 _COMPUTED = ("difference", "ratio", "growth", "sum", "mean", "rest", "years", "part")
 _BARE = re.compile(r"\s*(?:[,.;:)]|$|(?:and|or|but|in|on|at|for|to|from|against)\b)")
 _DATED = re.compile(r"\b(?:year|when|date)\b", re.IGNORECASE)
-_PERCENTAGE = re.compile(
-    r"\b(?:what|which|how many) percent|\bpercentage (?:change|increase|decrease|growth)|"
-    r"(?:as a|in) percentage\b",
-    re.IGNORECASE,
-)
-_COUNT = re.compile(r"\bhow many (?:years|months|quarters|days|weeks)\b", re.IGNORECASE)
 _NOUN = re.compile(r"\s+([a-z]{3,})")
 _WHOLE = re.compile(r"\s+of (?:(?:the|its|their|his|her|all|every) )?(\w+)")
 _SIGN_WORDS = frozenset(("loss", "decreas", "declin", "deficit", "reduction", "drop", "outflow"))
@@ -86,23 +80,12 @@ def judge(claim: Claim, sources: Sequence[Source]) -> Finding | None:
         asked = f"{claim.asked} "
         if isinstance(value, Period) and value.text.isdigit() and not _DATED.search(asked):
             value = Quantity(Fraction(int(value.text)), Fraction(1), text=value.text, end=value.end)
-        if not (value := _as_asked(value, asked)):
+        if not (value := as_asked(value, asked)):
             reason = f"{claim.text!r} is no answer to what was asked"
             return Finding(verdict=Verdict.NOT_FOUND, reason=reason, confidence=0.6)
         moved = replace(value, start=value.start + len(asked), end=value.end + len(asked))
         return judge_value(moved, asked + sentence, sources)
     return judge_value(value, sentence, sources)
-
-
-def _as_asked(value: Mention, asked: str) -> Mention | None:
-    """The bare value as the question wants it: a percentage, or no amount of money; else None."""
-    if not isinstance(value, Quantity):
-        return value
-    if _PERCENTAGE.search(asked):
-        if value.unit in ("", "%", "pp") and value.scale == 1:
-            return replace(value, unit=value.unit or "%", alternatives=())
-        return None
-    return None if _COUNT.search(asked) and value.unit in (*CODES, "%") else value
 
 
 def judge_value(value: Mention, sentence: str, sources: Sequence[Source]) -> Finding:
@@ -218,7 +201,7 @@ def _judge_by_cells(statement: Statement, source: Source) -> Finding | None:
             aligned.append((overlap(statement.words, cell.label_words) + bonus, cell))
     aligned.sort(key=lambda pair: -pair[0])
     for score, cell in aligned:
-        if score >= _NEAR * aligned[0][0] and _states(cell, value):
+        if score >= _NEAR * aligned[0][0] and _states(cell, statement):
             label = f"{cell.plain.text} in row {cell.label}"
             return source.finding(Verdict.SUPPORTED, [source.line(cell)], label, 0.97)
     derived = derive_from_cells(statement, value, source)
@@ -242,10 +225,16 @@ def _judge_by_cells(statement: Statement, source: Source) -> Finding | None:
     return source.finding(Verdict.CONTRADICTED, [source.line(rivals[0])], reason, 0.9)
 
 
-def _states(cell: Cell, value: Quantity) -> bool:
-    """Whether a cell states the value; a bare number may be as the table prints it."""
+def _states(cell: Cell, statement: Statement) -> bool:
+    """Whether a cell states the value; a bare number may be as the table prints it, and a bare
+    answer leave out the brackets of a cost."""
+    value = statement.value
+    assert isinstance(value, Quantity)
+    if statement.asked and not may_state(f"{cell.row} {cell.section} {cell.column}", statement):
+        return False
     stated = [cell.value, *([cell.plain] if value.unit == "" else [])]
-    if _SIGN_WORDS & cell.label_words and not _EXPLICIT.match(value.text):
+    loss = _SIGN_WORDS & cell.label_words or (statement.asked and cell.value.value < 0)
+    if loss and not _EXPLICIT.match(value.text):
         # the label of a loss may carry the sign, a minus before the value is one
         stated += [replace(number, value=-number.value) for number in stated]
     return any(agreement(value, number) is Agreement.SAME for number in stated)
@@ -279,6 +268,8 @@ def _judge_by_prose(statement: Statement, source: Source) -> Finding | None:
             for _, other in ranked
         ):
             continue  # another sentence says all of it, with another value
+        if statement.asked and not may_state(sentence.text, statement):
+            continue
         span = (sentence.start, sentence.end)
         for value, verdict in _comparable(statement, sentence):
             if verdict is not Agreement.SAME:
