@@ -149,6 +149,11 @@ class Cell:
             of_row = words(self.column)
         return of_row or words(self.section) or (frozenset() if self.row else _TOTAL)
 
+    @property
+    def is_total(self) -> bool:
+        """Whether its row sums up others: by its label, or for want of any."""
+        return not self.row or "total" in words(self.row)
+
     @cached_property
     def label_words(self) -> frozenset[str]:
         """Those of section and column as well."""

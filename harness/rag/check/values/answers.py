@@ -107,8 +107,8 @@ def _lines(statement: Statement, cells: Sequence[Cell]) -> Iterator[list[Cell]]:
         if dated is not Agreement.DIFFERENT:
             rows[cell.table, cell.place[0]].append(cell)
             headed = coverage(words(cell.column), statement.words) >= _HEADED
-            total = not cell.row or "total" in words(cell.row)
-            for section in {"", cell.section} if not total and (headed or dated is Agreement.SAME) else ():
+            meant = (headed or dated is Agreement.SAME) and not cell.is_total
+            for section in {"", cell.section} if meant else ():
                 columns[cell.table, cell.place[1], section].append(cell)
     spoken = [(speaks_of(row[0], statement), row) for row in rows.values()]
     best = max((share for share, _ in spoken), default=0.0)

@@ -49,7 +49,7 @@ _CUES_IN_QUESTIONS = _compiled({
     "share": rf"\bas an? (?:{_PERCENT}|proportion|share)|(?:{_PERCENT}|proportion|portion|share) "
     r"(?:of|out|does|do|did|is|was|are|were)\b|ma[dk]e up|account for|represent|constitut|margin",
     "ratio": r"\bratio\b|\btimes\b|proportion|\bper\b|\bover\b",
-    "mean": r"\baverage|\bmean\b",
+    "mean": r"(?<!weighted[ -])\baverage|\bmean\b",
     "difference": rf"\b{_CHANGE}|differ|\bgr[eo]w|increas|decreas|declin|reduc|fell|rose|exceed"
     r"|\b(?:more|less|fewer|higher|lower|larger|smaller)\b",
     "sum": r"\btotal|\bsum\b|combined|together|\bboth\b|cumulative|aggregate|\badd|\ball\b|overall",
@@ -84,6 +84,11 @@ class Operand(NamedTuple):
     periods: tuple[Period, ...]
     line: tuple[int, int]
     place: tuple[int, int, int] | None = None
+
+    @property
+    def is_dash(self) -> bool:
+        """Whether a dash stands in its cell."""
+        return self.value.value == self.value.step == 0
 
 
 class Derivation(NamedTuple):
@@ -135,6 +140,8 @@ def derive(
             continue  # a bare 0.6 is too little to be a share or a growth
         if group[0].place is None and operation in _NEW and stated:
             continue  # what is stated follows from nothing
+        if operation != "mean" and any(operand.is_dash for operand in group):
+            continue
         accepted = [Quantity(amount, Fraction(0), unit)]
         if operation in ("growth", "difference") and not value.signed:  # "fell by 5"
             accepted.append(Quantity(abs(amount), Fraction(0), unit))
@@ -142,7 +149,8 @@ def derive(
             accepted.append(Quantity(abs(amount), Fraction(0), unit))  # costs in brackets
         if asked and any(operand.value.value < 0 for operand in group):  # of what brackets mean
             accepted.append(Quantity(-amount, Fraction(0), unit))
-        if unit == "pp" and operation == "difference" and (asked or _OF_RATES.search(sentence)):
+        alike = asked and group[0].words == group[-1].words
+        if unit == "pp" and operation == "difference" and (alike or _OF_RATES.search(sentence)):
             accepted += [replace(number, unit="%") for number in accepted]
         if any(agreement(value, number) is Agreement.SAME for number in accepted):
             return Derivation(operation, formula, group)
@@ -163,6 +171,8 @@ def _computations(
             continue
         first, second = both
         a, b = (operand.plain for operand in pair)
+        if " + " in a + b and (a in b or b in a):
+            continue  # a sum with a part of itself
         unit = "pp" if first.unit == "%" else first.unit  # minutes and hours: seconds
         forward = _forward(sentence, *pair)
         if forward:

@@ -25,6 +25,7 @@ from harness.rag.check.values.derivations import (
     ORDINAL,
     Derivation,
     Operand,
+    asked_for,
     derive,
     each_times,
     elapsed,
@@ -59,6 +60,8 @@ def derive_from_cells(statement: Statement, value: Quantity, source: Source) -> 
     near = statement.asked and all(share < _PROSE for share, _ in shares)
     least = _SPOKEN if near else _PROSE
     spoken = [cell for share, cell in shares if share >= least]
+    if statement.asked and (not spoken or "share" in asked_for(statement.question)):
+        spoken += [cell for cell in source.cells if cell.is_total and cell not in spoken]
     spoken.sort(
         key=lambda cell: (
             -overlap(statement.words, cell.row_words),

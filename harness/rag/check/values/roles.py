@@ -101,10 +101,13 @@ def parts(text: str, spans: tuple[tuple[int, int], ...]) -> tuple[Part, ...]:
     joined = [cut == end for cut, (_, end) in zip(cuts[1:], spans, strict=True)]
     behind = [words(text[end:cut]) for cut, (_, end) in zip(cuts[1:], spans, strict=True)]
     dates = [mention for mention in read(text) if isinstance(mention, Period)]
+    ordered: list[Period | None] = [None] * len(spans)
     if "respectively" in text and len(dates) >= len(spans):  # 5, 6 and 7 in 2019, 2018 and 2017
-        ordered: list[Period | None] = list(dates[-len(spans) :])
-    else:
-        ordered = [None] * len(spans)
+        ordered = list(dates[-len(spans) :])
+    elif "respectively" in text and dates and len(spans) % len(dates) == 0:
+        each = len(spans) // len(dates)  # 5, or 1%, and 6, or 2%, in 2019 and 2018
+        turns = _LISTED.fullmatch(text, spans[0][1], spans[1][0])  # 5 and 6, costs 3 and 4
+        ordered = [dates[n % len(dates) if turns else n // each] for n in range(len(spans))]
     stretches: list[Part] = []
     for place, (start, _) in enumerate(spans):
         before = stretches[-1] if stretches else Part((), frozenset(), False, (), "")

@@ -50,6 +50,8 @@ _NEAR = 0.85
 _SPOKEN, _PROSE = 0.5, 0.75
 # Share of words that support a value that hardly stands in a document by chance.
 _RARE = 0.3
+# Confidence from which prose overrules a cell on a bare answer.
+_SURE = 0.78
 _COMPUTED = ("difference", "ratio", "growth", "sum", "mean", "rest", "years", "part")
 _BARE = re.compile(r"\s*(?:[,.;:)]|$|(?:and|or|but|in|on|at|for|to|from|against)\b)")
 _DATED = re.compile(r"\b(?:year|when|date)\b", re.IGNORECASE)
@@ -178,7 +180,8 @@ def _judge(statement: Statement, sources: Sequence[Source]) -> Finding:
         finding = judge_place(statement, source) or _judge_by_prose(statement, source)
         if finding and finding.verdict is Verdict.CONTRADICTED and statement.asked:
             prose = _judge_by_prose(statement, source)
-            finding = prose if prose and prose.verdict is Verdict.SUPPORTED else finding
+            sure = prose and prose.confidence >= _SURE
+            finding = prose if prose and sure and prose.verdict is Verdict.SUPPORTED else finding
         if finding is not None and finding.verdict is Verdict.SUPPORTED:
             return finding
         findings += [finding] if finding else []
@@ -240,6 +243,11 @@ def _states(cell: Cell, statement: Statement) -> bool:
     return any(agreement(value, number) is Agreement.SAME for number in stated)
 
 
+def _is_looser(statement: Statement, value: Mention) -> bool:
+    """Whether a range is claimed where a value stands, which is no answer."""
+    return getattr(statement.value, "high", None) is not None is getattr(value, "high", None)
+
+
 def _is_rare(value: Mention) -> bool:
     """Whether a value hardly stands in a document twice: of four digits or more, or a range."""
     digits = sum(letter.isdigit() for letter in value.text)
@@ -261,7 +269,7 @@ def _judge_by_prose(statement: Statement, source: Source) -> Finding | None:
     scored = ((share_of(statement.words, each), each) for each in source.sentences)
     ranked = sorted(scored, key=lambda pair: -pair[0])
     misplaced: Finding | None = None
-    least = _RARE if _is_rare(statement.value) else _SPOKEN
+    least = _RARE if statement.asked or _is_rare(statement.value) else _SPOKEN
     for score, sentence in takewhile(lambda pair: pair[0] >= least, ranked):
         if coverage(statement.words, sentence.words) < _NEAR * _SPOKEN and any(
             coverage(statement.words, other.words) > _NEAR and _denies(statement, other)
@@ -272,7 +280,7 @@ def _judge_by_prose(statement: Statement, source: Source) -> Finding | None:
             continue
         span = (sentence.start, sentence.end)
         for value, verdict in _comparable(statement, sentence):
-            if verdict is not Agreement.SAME:
+            if verdict is not Agreement.SAME or (statement.asked and _is_looser(statement, value)):
                 continue
             rival = _rival_value(statement, sentence, value)
             if rival is None:
