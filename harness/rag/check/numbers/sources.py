@@ -336,7 +336,15 @@ def _cells(rows: list[list[_Field]], lead: str, number: int, top: int = 0) -> It
                 value = _scaled(plain, hint, labels, head, corner, signed=signed)
                 end = field.start + len(field.text)
                 yield Cell(
-                    value, plain, field.start, end, label, head, section, number, (top + line, column)
+                    value,
+                    plain,
+                    field.start,
+                    end,
+                    label,
+                    head,
+                    section,
+                    number,
+                    (top + line, column),
                 )
 
 

@@ -80,7 +80,9 @@ def limit_of(question: str) -> tuple[int, Quantity] | None:
 def over_a_line(statement: Statement, value: Quantity, source: Source) -> Finding | None:
     """What all of a row or column gives: how many cells are beyond a limit, their sum or mean."""
     wanted, limit = asked_for(statement.question), limit_of(statement.question)
-    for line in _lines(statement, source.cells) if limit or wanted & {"sum", "mean"} else ():
+    alone = wanted in ({"sum"}, {"mean"}, {"sum", "mean"})  # no part of a further computation
+    wanted = wanted - {"sum"} if "mean" in wanted else wanted
+    for line in _lines(statement, source.cells) if limit or alone else ():
         total = sum((cell.value.value for cell in line), Fraction(0))
         results = {"sum": line[0].value.with_value(total)}
         results["mean"] = results["sum"].with_value(total / len(line))

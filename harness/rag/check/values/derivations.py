@@ -14,6 +14,7 @@ from itertools import combinations, permutations, product
 from typing import NamedTuple
 
 from harness.rag.check.numbers import Agreement, Period, Quantity, agreement, in_one_unit
+from harness.rag.check.values.roles import fit
 
 
 def _compiled(patterns: dict[str, str]) -> dict[str, re.Pattern[str]]:
@@ -44,8 +45,8 @@ _CUES_IN_PROSE = _compiled({
 _PERCENT = r"(?:percent(?:age)?|per ?cent|%)"
 _CHANGE = r"(?:change|increase|decrease|growth|decline|rise|drop|reduction)"
 _CUES_IN_QUESTIONS = _compiled({
-    "growth": rf"{_PERCENT} (?:\(?\w+\)? )?(?:/ )?\(?{_CHANGE}|{_CHANGE}\b.*\b(?:in|as an?) {_PERCENT}(?! of)|"
-    rf"\bgr[eo]w|rate of {_CHANGE}|\b(?:increas|decreas)ed? by (?:what|how)",
+    "growth": rf"{_PERCENT} (?:\(?\w+\)? )?(?:/ )?\(?{_CHANGE}|"
+    rf"{_CHANGE}\b.*\b(?:in|as an?) {_PERCENT}(?! of)|\bgr[eo]w|rate of {_CHANGE}|\b(?:increas|decreas)ed? by (?:what|how)",
     "share": rf"\bas an? (?:{_PERCENT}|proportion|share)|(?:{_PERCENT}|proportion|portion|share) "
     r"(?:of|out|does|do|did|is|was|are|were)\b|ma[dk]e up|account for|represent|constitut|margin",
     "ratio": r"\bratio\b|\btimes\b|proportion|\bper\b|\bover\b",
@@ -61,6 +62,7 @@ _REMAINS = re.compile(
 ORDINAL = re.compile(r"(?:first|second|third|[a-z]th|\d(?:st|nd|rd|th))$", re.IGNORECASE)
 _OF_RATES = re.compile(r"\bdifferences?\b|\bhow many percent\b", re.IGNORECASE)
 _THAN = re.compile(r"\b(?:than|as)\b(?! well)", re.IGNORECASE)
+_WITHIN = ("sum", "share", "mean")
 _NEW = ("difference", "sum", "mean", "rest")
 MOST_OPERANDS = 12
 """Operands that are combined; more would fit anything."""
@@ -106,8 +108,8 @@ def asked_for(question: str) -> set[str]:
 
 
 def meant(sentence: str, *, prose: bool) -> set[str]:
-    """Operations that the wording of a sentence may mean, of cells or of prose, or that the question
-    before a bare answer names."""
+    """Operations that the wording of a sentence may mean, of cells or of prose; of a bare answer,
+    those that its question names."""
     question, asked, _ = sentence.partition("? ")
     if asked:
         return asked_for(question)
@@ -116,7 +118,11 @@ def meant(sentence: str, *, prose: bool) -> set[str]:
 
 
 def derive(
-    value: Quantity, sentence: str, operands: Sequence[Operand], context: str = ""
+    value: Quantity,
+    sentence: str,
+    operands: Sequence[Operand],
+    context: str = "",
+    periods: Sequence[Period] = (),
 ) -> Derivation | None:
     """The first computation that gives the value and that the sentence may mean.
 
@@ -125,6 +131,7 @@ def derive(
         sentence: that claims it.
         operands: the best ones first.
         context: of the document's words, those around the operands.
+        periods: that the sentence names; what lies in none of them is no sum or share of theirs.
     """
     if value.high is not None or not operands or ORDINAL.search(value.text):
         return None
@@ -141,6 +148,10 @@ def derive(
         if group[0].place is None and operation in _NEW and stated:
             continue  # what is stated follows from nothing
         if operation != "mean" and any(operand.is_dash for operand in group):
+            continue
+        if operation in _WITHIN and all(
+            fit(periods, operand.periods) is Agreement.DIFFERENT for operand in group
+        ):
             continue
         accepted = [Quantity(amount, Fraction(0), unit)]
         if operation in ("growth", "difference") and not value.signed:  # "fell by 5"

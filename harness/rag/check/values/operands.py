@@ -78,12 +78,16 @@ def derive_from_cells(statement: Statement, value: Quantity, source: Source) -> 
         ]
         for numbers in ([cell.value for cell in spoken], [cell.plain for cell in spoken])
     )  # fmt: skip
-    derived = derive(value, statement.sentence, scaled)
-    if derived is None and value.unit == "" and value.scale == 1:  # as the table prints them
-        derived = derive(value, statement.sentence, plain)
-    if derived is None and value.high is None and statement.asked:
-        derived = derive(value, statement.sentence, _grouped(statement.sentence, scaled))
-    return _derived(derived, source) or (over_a_line(statement, value, source) if statement.asked else None)
+    pools = [scaled]
+    if value.unit == "" and value.scale == 1:  # as the table prints them
+        pools.append(plain)
+    if statement.asked:
+        pools.append(_grouped(statement.sentence, scaled))
+    sentence = statement.sentence
+    periods = () if any(each.until for each in statement.periods) else statement.periods
+    derived = (derive(value, sentence, pool, periods=periods) for pool in pools)
+    finding = _derived(next(filter(None, derived), None), source)
+    return finding or (over_a_line(statement, value, source) if statement.asked else None)
 
 
 def _grouped(sentence: str, cells: Sequence[Operand]) -> list[Operand]:
