@@ -4,7 +4,7 @@ scope, rank, plans, and who did it to whom."""
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from itertools import pairwise, permutations
 
 from harness.rag.check.claims import NEGATION, clauses, names
 from harness.rag.check.numbers import coverage, read, words
@@ -23,6 +23,15 @@ men/women male/female boys/girls warm/cold hot/cold black/white red/white day/ni
 winter/summer success/failure uphill/downhill upward/downward upstream/downstream ahead/behind
 inside/outside advanced/retreated grew/retreated grew/shrank filled/vacant full/empty
 supported/opposed privatised/nationalised imports/exports arrived/departed
+began/ended began/completed begin/finish started/completed started/finished started/stopped
+opened/closed introduced/abolished built/demolished erected/demolished appointed/dismissed
+hired/dismissed joined/left entered/left gained/lost lent/borrowed strengthened/weakened
+improved/worsened cheaper/dearer richer/poorer heavier/lighter deeper/shallower thicker/thinner
+wider/narrower hotter/colder warmer/colder wetter/drier stronger/weaker better/worse
+majority/minority minimum/maximum voluntary/compulsory domestic/foreign urban/rural
+temporary/permanent mandatory/optional indoors/outdoors upper/lower inner/outer left/right
+front/rear ancient/modern morning/evening guilty/innocent present/absent odd/even import/export
+lengthened/shortened tightened/loosened raised/lowered hidden/visible positive/negative
 """
 _OPPOSITES = tuple(words(pair.replace("/", " ")) for pair in _PAIRS.split())
 _ALL = re.compile(r"\b(?:all|every|each|always|entire(?:ly)?|none|both)\b", re.IGNORECASE)
@@ -38,6 +47,13 @@ _PLANNED = re.compile(
     re.IGNORECASE,
 )
 _DONE = re.compile(r"\b(?:has|have|had|was|were|did|\w{3,}ed)\b", re.IGNORECASE)
+_LASTING = re.compile(r"\b(?:same|unchanged|remain\w*|going on|continu\w*)\b", re.IGNORECASE)
+_OWN_SUBJECT = re.compile(
+    r";\s+|,?\s+(?:while|whereas|but|and|although)\s+(?=(?:the|a|an|its|their|his|her|those|[A-Z])\b)"
+)
+_PRONOUN = re.compile(r"(?:it|they|he|she|this|these)\b", re.IGNORECASE)
+_JOINING = re.compile(r"\b(?:than|both|and|also|too|each|all|compared|as)\b", re.IGNORECASE)
+_SUBJECT, _LEAD = 2, 4  # content words that begin the subject of a clause, and that may be its
 _NOUN = re.compile(r" ([a-z]+)")
 _RANKED = re.compile(r"\b(second|third|fourth|fifth|\d+(?:nd|rd|th))[ -](\w+est)\b", re.IGNORECASE)
 
@@ -57,8 +73,9 @@ def difference(clause: str, sentence: str, *, compound: bool = False) -> str:
     best = max(shares.values())
     near = [part for part, share in shares.items() if share >= _CLOSE * best]
     negated = bool(NEGATION.search(clause))
+    lasting = _LASTING.search(sentence if negated else clause)  # it goes on: it is not over
     if (
-        not compound
+        not (compound or lasting)
         and best >= _COPIED
         and all(bool(NEGATION.search(part)) != negated for part in near)
     ):
@@ -85,7 +102,46 @@ def difference(clause: str, sentence: str, *, compound: bool = False) -> str:
     for rank, best in _RANKED.findall(sentence):
         if re.search(rf"\b{best}\b", clause) and rank.lower() not in clause.lower():
             return f"{rank} {best}"
-    return _reversed(clause, sentence)
+    return _reversed(clause, sentence) or _crossed(clause, sentence)
+
+
+def _crossed(clause: str, sentence: str) -> str:
+    """What a clause says of another than a sentence does, which says something else of that one:
+    "the county owns it" of "the city owns it, while the county pays"; "rose in group B" of "rose in
+    group A and fell in group B"."""
+    if _JOINING.search(clause):
+        return ""
+    said = words(clause)
+    whole = [sentence[start:end] for start, end in clauses(sentence)]
+    for parts, by_head in ((_OWN_SUBJECT.split(sentence), False), (whole, True)):
+        for first, second in permutations(parts, 2):
+            mine, other = words(first), words(second)
+            about, owner = said & (mine - other), said & (other - mine)
+            unsaid, left = mine - other - said, other - mine - said
+            if not (about and owner and unsaid and left):
+                continue
+            heads = [_heads(part) for part in (first, second)]
+            rivals = {heads[0].get(word) for word in unsaid} & {
+                heads[1].get(word) for word in owner
+            }
+            leads = [_leading(part) for part in (first, second)]
+            subject = owner <= {*leads[1]} and owner & {*leads[1][:_SUBJECT]}
+            swapped = subject and unsaid & {*leads[0][:1]}
+            if (rivals - {None}) if by_head else swapped:
+                return f"said of {min(unsaid)!r}, not of {min(owner)!r}"
+    return ""
+
+
+def _leading(clause: str) -> list[str]:
+    """The first content words of a clause, unless a pronoun stands for its subject."""
+    ordered = dict.fromkeys(stem for word in clause.split() for stem in words(word))
+    return [] if _PRONOUN.match(clause) else list(ordered)[:_LEAD]
+
+
+def _heads(clause: str) -> dict[str, str]:
+    """What stands behind each content word: of "the control group", group behind control."""
+    stems = [next(iter(words(word)), "") for word in clause.split()]
+    return {stem: head for stem, head in pairwise(stems) if stem and head}
 
 
 def opposed(said: frozenset[str], stated: frozenset[str]) -> str:
@@ -100,6 +156,9 @@ def opposed(said: frozenset[str], stated: frozenset[str]) -> str:
 def _reversed(clause: str, sentence: str) -> str:
     """Two names around the same verb in the other order, both active or both passive."""
     first = [clause[a:b] for a, b in names(clause)]
+    opening = re.match(r"[A-Z][\w'-]+", clause)  # a name, as its capital within the sentence shows
+    if opening and opening[0] not in first and re.search(rf"[a-z,] {opening[0]}\b", sentence):
+        first.insert(0, opening[0])
     for one, two in pairwise(first):
         between = clause[clause.index(one) + len(one) : clause.index(two)]
         places = [sentence.find(name) for name in (one, two)]

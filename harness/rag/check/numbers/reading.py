@@ -29,6 +29,7 @@ from harness.rag.check.numbers.qualifiers import WINDOW, Before, read_before, wi
 from harness.rag.check.numbers.quantities import (
     CODES,
     COUNTRIES,
+    CROWNS,
     NAMES,
     SYMBOLS,
     Mention,
@@ -244,7 +245,8 @@ def _in_units(text: str, number: Quantity, before: Before) -> Iterator[Quantity]
     if money:
         name = COUNTRIES.get(money["country"] or "") or NAMES.get(money["name"] or "")
         code = money["code"] or SYMBOLS.get(money["symbol"] or "") or name
-        yield replace(number, unit=code or "", end=money.end())
+        for unit in [code] if code else CROWNS:
+            yield replace(number, unit=unit, end=money.end())
         if measure and number.scale < 10**6:  # pounds
             yield replace(number, unit=measure[0], end=measure[1])
     elif measure:

@@ -46,7 +46,7 @@ _PERCENT = r"(?:percent(?:age)?|per ?cent|%)"
 _CHANGE = r"(?:change|increase|decrease|growth|decline|rise|drop|reduction)"
 _CUES_IN_QUESTIONS = _compiled({
     "growth": rf"{_PERCENT} (?:\(?\w+\)? )?(?:/ )?\(?{_CHANGE}|"
-    rf"{_CHANGE}\b.*\b(?:in|as an?) {_PERCENT}(?! of)|\bgr[eo]w|rate of {_CHANGE}|\b(?:increas|decreas)ed? by (?:what|how)",
+    rf"{_CHANGE}\b.*\b(?:in|as an?) {_PERCENT}(?! of)|\bgr[eo]w|rate of {_CHANGE}",
     "share": rf"\bas an? (?:{_PERCENT}|proportion|share)|(?:{_PERCENT}|proportion|portion|share) "
     r"(?:of|out|does|do|did|is|was|are|were)\b|ma[dk]e up|account for|represent|constitut|margin",
     "ratio": r"\bratio\b|\btimes\b|proportion|\bper\b|\bover\b",

@@ -58,6 +58,7 @@ _DATED = re.compile(r"\b(?:year|when|date)\b", re.IGNORECASE)
 _NOUN = re.compile(r"\s+([a-z]{3,})")
 _WHOLE = re.compile(r"\s+of (?:(?:the|its|their|his|her|all|every) )?(\w+)")
 _SIGN_WORDS = frozenset(("loss", "decreas", "declin", "deficit", "reduction", "drop", "outflow"))
+_AIMS = words("aim target goal forecast budget expected planned proposed")
 _EXPLICIT = re.compile(r"\s*[(\u2212-]|[$€£¥]\s?[(\u2212-]")
 
 
@@ -342,6 +343,8 @@ def _rival_value(statement: Statement, sentence: Sentence, value: Mention) -> st
         and alike(value, mention, sentence.text)
     ]
     part, own = statement.part, stretches[place]
+    if rivals and _AIMS & frozenset(own.ahead) and not _AIMS & statement.words:
+        return "of what is aimed at"
     rival = rival_owner(part, stretches, place, rivals, sentence.topic)
     if rival >= 0:
         return f"of another, {kind[rival].text!r} of this"
