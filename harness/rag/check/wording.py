@@ -4,7 +4,7 @@ scope, rank, plans, and who did it to whom."""
 from __future__ import annotations
 
 import re
-from itertools import pairwise, permutations
+from itertools import pairwise
 
 from harness.rag.check.claims import NEGATION, clauses, names
 from harness.rag.check.numbers import coverage, read, words
@@ -48,12 +48,6 @@ _PLANNED = re.compile(
 )
 _DONE = re.compile(r"\b(?:has|have|had|was|were|did|\w{3,}ed)\b", re.IGNORECASE)
 _LASTING = re.compile(r"\b(?:same|unchanged|remain\w*|going on|continu\w*)\b", re.IGNORECASE)
-_OWN_SUBJECT = re.compile(
-    r";\s+|,?\s+(?:while|whereas|but|and|although)\s+(?=(?:the|a|an|its|their|his|her|those|[A-Z])\b)"
-)
-_PRONOUN = re.compile(r"(?:it|they|he|she|this|these)\b", re.IGNORECASE)
-_JOINING = re.compile(r"\b(?:than|both|and|also|too|each|all|compared|as)\b", re.IGNORECASE)
-_SUBJECT, _LEAD = 2, 4  # content words that begin the subject of a clause, and that may be its
 _NOUN = re.compile(r" ([a-z]+)")
 _RANKED = re.compile(r"\b(second|third|fourth|fifth|\d+(?:nd|rd|th))[ -](\w+est)\b", re.IGNORECASE)
 
@@ -102,46 +96,7 @@ def difference(clause: str, sentence: str, *, compound: bool = False) -> str:
     for rank, best in _RANKED.findall(sentence):
         if re.search(rf"\b{best}\b", clause) and rank.lower() not in clause.lower():
             return f"{rank} {best}"
-    return _reversed(clause, sentence) or _crossed(clause, sentence)
-
-
-def _crossed(clause: str, sentence: str) -> str:
-    """What a clause says of another than a sentence does, which says something else of that one:
-    "the county owns it" of "the city owns it, while the county pays"; "rose in group B" of "rose in
-    group A and fell in group B"."""
-    if _JOINING.search(clause):
-        return ""
-    said = words(clause)
-    whole = [sentence[start:end] for start, end in clauses(sentence)]
-    for parts, by_head in ((_OWN_SUBJECT.split(sentence), False), (whole, True)):
-        for first, second in permutations(parts, 2):
-            mine, other = words(first), words(second)
-            about, owner = said & (mine - other), said & (other - mine)
-            unsaid, left = mine - other - said, other - mine - said
-            if not (about and owner and unsaid and left):
-                continue
-            heads = [_heads(part) for part in (first, second)]
-            rivals = {heads[0].get(word) for word in unsaid} & {
-                heads[1].get(word) for word in owner
-            }
-            leads = [_leading(part) for part in (first, second)]
-            subject = owner <= {*leads[1]} and owner & {*leads[1][:_SUBJECT]}
-            swapped = subject and unsaid & {*leads[0][:1]}
-            if (rivals - {None}) if by_head else swapped:
-                return f"said of {min(unsaid)!r}, not of {min(owner)!r}"
-    return ""
-
-
-def _leading(clause: str) -> list[str]:
-    """The first content words of a clause, unless a pronoun stands for its subject."""
-    ordered = dict.fromkeys(stem for word in clause.split() for stem in words(word))
-    return [] if _PRONOUN.match(clause) else list(ordered)[:_LEAD]
-
-
-def _heads(clause: str) -> dict[str, str]:
-    """What stands behind each content word: of "the control group", group behind control."""
-    stems = [next(iter(words(word)), "") for word in clause.split()]
-    return {stem: head for stem, head in pairwise(stems) if stem and head}
+    return _reversed(clause, sentence)
 
 
 def opposed(said: frozenset[str], stated: frozenset[str]) -> str:
