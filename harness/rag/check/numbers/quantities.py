@@ -73,10 +73,6 @@ class Quantity:
         """What makes two sizes the same."""
         return self.value, self.high, self.unit
 
-    def with_value(self, value: Fraction) -> Quantity:
-        """Another amount of the same kind, exact."""
-        return replace(self, value=value, step=Fraction(0), high=None, alternatives=())
-
     def times(self, factor: Fraction, unit: str, offset: Fraction = Fraction(0)) -> Quantity:
         """In another unit: all its numbers times `factor`, its ends plus `offset`."""
         return replace(

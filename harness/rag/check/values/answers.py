@@ -84,8 +84,11 @@ def over_a_line(statement: Statement, value: Quantity, source: Source) -> Findin
     wanted = wanted - {"sum"} if "mean" in wanted else wanted
     for line in _lines(statement, source.cells) if limit or alone else ():
         total = sum((cell.value.value for cell in line), Fraction(0))
-        results = {"sum": line[0].value.with_value(total)}
-        results["mean"] = results["sum"].with_value(total / len(line))
+        amounts = {"sum": total, "mean": total / len(line)}
+        results = {
+            name: replace(line[0].value, value=amount, step=Fraction(0), alternatives=())
+            for name, amount in amounts.items()
+        }
         if limit:
             sign, least = limit
             scaled = least.scale > 1 or least.unit

@@ -87,11 +87,6 @@ class Operand(NamedTuple):
     line: tuple[int, int]
     place: tuple[int, int, int] | None = None
 
-    @property
-    def is_dash(self) -> bool:
-        """Whether a dash stands in its cell."""
-        return self.value.value == self.value.step == 0
-
 
 class Derivation(NamedTuple):
     """A computation that gives the claimed value."""
@@ -147,8 +142,9 @@ def derive(
             continue  # a bare 0.6 is too little to be a share or a growth
         if group[0].place is None and operation in _NEW and stated:
             continue  # what is stated follows from nothing
-        if operation != "mean" and any(operand.is_dash for operand in group):
-            continue
+        exact_zero = any(each.value.value == each.value.step == 0 for each in group)
+        if operation != "mean" and exact_zero:
+            continue  # a dash in a cell
         if operation in _WITHIN and all(
             fit(periods, operand.periods) is Agreement.DIFFERENT for operand in group
         ):
@@ -182,8 +178,6 @@ def _computations(
             continue
         first, second = both
         a, b = (operand.plain for operand in pair)
-        if " + " in a + b and (a in b or b in a):
-            continue  # a sum with a part of itself
         unit = "pp" if first.unit == "%" else first.unit  # minutes and hours: seconds
         forward = _forward(sentence, *pair)
         if forward:

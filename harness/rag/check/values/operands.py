@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations, pairwise
+from itertools import pairwise
 
 from harness.rag.check.numbers import (
     Agreement,
@@ -21,7 +20,6 @@ from harness.rag.check.numbers import (
 from harness.rag.check.types import Finding, Verdict
 from harness.rag.check.values.answers import over_a_line
 from harness.rag.check.values.derivations import (
-    MOST_OPERANDS,
     ORDINAL,
     Derivation,
     Operand,
@@ -36,8 +34,6 @@ from harness.rag.check.values.roles import Statement, fit, parts, share_of, spea
 
 # Share of a row label's words from which its cells are operands.
 _PROSE = 0.75
-_FURTHER = {"growth", "difference", "share", "ratio"}
-_MOST_ROWS = 3
 # Shares of words from which a sentence's values are operands, and from which its shares are.
 _NEARBY, _SPOKEN = 0.2, 0.5
 _BALANCE = words("income revenue revenues turnover sales costs expenses spending")
@@ -57,10 +53,10 @@ _HALVED = re.compile(r"\b(?:equally|evenly|half each)\b", re.IGNORECASE)
 def derive_from_cells(statement: Statement, value: Quantity, source: Source) -> Finding | None:
     """A computation over cells that the sentence speaks of."""
     shares = [(speaks_of(cell, statement), cell) for cell in source.cells]
-    near = statement.asked and all(share < _PROSE for share, _ in shares)
+    near = statement.question and all(share < _PROSE for share, _ in shares)
     least = _SPOKEN if near else _PROSE
     spoken = [cell for share, cell in shares if share >= least]
-    if statement.asked and (not spoken or "share" in asked_for(statement.question)):
+    if statement.question and (not spoken or "share" in asked_for(statement.question)):
         spoken += [cell for cell in source.cells if cell.is_total and cell not in spoken]
     spoken.sort(
         key=lambda cell: (
@@ -81,49 +77,11 @@ def derive_from_cells(statement: Statement, value: Quantity, source: Source) -> 
     pools = [scaled]
     if value.unit == "" and value.scale == 1:  # as the table prints them
         pools.append(plain)
-    if statement.asked:
-        pools.append(_grouped(statement.sentence, scaled))
     sentence = statement.sentence
     periods = () if any(each.until for each in statement.periods) else statement.periods
     derived = (derive(value, sentence, pool, periods=periods) for pool in pools)
     finding = _derived(next(filter(None, derived), None), source)
-    return finding or (over_a_line(statement, value, source) if statement.asked else None)
-
-
-def _grouped(sentence: str, cells: Sequence[Operand]) -> list[Operand]:
-    """Sums and means of two or three cells of a column or two of a row, to compute with further:
-    "the change in total sales of A and B", "the difference between the average A and B"."""
-    wanted = meant(sentence, prose=False)
-    rows = list(dict.fromkeys(cell.place[:2] for cell in cells if cell.place))[:_MOST_ROWS]
-    lines: dict[tuple[int, ...], list[Operand]] = {}
-    for cell in cells if wanted & {"sum", "mean"} and wanted & _FURTHER else ():
-        table, row, column = cell.place or (0, 0, 0)
-        if (table, row) in rows:
-            lines.setdefault((table, -1, column), []).append(cell)
-            lines.setdefault((table, row, -1), []).append(cell)
-    groups: dict[tuple[object, ...], int] = {}  # of the same rows, or columns: one line
-    grouped: list[Operand] = []
-    for (table, row, column), line in lines.items():
-        for size in (2, 3) if row < 0 else (2,):
-            for group in combinations(line, size):
-                if len({cell.value.unit for cell in group} | {""}) > 2:
-                    continue
-                across = tuple(cell.place and cell.place[1 if row < 0 else 2] for cell in group)
-                number = -1 - groups.setdefault((row < 0, *across), len(groups))
-                place = (table, number, column) if row < 0 else (table, row, number)
-                total = sum((cell.value.value for cell in group), Fraction(0))
-                formula = " + ".join(cell.plain for cell in group)
-                for operation, amount in (("sum", total), ("mean", total / size)):
-                    if operation in wanted:
-                        grouped.append(
-                            group[0]._replace(
-                                value=replace(group[0].value, value=amount, alternatives=()),
-                                plain=f"({formula})"
-                                + (f" / {size}" if operation == "mean" else ""),
-                                place=place,
-                            )
-                        )
-    return [*grouped[: MOST_OPERANDS - 4], *cells[:4]] if grouped else []
+    return finding or (over_a_line(statement, value, source) if statement.question else None)
 
 
 def _derived(derivation: Derivation | None, source: Source) -> Finding | None:

@@ -104,10 +104,6 @@ def parts(text: str, spans: tuple[tuple[int, int], ...]) -> tuple[Part, ...]:
     ordered: list[Period | None] = [None] * len(spans)
     if "respectively" in text and len(dates) >= len(spans):  # 5, 6 and 7 in 2019, 2018 and 2017
         ordered = list(dates[-len(spans) :])
-    elif "respectively" in text and dates and len(spans) % len(dates) == 0:
-        each = len(spans) // len(dates)  # 5, or 1%, and 6, or 2%, in 2019 and 2018
-        turns = _LISTED.fullmatch(text, spans[0][1], spans[1][0])  # 5 and 6, costs 3 and 4
-        ordered = [dates[n % len(dates) if turns else n // each] for n in range(len(spans))]
     stretches: list[Part] = []
     for place, (start, _) in enumerate(spans):
         before = stretches[-1] if stretches else Part((), frozenset(), False, (), "")
@@ -192,11 +188,6 @@ class Statement:
     several: bool
 
     @property
-    def asked(self) -> bool:
-        """Whether it is a bare answer behind its question, which says what the value is of."""
-        return bool(self.question)
-
-    @property
     def question(self) -> str:
         """What was asked before a bare answer, or ""."""
         question, asked, _ = self.sentence.partition("? ")
@@ -219,7 +210,7 @@ def statement_of(value: Mention, sentence: str) -> Statement:
 def speaks_of(cell: Cell, statement: Statement) -> float:
     """Share of the words of a cell's row that a statement has; of a label without content words
     ("Other"), whether it stands there."""
-    if statement.asked and not cell.row:
+    if statement.question and not cell.row:
         headings = (cell.row_words, words(cell.column))
         return max(coverage(heading, statement.words) for heading in headings)
     if cell.row_words:

@@ -179,7 +179,7 @@ def _judge(statement: Statement, sources: Sequence[Source]) -> Finding:
     for source in sources:
         judge_place = _judge_period if isinstance(statement.value, Period) else _judge_by_cells
         finding = judge_place(statement, source) or _judge_by_prose(statement, source)
-        if finding and finding.verdict is Verdict.CONTRADICTED and statement.asked:
+        if finding and finding.verdict is Verdict.CONTRADICTED and statement.question:
             prose = _judge_by_prose(statement, source)
             sure = prose and prose.confidence >= _SURE
             finding = prose if prose and sure and prose.verdict is Verdict.SUPPORTED else finding
@@ -200,7 +200,7 @@ def _judge_by_cells(statement: Statement, source: Source) -> Finding | None:
             continue
         period = fit(statement.periods, cell.periods)
         if period is not Agreement.DIFFERENT:
-            named = statement.asked and frozenset() < words(cell.column) <= statement.words
+            named = statement.question and frozenset() < words(cell.column) <= statement.words
             bonus = 0.5 if period is Agreement.SAME or named else 0.0
             aligned.append((overlap(statement.words, cell.label_words) + bonus, cell))
     aligned.sort(key=lambda pair: -pair[0])
@@ -234,25 +234,24 @@ def _states(cell: Cell, statement: Statement) -> bool:
     answer leave out the brackets of a cost."""
     value = statement.value
     assert isinstance(value, Quantity)
-    if statement.asked and not may_state(f"{cell.row} {cell.section} {cell.column}", statement):
+    if statement.question and not may_state(f"{cell.row} {cell.section} {cell.column}", statement):
         return False
     stated = [cell.value, *([cell.plain] if value.unit == "" else [])]
-    loss = _SIGN_WORDS & cell.label_words or (statement.asked and cell.value.value < 0)
+    loss = _SIGN_WORDS & cell.label_words or (statement.question and cell.value.value < 0)
     if loss and not _EXPLICIT.match(value.text):
         # the label of a loss may carry the sign, a minus before the value is one
         stated += [replace(number, value=-number.value) for number in stated]
     return any(agreement(value, number) is Agreement.SAME for number in stated)
 
 
-def _is_looser(statement: Statement, value: Mention) -> bool:
-    """Whether a range is claimed where a value stands, which is no answer."""
-    return getattr(statement.value, "high", None) is not None is getattr(value, "high", None)
+def _is_range(value: Mention) -> bool:
+    return isinstance(value, Quantity) and value.high is not None
 
 
 def _is_rare(value: Mention) -> bool:
     """Whether a value hardly stands in a document twice: of four digits or more, or a range."""
     digits = sum(letter.isdigit() for letter in value.text)
-    return isinstance(value, Quantity) and (value.high is not None or digits > 3)
+    return _is_range(value) or (isinstance(value, Quantity) and digits > 3)
 
 
 def _judge_period(statement: Statement, source: Source) -> Finding | None:
@@ -270,18 +269,19 @@ def _judge_by_prose(statement: Statement, source: Source) -> Finding | None:
     scored = ((share_of(statement.words, each), each) for each in source.sentences)
     ranked = sorted(scored, key=lambda pair: -pair[0])
     misplaced: Finding | None = None
-    least = _RARE if statement.asked or _is_rare(statement.value) else _SPOKEN
+    least = _RARE if statement.question or _is_rare(statement.value) else _SPOKEN
     for score, sentence in takewhile(lambda pair: pair[0] >= least, ranked):
         if coverage(statement.words, sentence.words) < _NEAR * _SPOKEN and any(
             coverage(statement.words, other.words) > _NEAR and _denies(statement, other)
             for _, other in ranked
         ):
             continue  # another sentence says all of it, with another value
-        if statement.asked and not may_state(sentence.text, statement):
+        if statement.question and not may_state(sentence.text, statement):
             continue
         span = (sentence.start, sentence.end)
         for value, verdict in _comparable(statement, sentence):
-            if verdict is not Agreement.SAME or (statement.asked and _is_looser(statement, value)):
+            answers = not statement.question or _is_range(value) >= _is_range(statement.value)
+            if verdict is not Agreement.SAME or not answers:
                 continue
             rival = _rival_value(statement, sentence, value)
             if rival is None:
