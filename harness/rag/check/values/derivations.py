@@ -13,7 +13,14 @@ from fractions import Fraction
 from itertools import combinations, permutations, product
 from typing import NamedTuple
 
-from harness.rag.check.numbers import Agreement, Period, Quantity, agreement, in_one_unit
+from harness.rag.check.numbers import (
+    CODES,
+    Agreement,
+    Period,
+    Quantity,
+    agreement,
+    in_one_unit,
+)
 from harness.rag.check.values.roles import fit
 
 
@@ -262,12 +269,12 @@ def elapsed(value: Quantity, dates: Sequence[Operand]) -> Derivation | None:
 
 
 def _in_one_unit(pair: tuple[Operand, Operand]) -> tuple[Quantity, Quantity] | None:
-    """Both in one unit; in prose, of two amounts in millions one may leave the currency out."""
+    """Both in one unit; of two cells, or amounts in millions, one may leave the currency out."""
     first, second = (operand.value for operand in pair)
     units = {first.unit, second.unit}
     if len(units) > 1 and "" in units:
         unit = max(units)
-        short = pair[0].place is None and min(first.scale, second.scale) > 1
+        short = unit in CODES if pair[0].place else min(first.scale, second.scale) > 1
         return (replace(first, unit=unit), replace(second, unit=unit)) if short else None
     return in_one_unit(first, second)
 

@@ -215,7 +215,8 @@ def speaks_of(cell: Cell, statement: Statement) -> float:
         return max(coverage(heading, statement.words) for heading in headings)
     if cell.row_words:
         return coverage(cell.row_words, statement.words)
-    return float(bool(cell.row) and f" {cell.row} ".lower() in f" {statement.sentence} ".lower())
+    label = re.search(rf"\b{re.escape(cell.row)}(?!\w)", statement.sentence, re.IGNORECASE)
+    return float(bool(cell.row and label))
 
 
 def share_of(about: frozenset[str], line: Spoken) -> float:
