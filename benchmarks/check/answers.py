@@ -144,13 +144,14 @@ def main() -> None:
         __doc__,
         part=option(choices=("dev", "test", "all"), default="test"),
         show=option(type=int, default=0, help="print this many errors"),
-        data=option(type=Path, default=DATA, help="excerpts, one a line or as one list"),
+        data=option(type=Path, default=DATA, help="excerpts in one list"),
         out=option(type=Path),
     )
-    listed = options.data.suffix == ".json"
     rows = [
         row
-        for row in (json.loads(options.data.read_text()) if listed else read_jsonl(options.data))
+        for row in (
+            read_jsonl(DATA) if options.data == DATA else json.loads(options.data.read_text())
+        )
         if options.part == "all" or in_dev(row["table"]["uid"]) == (options.part == "dev")
     ]
     flags: dict[str, dict[str, dict[str, list[bool]]]] = defaultdict(
@@ -180,10 +181,11 @@ def main() -> None:
                 "accepted": round(good / count, 4),
                 "ci95": [round(low, 4), round(high, 4)],
             }
-    command = "python -m benchmarks.check.answers --out evals/results/check_answers.json"
+    data = "" if options.data == DATA else f" --data {options.data.name}"
+    out = f" --out evals/results/{options.out.name}" if options.out else ""
+    command = f"python -m benchmarks.check.answers{data}{out}"
     head = {
         "command": command,
-        "data": options.data.name,
         "part": options.part,
         "sources": len(rows),
     }

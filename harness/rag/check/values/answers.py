@@ -84,10 +84,9 @@ def over_a_line(statement: Statement, value: Quantity, source: Source) -> Findin
     wanted = wanted - {"sum"} if "mean" in wanted else wanted
     for line in _lines(statement, source.cells) if limit or alone else ():
         total = sum((cell.value.value for cell in line), Fraction(0))
-        amounts = {"sum": total, "mean": total / len(line)}
         results = {
             name: replace(line[0].value, value=amount, step=Fraction(0), alternatives=())
-            for name, amount in amounts.items()
+            for name, amount in (("sum", total), ("mean", total / len(line)))
         }
         if limit:
             sign, least = limit

@@ -149,8 +149,7 @@ def derive(
             continue  # a bare 0.6 is too little to be a share or a growth
         if group[0].place is None and operation in _NEW and stated:
             continue  # what is stated follows from nothing
-        exact_zero = any(each.value.value == each.value.step == 0 for each in group)
-        if operation != "mean" and exact_zero:
+        if operation != "mean" and any(each.value.value == each.value.step == 0 for each in group):
             continue  # a dash in a cell
         if operation in _WITHIN and all(
             fit(periods, operand.periods) is Agreement.DIFFERENT for operand in group

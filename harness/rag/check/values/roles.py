@@ -215,8 +215,8 @@ def speaks_of(cell: Cell, statement: Statement) -> float:
         return max(coverage(heading, statement.words) for heading in headings)
     if cell.row_words:
         return coverage(cell.row_words, statement.words)
-    label = re.search(rf"\b{re.escape(cell.row)}(?!\w)", statement.sentence, re.IGNORECASE)
-    return float(bool(cell.row and label))
+    label = rf"\b{re.escape(cell.row)}(?!\w)"
+    return float(bool(cell.row and re.search(label, statement.sentence, re.IGNORECASE)))
 
 
 def share_of(about: frozenset[str], line: Spoken) -> float:

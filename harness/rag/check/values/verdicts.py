@@ -280,8 +280,8 @@ def _judge_by_prose(statement: Statement, source: Source) -> Finding | None:
             continue
         span = (sentence.start, sentence.end)
         for value, verdict in _comparable(statement, sentence):
-            answers = not statement.question or _is_range(value) >= _is_range(statement.value)
-            if verdict is not Agreement.SAME or not answers:
+            looser = statement.question and _is_range(statement.value) > _is_range(value)
+            if looser or verdict is not Agreement.SAME:
                 continue
             rival = _rival_value(statement, sentence, value)
             if rival is None:
