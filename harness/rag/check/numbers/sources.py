@@ -14,12 +14,12 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from harness.rag.check.numbers.digits import normalise
+from harness.rag.check.numbers.digits import BASE_FORMS, normalise
 from harness.rag.check.numbers.periods import Period
 from harness.rag.check.numbers.quantities import CODES, SYMBOLS, Mention, Quantity
-from harness.rag.check.numbers.reading import read
+from harness.rag.check.numbers.reading import read, sentences
 from harness.rag.check.types import Evidence, Finding, Verdict
-from harness.rag.retrieve import Document, sentence_spans
+from harness.rag.retrieve import Document
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z'&-]*[A-Za-z]|[A-Za-z]")
 _STOP_WORDS = (
@@ -36,29 +36,6 @@ _STOP_WORDS = (
 )
 _STOP = frozenset(_STOP_WORDS.split())
 _ENDING = re.compile(r"(?<=...)(?:ing|ed|es|(?<!s)s|e)$")
-
-_FORMS = (
-    "be am is are was were been|begin began begun|become became|break broke broken"
-    "|bring brought|build built|buy bought|catch caught|choose chose chosen|come came|do did done"
-    "|draw drew drawn|drink drank drunk|drive drove driven|eat ate eaten|fall fell fallen"
-    "|feel felt|fight fought|find found|fly flew flown|forget forgot forgotten|get got gotten"
-    "|give gave given|go went gone|grow grew grown|have has had|hear heard|hide hid hidden"
-    "|hold held|keep kept|know knew known|lead led|leave left|lend lent|lose lost|make made"
-    "|mean meant|meet met|pay paid|ride rode ridden|rise rose risen|run ran|say said|see saw seen"
-    "|sell sold|send sent|shake shook shaken|shoot shot|show shown|shrink shrank shrunk"
-    "|sing sang sung|sink sank sunk|sit sat|sleep slept|speak spoke spoken|spend spent"
-    "|stand stood|steal stole stolen|stick stuck|strike struck|swim swam swum|take took taken"
-    "|teach taught|tell told|think thought|throw threw thrown|understand understood|wake woke"
-    "|wear wore worn|win won|withdraw withdrew|write wrote written|good better best"
-    "|bad worse worst|man men|woman women|child children|person people|foot feet|mouse mice"
-    "|tooth teeth|life lives|wife wives|half halves"
-)
-BASE_FORMS: dict[str, str] = {
-    form: words[0] for words in (group.split() for group in _FORMS.split("|")) for form in words
-}
-"""Irregular forms of verbs and nouns, to their base."""
-_OPEN = re.compile(r"\d ?[.:]$")
-_REST = re.compile(r"\d+ (?:%|[a-z])")
 _RULER = re.compile(r"[\s|:+=-]*")
 _IN = re.compile(
     r"\b(?:in|of|\w+ in|expressed in|stated in)\s+(?P<money>[A-Z]{0,3}[$€£¥]|[A-Za-z]+\s)?\s*"
@@ -249,17 +226,6 @@ def _read_document(text: str) -> tuple[list[Cell], list[Sentence]]:
     return cells, prose
 
 
-def sentences(text: str) -> list[tuple[int, int]]:
-    """Spans of sentences; where a text was taken apart into tokens, "3 . 5" ends none."""
-    spans: list[tuple[int, int]] = []
-    for start, end in sentence_spans(text):
-        if spans and _OPEN.search(text, spans[-1][0], spans[-1][1]) and _REST.match(text, start):
-            spans.append((spans.pop()[0], end))
-        else:
-            spans.append((start, end))
-    return spans
-
-
 def _periods(mentions: Iterable[Mention]) -> tuple[Period, ...]:
     return tuple(mention for mention in mentions if isinstance(mention, Period))
 
@@ -325,6 +291,7 @@ def _cells(rows: list[list[_Field]], lead: str, number: int, top: int = 0) -> It
             yield from _cells(rows[line:], scaled, number, top + line)  # headings of further rows
             return
         signed = any("%" in field.text and _is_datum(field.text) for field in row[1:])
+        left_out = _PERCENT if signed else _EXCEPT  # a row with signs says itself what is percent
         for column, field in enumerate(row[1:], start=1):
             head = heads.get(column, "")
             plain = _plain_value(field.text)
@@ -332,8 +299,8 @@ def _cells(rows: list[list[_Field]], lead: str, number: int, top: int = 0) -> It
                 hint = _scale_of(label) or _scale_of(head) or general
                 if hint and general and not hint[1]:
                     hint = hint[0], general[1]
-                labels = f"{label} {head}"
-                value = _scaled(plain, hint, labels, head, corner, signed=signed)
+                labels = left_out.sub("", f"{label} {head}".lower())
+                value = _scaled(plain, hint, labels, head, corner)
                 end = field.start + len(field.text)
                 yield Cell(
                     value,
@@ -421,17 +388,9 @@ def _currency(text: str) -> str:
 
 
 def _scaled(
-    value: Quantity,
-    hint: tuple[int, str] | None,
-    labels: str,
-    head: str,
-    corner: str,
-    *,
-    signed: bool,
+    value: Quantity, hint: tuple[int, str] | None, labels: str, head: str, corner: str
 ) -> Quantity:
-    """The cell's value with what its labels say of unit and scale; of percent only where no other
-    cell of the row has the sign itself."""
-    labels = (_PERCENT if signed else _EXCEPT).sub("", labels.lower())
+    """The cell's value with what its labels say of unit and scale."""
     if value.unit == "" and (time := _TIME.search(labels)):
         return replace(value, unit=time[1])
     if value.unit == "" and ("%" in labels or "percent" in labels):

@@ -26,8 +26,12 @@ from harness.rag.check.numbers import (
     words,
 )
 from harness.rag.check.types import BY_SUPPORT, FAULTS, Claim, Finding, Verdict
-from harness.rag.check.values.answers import as_asked, may_state
-from harness.rag.check.values.operands import derive_from_cells, derive_from_prose
+from harness.rag.check.values.operands import (
+    as_asked,
+    derive_from_cells,
+    derive_from_prose,
+    may_state,
+)
 from harness.rag.check.values.roles import (
     RELATIVE,
     Statement,

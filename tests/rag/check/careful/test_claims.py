@@ -1,6 +1,6 @@
 """Careful claims about invented documents: wrong ones in one subtle thing, true ones that compute.
 
-    python -m tests.rag.check.careful.test_claims [kept|development|fresh|later|last|new] [rules|auto]
+    python -m tests.rag.check.careful.test_claims [kept|fresh|later|last|new] [rules|auto]
 
 prints shares found and flagged; for development also the errors.
 """
