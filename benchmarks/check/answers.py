@@ -1,6 +1,6 @@
 """Bare answers to questions about financial reports: right ones accepted, wrong ones refused.
 
-    python -m benchmarks.check.answers [--part dev|test|all] [--show N] \
+    python -m benchmarks.check.answers [--part dev|test|all] [--show N] [--data FILE] \
         --out evals/results/check_answers.json
 
 TAT-QA, answers that are values alone. Each is written as its annotators have it, with their scale
@@ -8,12 +8,14 @@ word or percent sign, and checked with its question against table and paragraphs
 thousands or millions count where the excerpt says so anywhere; the others are counted apart. Wrong
 answers: one digit changed, a thousand times as much, and the answer to another question about the
 excerpt. Development on sources with sha256 % 10 < 6, figures on the rest; intervals by bootstrap
-over sources. Baseline: the digits of the answer stand in the excerpt.
+over sources. Baseline: the digits of the answer stand in the excerpt. FILE: a list of excerpts as
+TAT-QA publishes them; `evals/results/check_answers_more.json` is of its gold test part.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import random
 import re
 from collections import defaultdict
@@ -142,11 +144,14 @@ def main() -> None:
         __doc__,
         part=option(choices=("dev", "test", "all"), default="test"),
         show=option(type=int, default=0, help="print this many errors"),
+        data=option(type=Path, default=DATA, help="excerpts in one list"),
         out=option(type=Path),
     )
     rows = [
         row
-        for row in read_jsonl(DATA)
+        for row in (
+            read_jsonl(DATA) if options.data == DATA else json.loads(options.data.read_text())
+        )
         if options.part == "all" or in_dev(row["table"]["uid"]) == (options.part == "dev")
     ]
     flags: dict[str, dict[str, dict[str, list[bool]]]] = defaultdict(
@@ -176,8 +181,14 @@ def main() -> None:
                 "accepted": round(good / count, 4),
                 "ci95": [round(low, 4), round(high, 4)],
             }
-    command = "python -m benchmarks.check.answers --out evals/results/check_answers.json"
-    head = {"command": command, "part": options.part, "sources": len(rows)}
+    data = "" if options.data == DATA else f" --data {options.data.name}"
+    out = f" --out evals/results/{options.out.name}" if options.out else ""
+    command = f"python -m benchmarks.check.answers{data}{out}"
+    head = {
+        "command": command,
+        "part": options.part,
+        "sources": len(rows),
+    }
     report({**head, "kinds": figures}, options.out)
 
 

@@ -23,6 +23,15 @@ men/women male/female boys/girls warm/cold hot/cold black/white red/white day/ni
 winter/summer success/failure uphill/downhill upward/downward upstream/downstream ahead/behind
 inside/outside advanced/retreated grew/retreated grew/shrank filled/vacant full/empty
 supported/opposed privatised/nationalised imports/exports arrived/departed
+began/ended began/completed begin/finish started/completed started/finished started/stopped
+opened/closed introduced/abolished built/demolished erected/demolished appointed/dismissed
+hired/dismissed joined/left entered/left gained/lost lent/borrowed strengthened/weakened
+improved/worsened cheaper/dearer richer/poorer heavier/lighter deeper/shallower thicker/thinner
+wider/narrower hotter/colder warmer/colder wetter/drier stronger/weaker better/worse
+majority/minority minimum/maximum voluntary/compulsory domestic/foreign urban/rural
+temporary/permanent mandatory/optional indoors/outdoors upper/lower inner/outer left/right
+front/rear ancient/modern morning/evening guilty/innocent present/absent odd/even import/export
+lengthened/shortened tightened/loosened raised/lowered hidden/visible positive/negative
 """
 _OPPOSITES = tuple(words(pair.replace("/", " ")) for pair in _PAIRS.split())
 _ALL = re.compile(r"\b(?:all|every|each|always|entire(?:ly)?|none|both)\b", re.IGNORECASE)
@@ -38,6 +47,7 @@ _PLANNED = re.compile(
     re.IGNORECASE,
 )
 _DONE = re.compile(r"\b(?:has|have|had|was|were|did|\w{3,}ed)\b", re.IGNORECASE)
+_LASTING = re.compile(r"\b(?:same|unchanged|remain\w*|going on|continu\w*)\b", re.IGNORECASE)
 _NOUN = re.compile(r" ([a-z]+)")
 _RANKED = re.compile(r"\b(second|third|fourth|fifth|\d+(?:nd|rd|th))[ -](\w+est)\b", re.IGNORECASE)
 
@@ -57,8 +67,9 @@ def difference(clause: str, sentence: str, *, compound: bool = False) -> str:
     best = max(shares.values())
     near = [part for part, share in shares.items() if share >= _CLOSE * best]
     negated = bool(NEGATION.search(clause))
+    lasting = _LASTING.search(sentence if negated else clause)  # it goes on: it is not over
     if (
-        not compound
+        not (compound or lasting)
         and best >= _COPIED
         and all(bool(NEGATION.search(part)) != negated for part in near)
     ):
@@ -100,6 +111,9 @@ def opposed(said: frozenset[str], stated: frozenset[str]) -> str:
 def _reversed(clause: str, sentence: str) -> str:
     """Two names around the same verb in the other order, both active or both passive."""
     first = [clause[a:b] for a, b in names(clause)]
+    opening = re.match(r"[A-Z][\w'-]+", clause)  # a name, as its capital within the sentence shows
+    if opening and opening[0] not in first and re.search(rf"[a-z,] {opening[0]}\b", sentence):
+        first.insert(0, opening[0])
     for one, two in pairwise(first):
         between = clause[clause.index(one) + len(one) : clause.index(two)]
         places = [sentence.find(name) for name in (one, two)]

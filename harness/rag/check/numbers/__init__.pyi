@@ -1,3 +1,4 @@
+from .digits import BASE_FORMS as BASE_FORMS
 from .digits import normalise as normalise
 from .periods import Agreement as Agreement
 from .periods import Period as Period
@@ -8,12 +9,11 @@ from .quantities import agreement as agreement
 from .quantities import in_one_unit as in_one_unit
 from .reading import equal as equal
 from .reading import read as read
-from .sources import BASE_FORMS as BASE_FORMS
+from .reading import sentences as sentences
 from .sources import Cell as Cell
 from .sources import Sentence as Sentence
 from .sources import Source as Source
 from .sources import coverage as coverage
 from .sources import open_sources as open_sources
 from .sources import overlap as overlap
-from .sources import sentences as sentences
 from .sources import words as words

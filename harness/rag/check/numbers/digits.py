@@ -1,4 +1,5 @@
-"""Bare numbers: digits with separators of every kind, fractions, powers of ten, and words.
+"""Bare numbers: digits with separators of every kind, fractions, powers of ten, and words; the
+irregular forms of other words.
 
 1,234.5 and 1.234,5 and 12,34,567; 1½ and 3/4; 10^6 and 1.2e9; forty-two, two and a half million.
 """
@@ -11,6 +12,26 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
+_FORMS = (
+    "be am is are was were been|begin began begun|become became|break broke broken"
+    "|bring brought|build built|buy bought|catch caught|choose chose chosen|come came|do did done"
+    "|draw drew drawn|drink drank drunk|drive drove driven|eat ate eaten|fall fell fallen"
+    "|feel felt|fight fought|find found|fly flew flown|forget forgot forgotten|get got gotten"
+    "|give gave given|go went gone|grow grew grown|have has had|hear heard|hide hid hidden"
+    "|hold held|keep kept|know knew known|lead led|leave left|lend lent|lose lost|make made"
+    "|mean meant|meet met|pay paid|ride rode ridden|rise rose risen|run ran|say said|see saw seen"
+    "|sell sold|send sent|shake shook shaken|shoot shot|show shown|shrink shrank shrunk"
+    "|sing sang sung|sink sank sunk|sit sat|sleep slept|speak spoke spoken|spend spent"
+    "|stand stood|steal stole stolen|stick stuck|strike struck|swim swam swum|take took taken"
+    "|teach taught|tell told|think thought|throw threw thrown|understand understood|wake woke"
+    "|wear wore worn|win won|withdraw withdrew|write wrote written|good better best"
+    "|bad worse worst|man men|woman women|child children|person people|foot feet|mouse mice"
+    "|tooth teeth|life lives|wife wives|half halves"
+)
+BASE_FORMS: dict[str, str] = {
+    form: words[0] for words in (group.split() for group in _FORMS.split("|")) for form in words
+}
+"""Irregular forms of verbs and nouns, to their base."""
 DecimalMark = Literal[".", ","]
 
 # Characters as the readers expect them, one for one, so that offsets stay those of the text.

@@ -104,6 +104,8 @@ NAMES = {
     "crown": "", "peso": "MXN", "rand": "ZAR", "zloty": "PLN", "lira": "TRY",
 }  # fmt: skip
 """What a dollar is without a country is a convention: the US one, as for its sign."""
+CROWNS = ("SEK", "NOK", "DKK", "CZK")
+"""What crowns are without a country."""
 COUNTRIES = {
     "US": "USD", "U.S.": "USD", "American": "USD", "Australian": "AUD", "Canadian": "CAD",
     "Hong Kong": "HKD", "New Zealand": "NZD", "Singapore": "SGD", "British": "GBP",

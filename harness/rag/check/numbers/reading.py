@@ -29,6 +29,7 @@ from harness.rag.check.numbers.qualifiers import WINDOW, Before, read_before, wi
 from harness.rag.check.numbers.quantities import (
     CODES,
     COUNTRIES,
+    CROWNS,
     NAMES,
     SYMBOLS,
     Mention,
@@ -37,6 +38,7 @@ from harness.rag.check.numbers.quantities import (
     base,
     unit_after,
 )
+from harness.rag.retrieve import sentence_spans
 
 _TOKENS = re.compile(
     r"(?<=\d)\. (?=\d+ ?(?:%|per ?cent|[mb]illion))|(?<=\d) , (?=\d{3}(?!\d))"
@@ -108,6 +110,8 @@ _LABEL = re.compile(
     r"|footnote|note|step|exhibit|schedule|version)s?\.? $",
     re.IGNORECASE,
 )
+_OPEN = re.compile(r"\d ?[.:]$")
+_REST = re.compile(r"\d+ (?:%|[a-z])")
 _MARKER = re.compile(r"(?:^|[.!?:;\n]\s+)\(?$")  # before "2. The pump" or "(3) The seal"
 _MARKED = re.compile(r"[.)]\s+[A-Z(]")
 
@@ -149,6 +153,17 @@ def _read(text: str, mark: DecimalMark | None) -> tuple[Mention, ...]:
         ]
     mentions = [replace(mention, text=text[mention.start : mention.end]) for mention in mentions]
     return tuple(sorted(mentions, key=lambda mention: mention.start))
+
+
+def sentences(text: str) -> list[tuple[int, int]]:
+    """Spans of sentences; where a text was taken apart into tokens, "3 . 5" ends none."""
+    spans: list[tuple[int, int]] = []
+    for start, end in sentence_spans(text):
+        if spans and _OPEN.search(text, spans[-1][0], spans[-1][1]) and _REST.match(text, start):
+            spans.append((spans.pop()[0], end))
+        else:
+            spans.append((start, end))
+    return spans
 
 
 def equal(value: str | Mention, rival: str | Mention) -> bool:
@@ -244,7 +259,8 @@ def _in_units(text: str, number: Quantity, before: Before) -> Iterator[Quantity]
     if money:
         name = COUNTRIES.get(money["country"] or "") or NAMES.get(money["name"] or "")
         code = money["code"] or SYMBOLS.get(money["symbol"] or "") or name
-        yield replace(number, unit=code or "", end=money.end())
+        for unit in [code] if code else CROWNS:
+            yield replace(number, unit=unit, end=money.end())
         if measure and number.scale < 10**6:  # pounds
             yield replace(number, unit=measure[0], end=measure[1])
     elif measure:

@@ -14,12 +14,12 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from harness.rag.check.numbers.digits import normalise
+from harness.rag.check.numbers.digits import BASE_FORMS, normalise
 from harness.rag.check.numbers.periods import Period
 from harness.rag.check.numbers.quantities import CODES, SYMBOLS, Mention, Quantity
-from harness.rag.check.numbers.reading import read
+from harness.rag.check.numbers.reading import read, sentences
 from harness.rag.check.types import Evidence, Finding, Verdict
-from harness.rag.retrieve import Document, sentence_spans
+from harness.rag.retrieve import Document
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z'&-]*[A-Za-z]|[A-Za-z]")
 _STOP_WORDS = (
@@ -32,38 +32,16 @@ _STOP_WORDS = (
     "ending fiscal month months quarter january february march april june july august "
     "september october november december compared said there am pm where when while whose "
     "whom them him her me us you your if because since until so what how much many why did "
-    "does amount amounts "
+    "does amount amounts percentages except "
 )
 _STOP = frozenset(_STOP_WORDS.split())
 _ENDING = re.compile(r"(?<=...)(?:ing|ed|es|(?<!s)s|e)$")
-
-_FORMS = (
-    "be am is are was were been|begin began begun|become became|break broke broken"
-    "|bring brought|build built|buy bought|catch caught|choose chose chosen|come came|do did done"
-    "|draw drew drawn|drink drank drunk|drive drove driven|eat ate eaten|fall fell fallen"
-    "|feel felt|fight fought|find found|fly flew flown|forget forgot forgotten|get got gotten"
-    "|give gave given|go went gone|grow grew grown|have has had|hear heard|hide hid hidden"
-    "|hold held|keep kept|know knew known|lead led|leave left|lend lent|lose lost|make made"
-    "|mean meant|meet met|pay paid|ride rode ridden|rise rose risen|run ran|say said|see saw seen"
-    "|sell sold|send sent|shake shook shaken|shoot shot|show shown|shrink shrank shrunk"
-    "|sing sang sung|sink sank sunk|sit sat|sleep slept|speak spoke spoken|spend spent"
-    "|stand stood|steal stole stolen|stick stuck|strike struck|swim swam swum|take took taken"
-    "|teach taught|tell told|think thought|throw threw thrown|understand understood|wake woke"
-    "|wear wore worn|win won|withdraw withdrew|write wrote written|good better best"
-    "|bad worse worst|man men|woman women|child children|person people|foot feet|mouse mice"
-    "|tooth teeth|life lives|wife wives|half halves"
-)
-BASE_FORMS: dict[str, str] = {
-    form: words[0] for words in (group.split() for group in _FORMS.split("|")) for form in words
-}
-"""Irregular forms of verbs and nouns, to their base."""
-_OPEN = re.compile(r"\d ?[.:]$")
-_REST = re.compile(r"\d+ (?:%|[a-z])")
 _RULER = re.compile(r"[\s|:+=-]*")
 _IN = re.compile(
     r"\b(?:in|of|\w+ in|expressed in|stated in)\s+(?P<money>[A-Z]{0,3}[$€£¥]|[A-Za-z]+\s)?\s*"
     r"(?P<scale>hundreds|thousands|millions|billions|trillions|thousand|million|billion)\b"
-    r"|(?P<sign>\b[A-Z]{2,3}|[$€£¥])\s?['\u2019]?\s?(?P<letter>[mk]|bn|mn|million|thousand|billion|['\u2019]?000s?)\b"
+    rf"|(?P<sign>\b(?:RMB|{'|'.join(sorted(CODES))})|[$€£¥])\s?['\u2019]?\s?"
+    r"(?P<letter>[mk]|bn|mil|mn|million|thousand|billion|['\u2019]?000s?)\b"
     r"|[(\s,](?P<zeros>['\u2019]?000s?)\b|^(?P<alone>[Tt]housands|[Mm]illions|\$?[Mm])$",
     re.IGNORECASE,
 )
@@ -75,9 +53,13 @@ _UNSCALED = re.compile(
 _ANNOUNCED = re.compile(
     r"(?i)\bin (?:[a-z$.]+ )?(?:thousand|million|billion)s\b(?! of (?!dollars|euros|pounds|u\.?s))"
 )
+_EXCEPT = re.compile(r"(?i)\b(?:except|other than|unless)\b[^|)]*")
+_PERCENT = re.compile(rf"{_EXCEPT.pattern}|%|percent")
 _TIME = re.compile(r"\b(?:in |\()(year|month|week|day)s\b", re.IGNORECASE)
 _BRACKETS = re.compile(r"\([^()]*\)")
-_EMPTY = frozenset(("", "-", "\u2013", "\u2014", "n/a", "nm", "n.m.", "na", "*", "\u2014%", "-%"))
+_EMPTY = frozenset(("", "n/a", "nm", "n.m.", "na", "*"))
+_DASH = re.compile(r"[$\u20ac\u00a3]?\s?[-\u2013\u2014]\s?%?")
+_TOTAL = frozenset(("total",))
 
 
 @lru_cache(maxsize=1 << 15)
@@ -136,9 +118,18 @@ class Cell:
 
     @cached_property
     def row_words(self) -> frozenset[str]:
-        """Content words of its row's label without brackets; of the section's, if it has none."""
+        """Content words of its row's label without brackets; of its column's where the row is a
+        period; of the section's, if it has none, or "total" of a row without any label."""
         label = _BRACKETS.sub("", _BRACKETS.sub("", self.row))
-        return words(label) or words(self.row) or words(self.section)
+        of_row = words(label) or words(self.row)
+        if not of_row and _periods(read(self.row)):
+            of_row = words(self.column)
+        return of_row or words(self.section) or (frozenset() if self.row else _TOTAL)
+
+    @property
+    def is_total(self) -> bool:
+        """Whether its row sums up others: by its label, or for want of any."""
+        return not self.row or "total" in words(self.row)
 
     @cached_property
     def label_words(self) -> frozenset[str]:
@@ -235,17 +226,6 @@ def _read_document(text: str) -> tuple[list[Cell], list[Sentence]]:
     return cells, prose
 
 
-def sentences(text: str) -> list[tuple[int, int]]:
-    """Spans of sentences; where a text was taken apart into tokens, "3 . 5" ends none."""
-    spans: list[tuple[int, int]] = []
-    for start, end in sentence_spans(text):
-        if spans and _OPEN.search(text, spans[-1][0], spans[-1][1]) and _REST.match(text, start):
-            spans.append((spans.pop()[0], end))
-        else:
-            spans.append((start, end))
-    return spans
-
-
 def _periods(mentions: Iterable[Mention]) -> tuple[Period, ...]:
     return tuple(mention for mention in mentions if isinstance(mention, Period))
 
@@ -292,7 +272,7 @@ def _fields(line: str, start: int) -> list[_Field]:
     return fields
 
 
-def _cells(rows: list[list[_Field]], lead: str, number: int) -> Iterator[Cell]:
+def _cells(rows: list[list[_Field]], lead: str, number: int, top: int = 0) -> Iterator[Cell]:
     depth = _header_depth(rows)
     heads = _column_heads(rows[:depth])
     corner = " ".join(field.text for row in rows[:depth] for field in row)
@@ -306,21 +286,40 @@ def _cells(rows: list[list[_Field]], lead: str, number: int) -> Iterator[Cell]:
             section = label
             general = _scale_of(label) or general
             continue
+        if not label and not any(_is_datum(field.text) for field in row[1:] if field.filled):
+            scaled = corner if _scale_of(corner) else lead
+            yield from _cells(rows[line:], scaled, number, top + line)  # headings of further rows
+            return
+        signed = any("%" in field.text and _is_datum(field.text) for field in row[1:])
+        left_out = _PERCENT if signed else _EXCEPT  # a row with signs says itself what is percent
         for column, field in enumerate(row[1:], start=1):
             head = heads.get(column, "")
             plain = _plain_value(field.text)
             if plain is not None:
                 hint = _scale_of(label) or _scale_of(head) or general
-                value = _scaled(plain, hint, f"{label} {head}", head, corner)
+                if hint and general and not hint[1]:
+                    hint = hint[0], general[1]
+                labels = left_out.sub("", f"{label} {head}".lower())
+                value = _scaled(plain, hint, labels, head, corner)
                 end = field.start + len(field.text)
                 yield Cell(
-                    value, plain, field.start, end, label, head, section, number, (line, column)
+                    value,
+                    plain,
+                    field.start,
+                    end,
+                    label,
+                    head,
+                    section,
+                    number,
+                    (top + line, column),
                 )
 
 
 def _plain_value(text: str) -> Quantity | None:
     if text.lower() in _EMPTY or ":" in text:
         return None  # nothing, or a ratio or clock time
+    if _DASH.fullmatch(text):
+        return Quantity(Fraction(0), Fraction(0), end=len(text), text=text)
     joined = re.sub(r"([$\u20ac\u00a3\u00a5])(\s+)(?=[\d(])", lambda m: m[2] + m[1], text)
     spaced = re.sub(r"(?<=[\d)])(\s+)%", lambda m: "%" + m[1], joined)
     number = next((value for value in read(spaced) if isinstance(value, Quantity)), None)
@@ -335,7 +334,9 @@ def _header_depth(rows: list[list[_Field]]) -> int:
     for depth, row in enumerate(rows[:7]):
         texts = [field.text for field in row[1:] if field.filled]
         years = depth == 0 and all(re.fullmatch(r"\d{4}", text) for text in texts)
-        if any(_is_datum(text) for text in texts) and not years:
+        data = [_is_datum(text) for text in texts]
+        titled = not all(data) and not words(row[0].text)  # "Total | Less than 1 year | 1-3 years"
+        if any(data) and not years and not titled:
             return max(depth, 1)
         if named and not texts and not _scale_of(row[0].text):
             return max(depth, 1)
@@ -344,9 +345,9 @@ def _header_depth(rows: list[list[_Field]]) -> int:
 
 
 def _is_datum(text: str) -> bool:
-    if text.lower() in _EMPTY:
+    if text.lower() in _EMPTY or _DASH.fullmatch(text):
         return True
-    mentions = read(text)
+    mentions = () if _scale_of(text) else read(text)
     if not mentions or any(isinstance(mention, Period) for mention in mentions):
         return False
     return 2 * sum(mention.end - mention.start for mention in mentions) >= len(text.strip())
@@ -357,7 +358,9 @@ def _column_heads(rows: list[list[_Field]]) -> dict[int, str]:
     width = max((len(row) for row in rows), default=0)
     labels: dict[int, list[str]] = {column: [] for column in range(1, width)}
     for level, row in enumerate(rows):
-        label = ""
+        filled = [field.text for field in row[1:] if field.filled]
+        spans = len(filled) == 1 and level < len(rows) - 1 and _periods(read(filled[0]))
+        label = filled[0] if spans else ""
         for column in range(1, width):
             text = row[column].text if column < len(row) else ""
             label = text or (label if level < len(rows) - 1 else "")
@@ -388,7 +391,6 @@ def _scaled(
     value: Quantity, hint: tuple[int, str] | None, labels: str, head: str, corner: str
 ) -> Quantity:
     """The cell's value with what its labels say of unit and scale."""
-    labels = labels.lower()
     if value.unit == "" and (time := _TIME.search(labels)):
         return replace(value, unit=time[1])
     if value.unit == "" and ("%" in labels or "percent" in labels):

@@ -13,14 +13,22 @@ from fractions import Fraction
 from itertools import combinations, permutations, product
 from typing import NamedTuple
 
-from harness.rag.check.numbers import Agreement, Period, Quantity, agreement, in_one_unit
+from harness.rag.check.numbers import (
+    CODES,
+    Agreement,
+    Period,
+    Quantity,
+    agreement,
+    in_one_unit,
+)
+from harness.rag.check.values.roles import fit
 
 
 def _compiled(patterns: dict[str, str]) -> dict[str, re.Pattern[str]]:
     return {name: re.compile(pattern, re.IGNORECASE) for name, pattern in patterns.items()}
 
 
-_CUES = _compiled({
+CUES = _compiled({
     "growth": r"increas|decreas|grew|grow|ris|rose|fell|fall|declin|drop|chang|up\b|down\b|"
     r"gain|higher|lower|jump|climb|shrank|reduc|improv",
     "difference": r"increas|decreas|grew|rise|rising|rose|fell|fall|declin|drop|chang|up\b|"
@@ -41,12 +49,27 @@ _CUES_IN_PROSE = _compiled({
     "share": r"\bof the\b|third|quarter|half|fifth|tenth",
 })  # fmt: skip
 """Such words where a table would use them in its labels."""
+_PERCENT = r"(?:percent(?:age)?|per ?cent|%)"
+_CHANGE = r"(?:change|increase|decrease|growth|decline|rise|drop|reduction)"
+_CUES_IN_QUESTIONS = _compiled({
+    "growth": rf"{_PERCENT} (?:\(?\w+\)? )?(?:/ )?\(?{_CHANGE}|"
+    rf"{_CHANGE}\b.*\b(?:in|as an?) {_PERCENT}(?! of)|\bgr[eo]w|rate of {_CHANGE}",
+    "share": rf"\bas an? (?:{_PERCENT}|proportion|share)|(?:{_PERCENT}|proportion|portion|share) "
+    r"(?:of|out|does|do|did|is|was|are|were)\b|ma[dk]e up|account for|represent|constitut|margin",
+    "ratio": r"\bratio\b|\btimes\b|proportion|\bper\b|\bover\b",
+    "mean": r"(?<!weighted[ -])\baverage|\bmean\b",
+    "difference": rf"\b{_CHANGE}|differ|\bgr[eo]w|increas|decreas|declin|reduc|fell|rose|exceed"
+    r"|\b(?:more|less|fewer|higher|lower|larger|smaller)\b",
+    "sum": r"\btotal|\bsum\b|combined|together|\bboth\b|cumulative|aggregate|\badd|\ball\b|overall",
+    "rest": r"\bnot\b|remain|\brest\b|exclud",
+})  # fmt: skip
 _REMAINS = re.compile(
     r"\b(?:rest|remain\w*|others?|not|left|balance|of (?:which|whom|them))\b", re.IGNORECASE
 )
 ORDINAL = re.compile(r"(?:first|second|third|[a-z]th|\d(?:st|nd|rd|th))$", re.IGNORECASE)
 _OF_RATES = re.compile(r"\bdifferences?\b|\bhow many percent\b", re.IGNORECASE)
 _THAN = re.compile(r"\b(?:than|as)\b(?! well)", re.IGNORECASE)
+_WITHIN = ("sum", "share", "mean")
 _NEW = ("difference", "sum", "mean", "rest")
 MOST_OPERANDS = 12
 """Operands that are combined; more would fit anything."""
@@ -80,14 +103,28 @@ class Derivation(NamedTuple):
     operands: tuple[Operand, ...]
 
 
+def asked_for(question: str) -> set[str]:
+    """Operations that a question names; empty where it asks for what is stated."""
+    wanted = {name for name, cue in _CUES_IN_QUESTIONS.items() if cue.search(question)}
+    return wanted - {"sum"} if "respective" in question else wanted
+
+
 def meant(sentence: str, *, prose: bool) -> set[str]:
-    """Operations that the wording of a sentence may mean, of cells or of prose."""
-    cues = [*_CUES.items(), *(_CUES_IN_PROSE.items() if prose else ())]
+    """Operations that the wording of a sentence may mean, of cells or of prose; of a bare answer,
+    those that its question names."""
+    question, asked, _ = sentence.partition("? ")
+    if asked:
+        return asked_for(question)
+    cues = [*CUES.items(), *(_CUES_IN_PROSE.items() if prose else ())]
     return {name for name, cue in cues if cue.search(sentence)}
 
 
 def derive(
-    value: Quantity, sentence: str, operands: Sequence[Operand], context: str = ""
+    value: Quantity,
+    sentence: str,
+    operands: Sequence[Operand],
+    context: str = "",
+    periods: Sequence[Period] = (),
 ) -> Derivation | None:
     """The first computation that gives the value and that the sentence may mean.
 
@@ -96,11 +133,13 @@ def derive(
         sentence: that claims it.
         operands: the best ones first.
         context: of the document's words, those around the operands.
+        periods: that the sentence names; what lies in none of them is no sum or share of theirs.
     """
     if value.high is not None or not operands or ORDINAL.search(value.text):
         return None
     operations = meant(sentence, prose=operands[0].place is None)
-    if _REMAINS.search(f"{sentence} {context}"):
+    asked = "? " in sentence
+    if not asked and _REMAINS.search(f"{sentence} {context}"):
         operations |= {"difference", "rest"}
     stated = any(agreement(value, operand.value) is Agreement.SAME for operand in operands)
     for operation, formula, group, amount, unit in _computations(
@@ -110,12 +149,21 @@ def derive(
             continue  # a bare 0.6 is too little to be a share or a growth
         if group[0].place is None and operation in _NEW and stated:
             continue  # what is stated follows from nothing
+        if operation != "mean" and any(each.value.value == each.value.step == 0 for each in group):
+            continue  # a dash in a cell
+        if operation in _WITHIN and all(
+            fit(periods, operand.periods) is Agreement.DIFFERENT for operand in group
+        ):
+            continue
         accepted = [Quantity(amount, Fraction(0), unit)]
         if operation in ("growth", "difference") and not value.signed:  # "fell by 5"
             accepted.append(Quantity(abs(amount), Fraction(0), unit))
         if operation in ("sum", "mean", "share") and group[0].value.value < 0 > amount:
             accepted.append(Quantity(abs(amount), Fraction(0), unit))  # costs in brackets
-        if unit == "pp" and operation == "difference" and _OF_RATES.search(sentence):
+        if asked and any(operand.value.value < 0 for operand in group):  # of what brackets mean
+            accepted.append(Quantity(-amount, Fraction(0), unit))
+        alike = asked and group[0].words == group[-1].words
+        if unit == "pp" and operation == "difference" and (alike or _OF_RATES.search(sentence)):
             accepted += [replace(number, unit="%") for number in accepted]
         if any(agreement(value, number) is Agreement.SAME for number in accepted):
             return Derivation(operation, formula, group)
@@ -151,7 +199,7 @@ def _computations(
         ratio = first.value / second.value
         table = pair[0].place
         rows = [operand.place[:2] if operand.place else None for operand in pair]
-        if forward and rows[0] == rows[1]:
+        if forward and (rows[0] == rows[1] or pair[0].words == pair[1].words):
             growth = (ratio - 1) * (-100 if second.value < 0 else 100)
             yield "growth", f"({a} - {b}) / {b}", pair, growth, "%"
         if table or ratio <= 1:
@@ -220,12 +268,12 @@ def elapsed(value: Quantity, dates: Sequence[Operand]) -> Derivation | None:
 
 
 def _in_one_unit(pair: tuple[Operand, Operand]) -> tuple[Quantity, Quantity] | None:
-    """Both in one unit; in prose, of two amounts in millions one may leave the currency out."""
+    """Both in one unit; of two cells, or amounts in millions, one may leave the currency out."""
     first, second = (operand.value for operand in pair)
     units = {first.unit, second.unit}
     if len(units) > 1 and "" in units:
         unit = max(units)
-        short = pair[0].place is None and min(first.scale, second.scale) > 1
+        short = unit in CODES if pair[0].place else min(first.scale, second.scale) > 1
         return (replace(first, unit=unit), replace(second, unit=unit)) if short else None
     return in_one_unit(first, second)
 

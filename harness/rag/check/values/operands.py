@@ -1,29 +1,39 @@
-"""What a claimed value may be computed from: cells and values of prose that speak of the same."""
+"""What a claimed value may be computed from: cells and values of prose that speak of the same.
+
+A question for a change, a mean or a count is answered by that computation, or by a place that
+speaks of it; any other by what is stated, and by no computation that it does not name.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations, pairwise
+from itertools import pairwise
 
 from harness.rag.check.numbers import (
+    CODES,
     Agreement,
+    Cell,
+    Mention,
     Quantity,
     Source,
     agreement,
     coverage,
     in_one_unit,
     overlap,
+    read,
     words,
 )
 from harness.rag.check.types import Finding, Verdict
 from harness.rag.check.values.derivations import (
-    MOST_OPERANDS,
+    CUES,
     ORDINAL,
     Derivation,
     Operand,
+    asked_for,
     derive,
     each_times,
     elapsed,
@@ -34,8 +44,6 @@ from harness.rag.check.values.roles import Statement, fit, parts, share_of, spea
 
 # Share of a row label's words from which its cells are operands.
 _PROSE = 0.75
-_FURTHER = {"growth", "difference", "share", "ratio"}
-_MOST_ROWS = 3
 # Shares of words from which a sentence's values are operands, and from which its shares are.
 _NEARBY, _SPOKEN = 0.2, 0.5
 _BALANCE = words("income revenue revenues turnover sales costs expenses spending")
@@ -50,14 +58,106 @@ _THAN = re.compile(
 _AS = re.compile(r" as (?:much|many|high|large) as(?P<other>[^.;]*)")
 _AGO = re.compile(r"\b(?:ago|earlier|before)\b.*\b(?:ago|earlier|before)\b", re.DOTALL)
 _HALVED = re.compile(r"\b(?:equally|evenly|half each)\b", re.IGNORECASE)
+# Share of the words of a column's heading that a question must have to speak of all its cells.
+_HEADED = 0.5
+_COMPUTED = {"growth", "difference", "mean"}
+_MANY = re.compile(r"\bhow many\b", re.IGNORECASE)
+_LIMITS = {
+    1: re.compile(r"exceed\w*|(?:more|greater|higher|larger|over|above)(?: than)?", re.IGNORECASE),
+    -1: re.compile(r"(?:less|fewer|lower|smaller|under|below)(?: than)?", re.IGNORECASE),
+}
+_PERCENTAGE = re.compile(
+    r"\b(?:what|which|how many) percent|\bpercentage (?:change|increase|decrease|growth)|"
+    r"(?:as a|in) percentage\b",
+    re.IGNORECASE,
+)
+_PERIODS = re.compile(r"\bhow many (?:years|months|quarters|days|weeks)\b", re.IGNORECASE)
+
+
+def as_asked(value: Mention, question: str) -> Mention | None:
+    """The bare value as the question wants it: a percentage, or no amount of money; else None."""
+    if not isinstance(value, Quantity):
+        return value
+    if _PERCENTAGE.search(question):
+        if value.unit in ("", "%", "pp") and value.scale == 1:
+            return replace(value, unit=value.unit or "%", alternatives=())
+        return None
+    amount = value.unit in (*CODES, "%")
+    if limit_of(question):
+        return None if amount or value.scale > 1 else value
+    return None if amount and _PERIODS.search(question) else value
+
+
+def may_state(labels: str, statement: Statement) -> bool:
+    """Whether a place may state what was asked for: what is to be computed stands only where labels
+    or a sentence speak of that."""
+    if limit_of(statement.question):
+        return False
+    wanted = asked_for(statement.question) & _COMPUTED
+    return not wanted or any(CUES[name].search(labels) for name in wanted)
+
+
+def limit_of(question: str) -> tuple[int, Quantity] | None:
+    """Of "how many ... exceed 500": the direction and the value; None where none is compared."""
+    for sign, pattern in _LIMITS.items() if _MANY.search(question) else ():
+        for match in pattern.finditer(question):
+            values = (each for each in read(question) if isinstance(each, Quantity))
+            if value := next((each for each in values if each.end > match.end()), None):
+                return sign, replace(value, bound="")
+    return None
+
+
+def over_a_line(statement: Statement, value: Quantity, source: Source) -> Finding | None:
+    """What all of a row or column gives: how many cells are beyond a limit, their sum or mean."""
+    wanted, limit = asked_for(statement.question), limit_of(statement.question)
+    alone = wanted in ({"sum"}, {"mean"}, {"sum", "mean"})  # no part of a further computation
+    wanted = wanted - {"sum"} if "mean" in wanted else wanted
+    for line in _lines(statement, source.cells) if limit or alone else ():
+        total = sum((cell.value.value for cell in line), Fraction(0))
+        results = {
+            name: replace(line[0].value, value=amount, step=Fraction(0), alternatives=())
+            for name, amount in (("sum", total), ("mean", total / len(line)))
+        }
+        if limit:
+            sign, least = limit
+            scaled = least.scale > 1 or least.unit
+            numbers = [cell.value if scaled else cell.plain for cell in line]
+            beyond = sum(sign * number.value > sign * least.value for number in numbers)
+            results, wanted = {"count": Quantity(Fraction(beyond), Fraction(1))}, {"count"}
+        for name in results.keys() & wanted:
+            if agreement(value, results[name]) is Agreement.SAME:
+                spans = [source.line(cell) for cell in line]
+                reason = f"{name}: {', '.join(cell.plain.text for cell in line)}"
+                return source.finding(Verdict.DERIVED, spans, reason, 0.75)
+    return None
+
+
+def _lines(statement: Statement, cells: Sequence[Cell]) -> Iterator[list[Cell]]:
+    """Rows that a question speaks of best, and columns without totals, whole and by section."""
+    rows: dict[tuple[int, int], list[Cell]] = defaultdict(list)
+    columns: dict[tuple[int, int, str], list[Cell]] = defaultdict(list)
+    for cell in cells:
+        dated = fit(statement.periods, cell.periods)
+        if dated is not Agreement.DIFFERENT:
+            rows[cell.table, cell.place[0]].append(cell)
+            headed = coverage(words(cell.column), statement.words) >= _HEADED
+            meant = (headed or dated is Agreement.SAME) and not cell.is_total
+            for section in {"", cell.section} if meant else ():
+                columns[cell.table, cell.place[1], section].append(cell)
+    spoken = [(speaks_of(row[0], statement), row) for row in rows.values()]
+    best = max((share for share, _ in spoken), default=0.0)
+    yield from (row for share, row in spoken if share >= max(_HEADED, best))
+    yield from columns.values()
 
 
 def derive_from_cells(statement: Statement, value: Quantity, source: Source) -> Finding | None:
     """A computation over cells that the sentence speaks of."""
     shares = [(speaks_of(cell, statement), cell) for cell in source.cells]
-    near = statement.asked and all(share < _PROSE for share, _ in shares)
+    near = statement.question and all(share < _PROSE for share, _ in shares)
     least = _SPOKEN if near else _PROSE
     spoken = [cell for share, cell in shares if share >= least]
+    if statement.question and (not spoken or "share" in asked_for(statement.question)):
+        spoken += [cell for cell in source.cells if cell.is_total and cell not in spoken]
     spoken.sort(
         key=lambda cell: (
             -overlap(statement.words, cell.row_words),
@@ -74,48 +174,14 @@ def derive_from_cells(statement: Statement, value: Quantity, source: Source) -> 
         ]
         for numbers in ([cell.value for cell in spoken], [cell.plain for cell in spoken])
     )  # fmt: skip
-    derived = derive(value, statement.sentence, scaled)
-    if derived is None and value.unit == "" and value.scale == 1:  # as the table prints them
-        derived = derive(value, statement.sentence, plain)
-    if derived is None and value.high is None and statement.asked:
-        derived = derive(value, statement.sentence, _grouped(statement.sentence, scaled))
-    return _derived(derived, source)
-
-
-def _grouped(sentence: str, cells: Sequence[Operand]) -> list[Operand]:
-    """Sums and means of two or three cells of a column or two of a row, to compute with further:
-    "the change in total sales of A and B", "the difference between the average A and B"."""
-    wanted = meant(sentence, prose=False)
-    rows = list(dict.fromkeys(cell.place[:2] for cell in cells if cell.place))[:_MOST_ROWS]
-    lines: dict[tuple[int, ...], list[Operand]] = {}
-    for cell in cells if wanted & {"sum", "mean"} and wanted & _FURTHER else ():
-        table, row, column = cell.place or (0, 0, 0)
-        if (table, row) in rows:
-            lines.setdefault((table, -1, column), []).append(cell)
-            lines.setdefault((table, row, -1), []).append(cell)
-    groups: dict[tuple[object, ...], int] = {}  # of the same rows, or columns: one line
-    grouped: list[Operand] = []
-    for (table, row, column), line in lines.items():
-        for size in (2, 3) if row < 0 else (2,):
-            for group in combinations(line, size):
-                if len({cell.value.unit for cell in group} | {""}) > 2:
-                    continue
-                across = tuple(cell.place and cell.place[1 if row < 0 else 2] for cell in group)
-                number = -1 - groups.setdefault((row < 0, *across), len(groups))
-                place = (table, number, column) if row < 0 else (table, row, number)
-                total = sum((cell.value.value for cell in group), Fraction(0))
-                formula = " + ".join(cell.plain for cell in group)
-                for operation, amount in (("sum", total), ("mean", total / size)):
-                    if operation in wanted:
-                        grouped.append(
-                            group[0]._replace(
-                                value=replace(group[0].value, value=amount, alternatives=()),
-                                plain=f"({formula})"
-                                + (f" / {size}" if operation == "mean" else ""),
-                                place=place,
-                            )
-                        )
-    return [*grouped[: MOST_OPERANDS - 4], *cells[:4]] if grouped else []
+    pools = [scaled]
+    if value.unit == "" and value.scale == 1:  # as the table prints them
+        pools.append(plain)
+    sentence = statement.sentence
+    periods = () if any(each.until for each in statement.periods) else statement.periods
+    derived = (derive(value, sentence, pool, periods=periods) for pool in pools)
+    finding = _derived(next(filter(None, derived), None), source)
+    return finding or (over_a_line(statement, value, source) if statement.question else None)
 
 
 def _derived(derivation: Derivation | None, source: Source) -> Finding | None:

@@ -101,10 +101,9 @@ def parts(text: str, spans: tuple[tuple[int, int], ...]) -> tuple[Part, ...]:
     joined = [cut == end for cut, (_, end) in zip(cuts[1:], spans, strict=True)]
     behind = [words(text[end:cut]) for cut, (_, end) in zip(cuts[1:], spans, strict=True)]
     dates = [mention for mention in read(text) if isinstance(mention, Period)]
+    ordered: list[Period | None] = [None] * len(spans)
     if "respectively" in text and len(dates) >= len(spans):  # 5, 6 and 7 in 2019, 2018 and 2017
-        ordered: list[Period | None] = list(dates[-len(spans) :])
-    else:
-        ordered = [None] * len(spans)
+        ordered = list(dates[-len(spans) :])
     stretches: list[Part] = []
     for place, (start, _) in enumerate(spans):
         before = stretches[-1] if stretches else Part((), frozenset(), False, (), "")
@@ -189,9 +188,10 @@ class Statement:
     several: bool
 
     @property
-    def asked(self) -> bool:
-        """Whether it is a bare answer behind its question, which says what the value is of."""
-        return "? " in self.sentence
+    def question(self) -> str:
+        """What was asked before a bare answer, or ""."""
+        question, asked, _ = self.sentence.partition("? ")
+        return question if asked else ""
 
 
 def statement_of(value: Mention, sentence: str) -> Statement:
@@ -210,9 +210,13 @@ def statement_of(value: Mention, sentence: str) -> Statement:
 def speaks_of(cell: Cell, statement: Statement) -> float:
     """Share of the words of a cell's row that a statement has; of a label without content words
     ("Other"), whether it stands there."""
+    if statement.question and not cell.row:
+        headings = (cell.row_words, words(cell.column))
+        return max(coverage(heading, statement.words) for heading in headings)
     if cell.row_words:
         return coverage(cell.row_words, statement.words)
-    return float(bool(cell.row) and f" {cell.row} " in f" {statement.sentence} ")
+    label = rf"\b{re.escape(cell.row)}(?!\w)"
+    return float(bool(cell.row and re.search(label, statement.sentence, re.IGNORECASE)))
 
 
 def share_of(about: frozenset[str], line: Spoken) -> float:

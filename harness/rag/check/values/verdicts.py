@@ -11,7 +11,6 @@ from itertools import takewhile
 from harness.rag.check.claims import clauses, names
 from harness.rag.check.numbers import (
     BASE_FORMS,
-    CODES,
     Agreement,
     Cell,
     Mention,
@@ -27,7 +26,12 @@ from harness.rag.check.numbers import (
     words,
 )
 from harness.rag.check.types import BY_SUPPORT, FAULTS, Claim, Finding, Verdict
-from harness.rag.check.values.operands import derive_from_cells, derive_from_prose
+from harness.rag.check.values.operands import (
+    as_asked,
+    derive_from_cells,
+    derive_from_prose,
+    may_state,
+)
 from harness.rag.check.values.roles import (
     RELATIVE,
     Statement,
@@ -50,18 +54,15 @@ _NEAR = 0.85
 _SPOKEN, _PROSE = 0.5, 0.75
 # Share of words that support a value that hardly stands in a document by chance.
 _RARE = 0.3
+# Confidence from which prose overrules a cell on a bare answer.
+_SURE = 0.78
 _COMPUTED = ("difference", "ratio", "growth", "sum", "mean", "rest", "years", "part")
 _BARE = re.compile(r"\s*(?:[,.;:)]|$|(?:and|or|but|in|on|at|for|to|from|against)\b)")
 _DATED = re.compile(r"\b(?:year|when|date)\b", re.IGNORECASE)
-_PERCENTAGE = re.compile(
-    r"\b(?:what|which|how many) percent|\bpercentage (?:change|increase|decrease|growth)|"
-    r"(?:as a|in) percentage\b",
-    re.IGNORECASE,
-)
-_COUNT = re.compile(r"\bhow many (?:years|months|quarters|days|weeks)\b", re.IGNORECASE)
 _NOUN = re.compile(r"\s+([a-z]{3,})")
 _WHOLE = re.compile(r"\s+of (?:(?:the|its|their|his|her|all|every) )?(\w+)")
 _SIGN_WORDS = frozenset(("loss", "decreas", "declin", "deficit", "reduction", "drop", "outflow"))
+_AIMS = words("aim target goal forecast budget expected planned proposed")
 _EXPLICIT = re.compile(r"\s*[(\u2212-]|[$€£¥]\s?[(\u2212-]")
 
 
@@ -86,23 +87,12 @@ def judge(claim: Claim, sources: Sequence[Source]) -> Finding | None:
         asked = f"{claim.asked} "
         if isinstance(value, Period) and value.text.isdigit() and not _DATED.search(asked):
             value = Quantity(Fraction(int(value.text)), Fraction(1), text=value.text, end=value.end)
-        if not (value := _as_asked(value, asked)):
+        if not (value := as_asked(value, asked)):
             reason = f"{claim.text!r} is no answer to what was asked"
             return Finding(verdict=Verdict.NOT_FOUND, reason=reason, confidence=0.6)
         moved = replace(value, start=value.start + len(asked), end=value.end + len(asked))
         return judge_value(moved, asked + sentence, sources)
     return judge_value(value, sentence, sources)
-
-
-def _as_asked(value: Mention, asked: str) -> Mention | None:
-    """The bare value as the question wants it: a percentage, or no amount of money; else None."""
-    if not isinstance(value, Quantity):
-        return value
-    if _PERCENTAGE.search(asked):
-        if value.unit in ("", "%", "pp") and value.scale == 1:
-            return replace(value, unit=value.unit or "%", alternatives=())
-        return None
-    return None if _COUNT.search(asked) and value.unit in (*CODES, "%") else value
 
 
 def judge_value(value: Mention, sentence: str, sources: Sequence[Source]) -> Finding:
@@ -193,9 +183,10 @@ def _judge(statement: Statement, sources: Sequence[Source]) -> Finding:
     for source in sources:
         judge_place = _judge_period if isinstance(statement.value, Period) else _judge_by_cells
         finding = judge_place(statement, source) or _judge_by_prose(statement, source)
-        if finding and finding.verdict is Verdict.CONTRADICTED and statement.asked:
+        if finding and finding.verdict is Verdict.CONTRADICTED and statement.question:
             prose = _judge_by_prose(statement, source)
-            finding = prose if prose and prose.verdict is Verdict.SUPPORTED else finding
+            sure = prose and prose.confidence >= _SURE
+            finding = prose if prose and sure and prose.verdict is Verdict.SUPPORTED else finding
         if finding is not None and finding.verdict is Verdict.SUPPORTED:
             return finding
         findings += [finding] if finding else []
@@ -213,12 +204,12 @@ def _judge_by_cells(statement: Statement, source: Source) -> Finding | None:
             continue
         period = fit(statement.periods, cell.periods)
         if period is not Agreement.DIFFERENT:
-            named = statement.asked and frozenset() < words(cell.column) <= statement.words
+            named = statement.question and frozenset() < words(cell.column) <= statement.words
             bonus = 0.5 if period is Agreement.SAME or named else 0.0
             aligned.append((overlap(statement.words, cell.label_words) + bonus, cell))
     aligned.sort(key=lambda pair: -pair[0])
     for score, cell in aligned:
-        if score >= _NEAR * aligned[0][0] and _states(cell, value):
+        if score >= _NEAR * aligned[0][0] and _states(cell, statement):
             label = f"{cell.plain.text} in row {cell.label}"
             return source.finding(Verdict.SUPPORTED, [source.line(cell)], label, 0.97)
     derived = derive_from_cells(statement, value, source)
@@ -242,19 +233,29 @@ def _judge_by_cells(statement: Statement, source: Source) -> Finding | None:
     return source.finding(Verdict.CONTRADICTED, [source.line(rivals[0])], reason, 0.9)
 
 
-def _states(cell: Cell, value: Quantity) -> bool:
-    """Whether a cell states the value; a bare number may be as the table prints it."""
+def _states(cell: Cell, statement: Statement) -> bool:
+    """Whether a cell states the value; a bare number may be as the table prints it, and a bare
+    answer leave out the brackets of a cost."""
+    value = statement.value
+    assert isinstance(value, Quantity)
+    if statement.question and not may_state(f"{cell.row} {cell.section} {cell.column}", statement):
+        return False
     stated = [cell.value, *([cell.plain] if value.unit == "" else [])]
-    if _SIGN_WORDS & cell.label_words and not _EXPLICIT.match(value.text):
+    loss = _SIGN_WORDS & cell.label_words or (statement.question and cell.value.value < 0)
+    if loss and not _EXPLICIT.match(value.text):
         # the label of a loss may carry the sign, a minus before the value is one
         stated += [replace(number, value=-number.value) for number in stated]
     return any(agreement(value, number) is Agreement.SAME for number in stated)
 
 
+def _is_range(value: Mention) -> bool:
+    return isinstance(value, Quantity) and value.high is not None
+
+
 def _is_rare(value: Mention) -> bool:
     """Whether a value hardly stands in a document twice: of four digits or more, or a range."""
     digits = sum(letter.isdigit() for letter in value.text)
-    return isinstance(value, Quantity) and (value.high is not None or digits > 3)
+    return _is_range(value) or (isinstance(value, Quantity) and digits > 3)
 
 
 def _judge_period(statement: Statement, source: Source) -> Finding | None:
@@ -272,16 +273,19 @@ def _judge_by_prose(statement: Statement, source: Source) -> Finding | None:
     scored = ((share_of(statement.words, each), each) for each in source.sentences)
     ranked = sorted(scored, key=lambda pair: -pair[0])
     misplaced: Finding | None = None
-    least = _RARE if _is_rare(statement.value) else _SPOKEN
+    least = _RARE if statement.question or _is_rare(statement.value) else _SPOKEN
     for score, sentence in takewhile(lambda pair: pair[0] >= least, ranked):
         if coverage(statement.words, sentence.words) < _NEAR * _SPOKEN and any(
             coverage(statement.words, other.words) > _NEAR and _denies(statement, other)
             for _, other in ranked
         ):
             continue  # another sentence says all of it, with another value
+        if statement.question and not may_state(sentence.text, statement):
+            continue
         span = (sentence.start, sentence.end)
         for value, verdict in _comparable(statement, sentence):
-            if verdict is not Agreement.SAME:
+            looser = statement.question and _is_range(statement.value) > _is_range(value)
+            if looser or verdict is not Agreement.SAME:
                 continue
             rival = _rival_value(statement, sentence, value)
             if rival is None:
@@ -343,6 +347,8 @@ def _rival_value(statement: Statement, sentence: Sentence, value: Mention) -> st
         and alike(value, mention, sentence.text)
     ]
     part, own = statement.part, stretches[place]
+    if rivals and _AIMS & frozenset(own.ahead) and not _AIMS & statement.words:
+        return "of what is aimed at"
     rival = rival_owner(part, stretches, place, rivals, sentence.topic)
     if rival >= 0:
         return f"of another, {kind[rival].text!r} of this"
