@@ -72,9 +72,9 @@ def without_gold() -> tuple[int, Counter[str]]:
     kinds = {task.id: str(task.meta["kind"]) for task in tasks}
     gold = {kinds[string(row.get("task"))] for _, row in read_rows(root / LEDGER_GOLD)}
     rows = read_ladder(root / "skills" / "workbook-programs.ladder.jsonl").rows
-    left = [row for row in rows if kinds[row.task] not in gold]
-    passed = Counter(row.rung for row in left if row.outcome == "pass")
-    return len({row.task for row in left}), passed
+    unshown = [row for row in rows if kinds[row.task] not in gold]
+    passed = Counter(row.rung for row in unshown if row.outcome == "pass")
+    return len({row.task for row in unshown}), passed
 
 
 def receipts() -> str:

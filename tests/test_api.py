@@ -229,7 +229,10 @@ def test_a_function_evolves_and_resumes(
     tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    rows = [{**TASKS[number % 2], "id": f"t{number}"} for number in range(12)]
+    rows = [
+        {"note": row["prompt"], "answer": row["answer"], "check": "em", "id": f"t{number}"}
+        for number, row in enumerate(TASKS * 6)
+    ]
 
     ending = ""
 
@@ -239,7 +242,7 @@ def test_a_function_evolves_and_resumes(
     def again() -> Path:
         evolved = evolve(
             "out", agent=mine, suite=rows, create="short", model=model, gate="none",
-            sandbox="none",
+            columns={"note": "prompt"}, sandbox="none",
         )  # fmt: skip
         return Path(evolved.skill) / "SKILL.md"
 
@@ -248,7 +251,7 @@ def test_a_function_evolves_and_resumes(
     (kept,) = (tmp_path / "out" / "agent").iterdir()
     assert kept.name.startswith("mine-")
     with pytest.raises(BadInput, match=r"takes \(prompt\), expected a function \(prompt, workdir"):
-        evolve("other", agent=lambda prompt: "", suite=rows, create="short", model=model)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]  # too few
+        evolve("other", agent=lambda prompt: "", suite=TASKS, create="short", model=model)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]  # too few
     silent = evaluate(tasks=TASKS, agent=returns_nothing, model=model, out="s", sandbox="none")
     assert {sample.reason for sample in silent.samples} == {
         "the agent failed: it returned None, expected the answer"

@@ -11,7 +11,7 @@ plain ones work there as well, as in a notebook, and wait.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
@@ -180,6 +180,7 @@ def evolve(
     suite: Suite | None = None,
     agent: str | Callable[..., Any] | None = None,
     model: Models = None,
+    columns: Mapping[str, str] | None = None,
     progress: bool | None = None,
     **settings: Unpack[EvolveKeywords],
 ) -> Evolved:
@@ -191,6 +192,7 @@ def evolve(
         agent: spec, or a function `(prompt, workdir, skill) -> answer`, of which a copy is kept in
             `out`; it should read the skill at the path `skill`.
         model: spec for every role, or several with roles; default the embedded model.
+        columns: names of columns of rows in `suite` -> prompt, answer, check, id or files.
         progress: whether to draw bars; default: in a notebook.
         settings: further fields of :class:`EvolveSettings` (`trajectories` in place of a suite,
             `create` or `skill`, `patches`, `analyst`, `merge`, `gate`, ...).
@@ -198,7 +200,12 @@ def evolve(
     Raises:
         HarnessError: as the command line does. A gate that refuses is a result, not an error.
     """
-    return _wait(aevolve(out, suite=suite, agent=agent, model=model, progress=progress, **settings))
+    return _wait(
+        aevolve(
+            out, suite=suite, agent=agent, model=model, columns=columns, progress=progress,
+            **settings,
+        )
+    )  # fmt: skip
 
 
 async def aevolve(
@@ -207,6 +214,7 @@ async def aevolve(
     suite: Suite | None = None,
     agent: str | Callable[..., Any] | None = None,
     model: Models = None,
+    columns: Mapping[str, str] | None = None,
     progress: bool | None = None,
     **settings: Unpack[EvolveKeywords],
 ) -> Evolved:
@@ -215,7 +223,7 @@ async def aevolve(
     from harness.api.work import event_bars, evolve_settings
     from harness.evolve import run_evolution_async
 
-    checked = evolve_settings(out, suite, agent, _models(model), settings)
+    checked = evolve_settings(out, suite, agent, _models(model), columns or {}, settings)
     with event_bars(progress) as on_event:
         result = await run_evolution_async(checked, on_event)
     return Evolved.model_validate(result.model_dump())

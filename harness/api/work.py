@@ -133,6 +133,7 @@ def evolve_settings(
     suite: Suite | None,
     agent: str | Callable[..., Any] | None,
     models: Sequence[str],
+    columns: Mapping[str, str],
     settings: Mapping[str, Any],
 ) -> EvolveSettings:
     """The settings of an evolution, with rows and a function as files in its folder.
@@ -152,7 +153,7 @@ def evolve_settings(
     checked = from_keywords(EvolveSettings, fields)
     if suite is not None and path is None:
         check_out(checked.out)
-        path = suite_file(suite, checked.out / "runs", {})
+        path = suite_file(suite, checked.out / "runs", columns)
         checked = checked.model_copy(update={"suite": path})
     if callable(agent):
         checked = checked.model_copy(update={"agent": agent_file(agent, checked.out)})

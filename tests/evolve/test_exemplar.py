@@ -12,6 +12,7 @@ from harness.evolve.analysts.exemplar import (
     exemplar_patch,
     expected_text,
     unsupported_words,
+    with_answers,
     worked_examples,
 )
 from tests.evolve.conftest import trajectory
@@ -62,6 +63,14 @@ def test_no_passing_run_gives_nothing_and_says_so() -> None:
 )
 def test_the_expected_answer_as_it_is_written(answer: Any, check: str | None, shown: str) -> None:
     assert expected_text(Task(id="a", prompt="A?", answer=answer, check=check)) == shown
+
+
+def test_an_expected_answer_is_an_example_whatever_it_adds() -> None:
+    runs = with_answers(FAILING, {"Spain": "MADRID (Tue)", "Chad": "CAPITAL | 6"})
+    assert [(run.task_id, run.outcome) for run in runs] == [("Spain", "pass"), ("Chad", "pass")]
+    shown = [edit.content for edit in exemplar_patch([*runs, *FAILING]).edits]
+    assert any("MADRID (Tue)" in text for text in shown)
+    assert any("CAPITAL | 6" in text for text in shown)
 
 
 RECORD = "name: Winter Sparrow\ntown: Luthen\nseats: 71\nIn which town is the Winter Sparrow?"

@@ -64,7 +64,7 @@ def with_answers(runs: Iterable[Trajectory], answers: Mapping[str, str]) -> list
     taught: list[Trajectory] = []
     for run in runs:
         if answer := answers.get(run.task_id):
-            facts = {**run.harness, "answer": answer, "outcome": "pass"}
+            facts = {**run.harness, "answer": answer, "outcome": "pass", "expected": True}
             extra = {**(run.extra or {}), "harness": facts}
             taught.append(run.model_copy(update={"extra": extra}))
     return taught
@@ -144,10 +144,13 @@ def worked_examples(trajectories: Sequence[Trajectory], count: int) -> list[Edit
 def unsupported_words(trajectory: Trajectory) -> list[str]:
     """Words that an answer adds to what the run was shown, in the task or by a tool.
 
-    Numbers may be computed, and what a picture shows cannot be looked up: neither counts. An answer
+    Numbers may be computed, what a picture shows cannot be looked up, and an expected answer (see
+    :func:`with_answers`) is right whatever it adds: none of them counts. An answer
     of which no word was shown comes from elsewhere altogether, as that of a question without a
     text does, and nothing is said of it.
     """
+    if trajectory.harness.get("expected"):
+        return []
     shown = [trajectory.prompt]
     for step in trajectory.steps:
         shown += [content_text(step.message)] if step.source == "user" else []

@@ -105,8 +105,8 @@ class Derivation(NamedTuple):
 
 def asked_for(question: str) -> set[str]:
     """Operations that a question names; empty where it asks for what is stated."""
-    wanted = {name for name, cue in _CUES_IN_QUESTIONS.items() if cue.search(question)}
-    return wanted - {"sum"} if "respective" in question else wanted
+    operations = {name for name, cue in _CUES_IN_QUESTIONS.items() if cue.search(question)}
+    return operations - {"sum"} if "respective" in question else operations
 
 
 def meant(sentence: str, *, prose: bool) -> set[str]:

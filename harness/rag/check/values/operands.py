@@ -93,8 +93,8 @@ def may_state(labels: str, statement: Statement) -> bool:
     or a sentence speak of that."""
     if limit_of(statement.question):
         return False
-    wanted = asked_for(statement.question) & _COMPUTED
-    return not wanted or any(CUES[name].search(labels) for name in wanted)
+    operations = asked_for(statement.question) & _COMPUTED
+    return not operations or any(CUES[name].search(labels) for name in operations)
 
 
 def limit_of(question: str) -> tuple[int, Quantity] | None:
@@ -109,9 +109,9 @@ def limit_of(question: str) -> tuple[int, Quantity] | None:
 
 def over_a_line(statement: Statement, value: Quantity, source: Source) -> Finding | None:
     """What all of a row or column gives: how many cells are beyond a limit, their sum or mean."""
-    wanted, limit = asked_for(statement.question), limit_of(statement.question)
-    alone = wanted in ({"sum"}, {"mean"}, {"sum", "mean"})  # no part of a further computation
-    wanted = wanted - {"sum"} if "mean" in wanted else wanted
+    operations, limit = asked_for(statement.question), limit_of(statement.question)
+    alone = operations in ({"sum"}, {"mean"}, {"sum", "mean"})  # no part of a further computation
+    operations = operations - {"sum"} if "mean" in operations else operations
     for line in _lines(statement, source.cells) if limit or alone else ():
         total = sum((cell.value.value for cell in line), Fraction(0))
         results = {
@@ -123,8 +123,8 @@ def over_a_line(statement: Statement, value: Quantity, source: Source) -> Findin
             scaled = least.scale > 1 or least.unit
             numbers = [cell.value if scaled else cell.plain for cell in line]
             beyond = sum(sign * number.value > sign * least.value for number in numbers)
-            results, wanted = {"count": Quantity(Fraction(beyond), Fraction(1))}, {"count"}
-        for name in results.keys() & wanted:
+            results, operations = {"count": Quantity(Fraction(beyond), Fraction(1))}, {"count"}
+        for name in results.keys() & operations:
             if agreement(value, results[name]) is Agreement.SAME:
                 spans = [source.line(cell) for cell in line]
                 reason = f"{name}: {', '.join(cell.plain.text for cell in line)}"
