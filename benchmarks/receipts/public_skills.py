@@ -47,7 +47,7 @@ OWN = {
 }  # fmt: skip
 """Skill that ships -> suite that it is about."""
 PERMISSIVE = {"MIT", "Apache-2.0", "BSD-3-Clause", "CC0-1.0"}
-_VARIABLE = re.compile(r"'[^']*'|[\d,]*\d")
+_VARIABLE = re.compile(r"'[^']*'|(?<![\w-])\d[\d,]*(?![\w-])")
 """What differs from problem to problem of a kind."""
 EMBEDDED = "local/smollm2-135m"
 
@@ -124,6 +124,22 @@ class Arm(NamedTuple):
         return f"{self.suite}-{self.skill.replace('/', '-') or 'none'}"
 
 
+class Measurement(NamedTuple):
+    """What is run: skill -> suite, tasks of each, the model, runs at a time, attempts of each."""
+
+    about: Mapping[str, str]
+    tasks: int
+    model: str
+    base_url: str | None
+    at_once: int
+    concurrency: int
+
+    def arms(self, folders: Mapping[str, Path]) -> list[Arm]:
+        """Every suite without a skill, then every skill."""
+        bare = [Arm(suite, "", None) for suite in dict.fromkeys(self.about.values())]
+        return bare + [Arm(suite, name, folders[name]) for name, suite in self.about.items()]
+
+
 def main() -> None:
     options = read_options(
         (__doc__ or "").splitlines()[0],
@@ -144,21 +160,19 @@ def main() -> None:
     result = earlier_report(options.out)
     result["command"] = "python -m benchmarks.receipts.public_skills FOLDER"
     result |= {"tokenizer": TOKENIZER, **facts(folders)}
-    plans = {
-        "purpose": ({name: suite for name, suite in suites.items() if suite != "demo"},
-                    options.tasks, (options.model, options.base_url)),
-        "demo": (dict.fromkeys(suites, "demo"), options.demo_tasks, (EMBEDDED, None)),
-    }  # fmt: skip
-    for measurement, (about, tasks, model) in plans.items():
-        if options.only in (None, measurement):
-            place = options.runs / measurement
-            arms = [Arm(suite, "", None) for suite in dict.fromkeys(about.values())]
-            arms += [Arm(suite, name, folders[name]) for name, suite in about.items()]
-            asyncio.run(run_arms(arms, place, tasks, options.at_once, *model))
-            result[measurement] = {
+    about = {name: suite for name, suite in suites.items() if suite != "demo"}
+    served = Measurement(about, options.tasks, options.model, options.base_url, options.at_once, 16)
+    # One request at a time: the skill stays in the engine's cache, and each is read once.
+    embedded = Measurement(dict.fromkeys(suites, "demo"), options.demo_tasks, EMBEDDED, None, 1, 1)
+    for name, measurement in (("purpose", served), ("demo", embedded)):
+        if options.only in (None, name):
+            place = options.runs / name
+            arms = measurement.arms(folders)
+            asyncio.run(run_arms(arms, place, measurement))
+            result[name] = {
                 "date": datetime.now(UTC).date().isoformat(),
-                "model": model[0],
-                "tasks": tasks,
+                "model": measurement.model,
+                "tasks": measurement.tasks,
                 **compared({arm: records(place / arm.run) for arm in arms}),
             }
     report(result, options.out)
@@ -188,20 +202,19 @@ def facts(folders: Mapping[str, Path]) -> dict[str, Any]:
     return {"skills": by_skill, "problems": dict(kinds.most_common())}
 
 
-async def run_arms(
-    arms: Sequence[Arm], place: Path, tasks: int, at_once: int, model: str, base_url: str | None
-) -> None:
+async def run_arms(arms: Sequence[Arm], place: Path, measurement: Measurement) -> None:
     """Run every arm, or go on with it; a few at a time: the last tasks of one leave room."""
-    room = asyncio.Semaphore(at_once)
+    room = asyncio.Semaphore(measurement.at_once)
 
     async def run(arm: Arm) -> None:
         out = place / arm.run
         begun = (out / "run.json").is_file()
         async with room:
             await aevaluate(
-                arm.suite, model=model, base_url=base_url, skill=arm.folder, split="test",
-                limit=tasks, out=None if begun else out, resume=out if begun else None,
-                progress=False,
+                arm.suite, model=measurement.model, base_url=measurement.base_url,
+                skill=arm.folder, split="test", limit=measurement.tasks, progress=False,
+                concurrency=measurement.concurrency,
+                out=None if begun else out, resume=out if begun else None,
             )  # fmt: skip
         print(arm.run, Counter(item.outcome for item in records(out)), flush=True)
 
