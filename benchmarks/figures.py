@@ -12,6 +12,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from benchmarks.receipts.public_skills import read_manifest
 from harness.core import assets, read_rows, string
 from harness.evals import load_suite
 from harness.receipts.ladder.records import read_ladder
@@ -78,9 +79,11 @@ def without_gold() -> tuple[int, Counter[str]]:
 
 
 def receipts() -> str:
-    """docs/receipts/index.md: what the receipts beside shipped skills say."""
+    """docs/receipts/index.md: the receipts beside shipped skills, and what others' skills do."""
     paths = sorted((assets.root() / "skills").glob("*.receipt.json"))
-    return page("receipts.md.jinja", {"audits": list(map(read, paths)), "ladders": ladders()})
+    values = {"audits": list(map(read, paths)), "ladders": ladders(), "manifest": read_manifest()}
+    public = read(assets.root() / "evals" / "results" / "public_skills.json")
+    return page("receipts.md.jinja", {**values, "public_skills": public})
 
 
 def read(path: Path) -> Any:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import posixpath
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
@@ -39,8 +40,8 @@ _LONGEST = 2000
 _LINK = re.compile(rf"\]\(\s*+<?([^)\s>]{{1,{_LONGEST}}}+)>?[^)]{{0,{_LONGEST}}}+\)")
 _MENTION = re.compile(r"(?<![\w./-])((?:references|scripts|assets)/[\w./-]*\.\w+)")
 _ABSOLUTE = re.compile(
-    r"(?<![\w.:/])(?:/(?:home|Users|root|mnt|tmp|var|opt|private|workspace)/[\w.-]+"
-    r"|[A-Z]:[\\/][\w.-]+|\\\\[\w.-]+\\[\w$.-]+)|\bfile:///\S"
+    r"(?<![\w.:/)}])(?:/(?:home|Users|root|mnt|tmp|var|opt|private|workspace)/[\w.-]+"
+    r"|[A-Z]:[\\/](?!path[\\/])[\w.-]+|\\\\[\w.-]+\\[\w$.-]+)|\bfile:///\S"
 )
 _SECRET = re.compile(
     r"(?i)\b(?:password|passwd|secret|api[_-]?key|access[_-]?token|auth[_-]?token)\b"
@@ -48,6 +49,8 @@ _SECRET = re.compile(
     r"|\bAIza[0-9A-Za-z_-]{35}\b|\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]+"
     r"|\bhttps?://[^\s/:@]+:[^\s/:@]{3,}@[\w.-]+"
 )
+_PLACEHOLDER_LOGIN = re.compile(r"(?i)(?:pass(?:word|wd)?|pwd|secret)@")
+"""In the address of an example, `user:password@host`."""
 _OVERRIDE = (
     r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}"
     r"\b(?:previous|prior|above|earlier|system|all|your|safety)\b.{0,30}"
@@ -206,7 +209,8 @@ def _sizes(skill: Skill, limits: Limits) -> Iterator[Problem]:
     for path in references:
         count = _line_count(skill.file_text(path) or "")
         if path.endswith(".md") and count >= limits.reference_lines:
-            yield error(f"{count} lines (must stay below {limits.reference_lines})", file=path)
+            message = f"{count} lines (an evolution keeps it below {limits.reference_lines})"
+            yield warning(message, file=path)
         if path.count("/") > 1:
             yield error("references lie one level deep, directly under references/", file=path)
 
@@ -222,7 +226,11 @@ def _structure(skill: Skill) -> Iterator[Problem]:
             if title.casefold() == PLACEHOLDER:
                 yield error("placeholder heading 'New Section'", start + 1, path)
     for file, index, target in dangling(skill):
-        yield error(f"link to {target!r}, which does not exist", index + 1, file)
+        if posixpath.normpath(posixpath.join(posixpath.dirname(file), target)).startswith(".."):
+            message = f"link to {target!r} leads out of the skill: it is not shipped with it"
+            yield warning(message, index + 1, file)
+        else:
+            yield error(f"link to {target!r}, which does not exist", index + 1, file)
     for path in orphans(skill):
         yield error("SKILL.md never names this file: no client would load it", file=path)
 
@@ -298,6 +306,8 @@ def lint_text(text: str) -> Iterator[tuple[int, str]]:
     """(line from 1, warning) of any text: a file of a skill, or a lesson before it becomes one."""
     number, before = 1, 0
     for start in find_secrets(text):
+        if _PLACEHOLDER_LOGIN.match(text, start):
+            continue
         number, before = number + text.count("\n", before, start), start
         yield number, "looks like a secret"
     for number, line in enumerate(text.split("\n"), 1):

@@ -55,7 +55,8 @@ def test_references() -> None:
     linked = GOOD.replace("text", "[r](references/r.md)")
     assert errors(parse_skill(linked, files={"references/r.md": b"# R\n"})) == []
     long = parse_skill(linked, files={"references/r.md": b"x\n" * 300})
-    assert any("below 300" in one for one in errors(long))
+    (problem,) = [row for row in validate(long) if "below 300" in row.message]
+    assert problem.level == "warning"  # no client refuses it
     orphan = parse_skill(GOOD, files={"references/r.md": b"# R\n"})
     assert any("never names" in one for one in errors(orphan))
     deep = GOOD.replace("text", "[r](references/a/r.md)")
@@ -65,6 +66,25 @@ def test_references() -> None:
     two = {f"references/{n}.md": b"x" for n in "ab"}
     both = parse_skill(GOOD.replace("text", "references/a.md references/b.md"), files=two)
     assert any("limit 1" in one for one in errors(both, Limits(references=1)))
+
+
+@pytest.mark.parametrize(
+    ("file", "target", "level"),
+    [
+        ("SKILL.md", "../other/SKILL.md", "warning"),
+        ("SKILL.md", "references/../../other.md", "warning"),
+        ("references/r.md", "../../other/SKILL.md", "warning"),
+        ("references/r.md", "../no.md", "error"),
+        ("SKILL.md", "other/SKILL.md", "error"),
+    ],
+)
+def test_a_link_to_another_skill_is_no_broken_link(file: str, target: str, level: str) -> None:
+    texts = {"SKILL.md": "references/r.md", "references/r.md": "# R"}
+    texts[file] += f"\n\n[other]({target})"
+    files = {"references/r.md": texts["references/r.md"].encode()}
+    (problem,) = validate(parse_skill(GOOD.replace("text", texts["SKILL.md"]), files=files))
+    assert (problem.level, problem.file) == (level, file)
+    assert target in problem.message
 
 
 @pytest.mark.parametrize(
