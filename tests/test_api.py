@@ -251,7 +251,7 @@ def test_a_function_evolves_and_resumes(
     (kept,) = (tmp_path / "out" / "agent").iterdir()
     assert kept.name.startswith("mine-")
     with pytest.raises(BadInput, match=r"takes \(prompt\), expected a function \(prompt, workdir"):
-        evolve("other", agent=lambda prompt: "", suite=TASKS, create="short", model=model)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]  # too few
+        evolve("other", agent=lambda prompt: "", suite="demo", create="short", model=model)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]  # too few
     silent = evaluate(tasks=TASKS, agent=returns_nothing, model=model, out="s", sandbox="none")
     assert {sample.reason for sample in silent.samples} == {
         "the agent failed: it returned None, expected the answer"

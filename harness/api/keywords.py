@@ -25,8 +25,8 @@ class EvalKeywords(TypedDict, total=False):
     budget_calls: int | None
     sandbox: str
     columns: Mapping[str, str]
-    split: Literal['selection', 'test', 'train'] | None
-    skill_mode: Literal['discovered', 'none', 'preloaded'] | None
+    split: Literal["selection", "test", "train"] | None
+    skill_mode: Literal["discovered", "none", "preloaded"] | None
     limit: int | None
     out: Path | str | None
     resume: Path | str | None
@@ -53,18 +53,18 @@ class EvolveKeywords(TypedDict, total=False):
     trajectories: Path | str | None
     patches: Path | str | None
     keep_unmatched: bool
-    signal: Literal['combined', 'error', 'success']
-    analyst: Literal['agentic', 'answers', 'auto', 'exemplar', 'programs', 'single']
+    signal: Literal["combined", "error", "success"]
+    analyst: Literal["agentic", "answers", "auto", "exemplar", "programs", "single"]
     analyst_turns: int
     check_conclusions: bool
     judge: str | None
-    merge: Literal['deterministic', 'model']
-    grouping: Literal['hybrid', 'lexical']
+    merge: Literal["deterministic", "model"]
+    grouping: Literal["hybrid", "lexical"]
     merge_batch: int
     min_support: int
     max_rules: int
-    size: Literal['compact', 'full', 'standard']
-    select: Literal['all', 'greedy', 'tpe']
+    size: Literal["compact", "full", "standard"]
+    select: Literal["all", "greedy", "tpe"]
     select_tasks: int
     select_seed: int
     examples: int
@@ -91,6 +91,10 @@ class EvolveKeywords(TypedDict, total=False):
     tasks: str | None
     gate: str
     limit: int | None
-    baselines: Sequence[Literal['memory', 'none', 'parametric', 'random-half', 'seed', 'sequential-1', 'sequential-4']]
+    baselines: Sequence[
+        Literal[
+            "memory", "none", "parametric", "random-half", "seed", "sequential-1", "sequential-4"
+        ]
+    ]
     users: Sequence[str]
     transfer: Sequence[str]

@@ -68,8 +68,9 @@ def plan_notes(asked: EvolveSettings) -> list[str]:
     if asked.analyst == "auto" and not settings.lessons:
         analyst = parse_roles(list(settings.models))["analyst"]
         notes.append(
-            f"{few}: a format rule and worked examples, without a model "
-            f"(--analyst single has {analyst} read every run)"
+            f"{few}: a format rule and worked examples from attempts that pass, without a model "
+            f"(--analyst answers takes the expected answers, --analyst single has {analyst} read "
+            "every run)"
         )
     if not asked.epochs and settings.epochs > 1:
         notes.append(f"{few}: {settings.epochs} attempts at each (--epochs 1 for one)")

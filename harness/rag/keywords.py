@@ -5,8 +5,6 @@ Made from the settings classes by `tests/test_api_keywords.py`, which holds them
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Literal, TypedDict
 
 from harness.models import Sampling
@@ -16,9 +14,9 @@ from harness.rag.retrieve import ParseOptions
 class AskKeywords(TypedDict, total=False):
     """Settings of an answer."""
 
-    context: Literal['both', 'compress', 'retrieve', 'truncate']
+    context: Literal["both", "compress", "retrieve", "truncate"]
     budget: int
-    arm: Literal['dense', 'hybrid', 'lexical', 'weighted'] | None
+    arm: Literal["dense", "hybrid", "lexical", "weighted"] | None
     extract: bool
     base_url: str | None
     budget_usd: float | None

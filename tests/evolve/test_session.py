@@ -222,7 +222,7 @@ def test_the_plan_says_what_can_be_detected(settings: EvolveSettings) -> None:
 def test_few_tasks_get_examples_and_repeated_attempts(settings: EvolveSettings) -> None:
     few = settings.model_copy(update={"analyst": "auto", "epochs": 0})
     notes = plan_notes(few)
-    assert "--analyst single has simulated/lookup read every run" in notes[0]
+    assert "--analyst single has simulated/lookup read" in notes[0]
     assert "4 attempts at each" in notes[1]
     assert notes[2].startswith("24 attempts to learn from: about 24 calls")
     assert notes[3].startswith("96 attempts of the gate at most")
