@@ -71,9 +71,9 @@ def take_raised_limits(run: Path, lock: Mapping[str, Any]) -> None:
             changes = ", ".join(
                 _difference(key, stored.get(key), current.get(key)) for key in changed
             )
-            raise BadInput(
-                f"{str(run)!r} was started with other {changes}: start a new run instead"
-            )
+            unnamed = {"skill", "skill_name"}.issuperset(changed) and not current["skill"]
+            remedy = "name --skill again" if unnamed else "start a new run instead"
+            raise BadInput(f"{str(run)!r} was started with other {changes}: {remedy}")
         before, after = (
             _bounds(mapping(row.get("sample_limits") or {}), row["agent"])
             for row in (stored, current)

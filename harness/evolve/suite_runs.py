@@ -83,12 +83,13 @@ class SuiteRuns:
         if user is not None:
             shared["models"] = (user,)
         chosen = EvalSettings.model_validate({"suite": suite.suite.name, **shared, **remaining})
+        above = "" if folder.parent.name == "runs" else f"{folder.parent.name} "
         await Evaluator(chosen, suite).run(
             folder,
             skill,
             lambda label, tally: self.progress(
                 Event(
-                    stage=label,
+                    stage=f"{above}{label}",
                     done=tally.done,
                     total=tally.total,
                     message=f"{tally.failed} failed, {tally.invalid} invalid, "

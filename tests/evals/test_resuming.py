@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from harness.core import BadInput
 from harness.core.rundir import RunReader
 from harness.evals import ItemRecord, read_parts, records
 from harness.evals.pool import Tally
+from harness.skills import new_skill, write_skill
 from tests.models.http_server import completion, serve
 
 SLOW = (
@@ -97,6 +99,17 @@ def test_what_differs_is_named_as_it_is_typed(suite: Path) -> None:
     message = str(refused.exception)
     assert "was started with other --agent (cmd:sh -c" in message
     assert "now cmd:true), --epochs (1, now 2): start a new run instead" in message
+
+
+def test_a_skill_is_named_again(suite: Path) -> None:
+    write_skill(replace(new_skill("my-skill", "d"), body="Be brief."), suite / "my-skill")
+    started = ("tasks.jsonl", "--limit", "1", "--skill", "my-skill", "--skill-mode", "preloaded")
+    agent = "cmd:sh -c 'test -n \"$0\"' {skill}"
+    run(*started, "--out", "run", agent=agent)
+    refused = str(run("--resume", "run", agent=agent).exception)
+    assert "--skill (my-skill, now none): name --skill again" in refused
+    resumed = run("--resume", "run", "--skill", "my-skill", agent=agent)
+    assert resumed.exit_code == 0, resumed.output
 
 
 def test_a_run_knows_its_suite_and_settings(suite: Path) -> None:
