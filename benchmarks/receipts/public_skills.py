@@ -52,14 +52,6 @@ _VARIABLE = re.compile(r"'[^']*'|(?<![\w-])\d[\d,]*(?![\w-])")
 EMBEDDED = "local/smollm2-135m"
 
 
-class Repository(Value):
-    """A public repository: the commit that was read, its licence, and the file that states it."""
-
-    commit: str
-    licence: str
-    stated_in: str
-
-
 class PublicSkill(Value):
     """A skill of a public repository.
 
@@ -95,20 +87,17 @@ class PublicSkill(Value):
         return folder
 
 
-class LeftOut(Value):
-    """What was looked at and not taken."""
-
-    repository: str
-    path: str
-    why: str
-
-
 class Manifest(Value):
-    """What is measured: facts only, no text of a skill."""
+    """What is measured: facts only, no text of a skill.
 
-    repositories: dict[str, Repository]
+    Attributes:
+        repositories: name -> commit that was read, licence, and the file that states it.
+        left_out: repository, path and why, of what was looked at and not taken.
+    """
+
+    repositories: dict[str, dict[str, str]]
     skills: tuple[PublicSkill, ...]
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[dict[str, str], ...]
 
 
 class Arm(NamedTuple):

@@ -40,9 +40,9 @@ def test_the_manifest_is_complete() -> None:
     assert len({skill.name for skill in manifest.skills} | OWN.keys()) == len(manifest.skills) + 4
     assert {skill.repository for skill in manifest.skills} == manifest.repositories.keys()
     for repository in manifest.repositories.values():
-        assert repository.licence in PERMISSIVE
-        assert re.fullmatch(r"[0-9a-f]{40}", repository.commit)
-        assert repository.stated_in
+        assert repository["licence"] in PERMISSIVE
+        assert re.fullmatch(r"[0-9a-f]{40}", repository["commit"])
+        assert repository["stated_in"]
     for suite in {skill.suite for skill in manifest.skills} | set(OWN.values()):
         assert (assets.root() / "evals" / f"{suite}.yaml").is_file()
 
