@@ -184,11 +184,7 @@ def main() -> None:
     data = "" if options.data == DATA else f" --data {options.data.name}"
     out = f" --out evals/results/{options.out.name}" if options.out else ""
     command = f"python -m benchmarks.check.answers{data}{out}"
-    head = {
-        "command": command,
-        "part": options.part,
-        "sources": len(rows),
-    }
+    head = {"command": command, "part": options.part, "sources": len(rows)}
     report({**head, "kinds": figures}, options.out)
 
 

@@ -98,10 +98,11 @@ def _after_failure(report: EvalReport, run: Path, settings: EvalSettings) -> str
     """Why nothing passed, and where to look; examples can be made of expected answers alone."""
     from harness.evals import records, unsolved
     from harness.evals.runner import suite_of
+    from harness.tasks import expected_text
 
     tasks = {task.id: task for task in suite_of(settings).tasks}
     following, note = [command_line("view", run)], ""
-    if _divides(settings.suite):
+    if any(map(expected_text, tasks.values())) and _divides(settings.suite):
         following.append(_evolve(report, settings.suite, "--analyst", "answers"))
         note = "answers: examples of what is expected; single: a model reads the failures"
     return "\n".join([*unsolved(records(run), tasks), "", next_lines(following, note)])

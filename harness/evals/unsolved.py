@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from harness.core import BadInput, Task
 from harness.evals.report import ItemRecord
+from harness.tasks import expected_text
 from harness.tasks.answers import accepted_answers, compare_answer, default_check
 
 DEMANDS = {
@@ -72,11 +73,12 @@ def unsolved(items: Sequence[ItemRecord], tasks: Mapping[str, Task]) -> tuple[st
             return tuple(lines)
     elif formal:
         lines.append("no answer contains the expected text")
-    lines.append(
-        "if the answers look right to you, choose another check; if only their form is wrong, "
-        "harness evolve --analyst answers teaches the form of the expected answers; else the tasks "
-        "are too hard for this agent: try a stronger model, or easier tasks"
-    )
+    remedies = ["if the answers look right to you, choose another check"]
+    if any(expected_text(task) for _, task in matched):
+        teaching = "harness evolve --analyst answers teaches the form of the expected answers"
+        remedies.append(f"if only their form is wrong, {teaching}")
+    hard = "if they are wrong, the tasks are too hard for this agent"
+    lines.append("; ".join([*remedies, f"{hard}: try a stronger model, or easier tasks"]))
     return tuple(lines)
 
 

@@ -32,6 +32,8 @@ from harness.skills import JudgedEdits, ReviewRow
 INTERRUPTED = "interrupted_calls.json"
 # Settings that decide which trajectories are made.
 ROLLOUTS = ("suite", "agent", "limit", "epochs", "models", "seed")
+# Analyst of given runs -> what its patch depends on beside them.
+GIVEN = {"programs": ("models", "tasks", "sandbox"), "answers": ("tasks",)}
 # Tokens of one reply of an embedded analyst or merger: three lessons and their quotes.
 LOCAL_REPLY = 768
 
@@ -61,8 +63,8 @@ async def run_evolution_async(
     gated, train = runs.gated, runs.train
     runs.refuse_lost(seed.name)
     runs.settings = settings = settings.settled(train)
-    programs = settings.analyst == "programs" and not settings.lessons
-    expected = settings.analyst == "answers" and not settings.lessons
+    kind = "" if settings.lessons else settings.analyst
+    programs, expected = kind == "programs", kind == "answers"
     if expected:
         runs.expected  # noqa: B018  # what is not there is said before anything is paid for
     if selects := settings.select != "all":
@@ -106,7 +108,7 @@ async def run_evolution_async(
             limits = Limits(wall_s=240, cpu_s=20)
             return sandbox.exec(command, workdir=workdir, files=files, limits=limits)
 
-        made = ROLLOUTS if train else ("models", "tasks", "sandbox") if programs else ()
+        made = ROLLOUTS if train else GIVEN.get(kind, ())
         result = await evolve(
             settings,
             model=analyst,

@@ -24,7 +24,7 @@ from harness.evals import (
     records,
     unsolved,
 )
-from harness.evolve.analysts.exemplar import exemplar_patch, expected_text, with_answers
+from harness.evolve.analysts.exemplar import exemplar_patch, with_answers
 from harness.evolve.baselines import BaselineRow, Ground, run_baselines
 from harness.evolve.baselines.transfer import TransferPlan, TransferRow, held_out, run_transfer
 from harness.evolve.evolution import Event, horizon, ignore_event
@@ -38,6 +38,7 @@ from harness.models import (
     parse_roles,
     parse_spec,
 )
+from harness.tasks import expected_text
 from harness.trajectories import open_trajectories
 
 # Settings that an eval run shares with the evolution.

@@ -23,6 +23,7 @@ from .comparison import group_by_sheet as group_by_sheet
 from .families import Family as Family
 from .families import GenericFamily as GenericFamily
 from .families import copy_inputs as copy_inputs
+from .families import expected_text as expected_text
 from .families import family as family
 from .families import output_file as output_file
 from .families import refuse_unfit_check as refuse_unfit_check

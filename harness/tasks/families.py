@@ -5,6 +5,7 @@ Here are the contract, the generic family, and the choice of a family by a task'
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from difflib import get_close_matches
@@ -55,6 +56,15 @@ def output_file(task: Task) -> str:
         return f"output{Path(str(task.answer)).suffix}"
     table = task.check == "tableqa" and task.meta.get("form") != "reply"
     return "output.xlsx" if table or task.check == "spreadsheet" else ""
+
+
+def expected_text(task: Task) -> str:
+    """The first answer that a task accepts, or its JSON; "" where it names none, or a file."""
+    if output_file(task) or task.answer is None:
+        return ""
+    if default_check(task) == "json":
+        return json.dumps(task.answer, ensure_ascii=False)
+    return accepted_answers(task)[0]
 
 
 def family(

@@ -10,6 +10,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+KEY = "sk-storm-0123456789abcdef"
+"""That no page, file or message may hold."""
+
 
 def command(
     *words: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None
@@ -17,7 +20,7 @@ def command(
     """Run a command to its end, as the installed program does: the folder is not on its path."""
     return subprocess.run(
         [sys.executable, "-P", "-m", "harness", *map(str, words)],
-        cwd=cwd, env={**os.environ, "OPENAI_API_KEY": "sk-storm-0123456789abcdef", **(env or {})},
+        cwd=cwd, env={**os.environ, "OPENAI_API_KEY": KEY, **(env or {})},
         capture_output=True, text=True, errors="replace", check=False, timeout=240,
     )  # fmt: skip
 

@@ -17,7 +17,7 @@ from harness.evals import records
 from harness.learn import LearnSettings, gather
 from harness.learn.rebuilding import check_out
 from harness.trajectories import TrajectoryStore
-from tests.attacks.running import command, suite_of
+from tests.attacks.running import KEY, command, suite_of
 from tests.learn.clients import write_codex
 from tests.learn.test_rebuilding import commit, session
 from tests.models.http_server import completion, serve, serve_raw
@@ -43,7 +43,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def run(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The run, as somebody sends it to us; the suite lies beside it."""
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-storm-0123456789abcdef")
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
     for name in ("suite", "run"):
         shutil.copytree(made / name, tmp_path / name)
     return tmp_path / "run"

@@ -31,18 +31,17 @@ from harness.models import (
     transport,
 )
 from harness.rag.retrieve import open_encoder, open_reranker
-from tests.attacks.running import suite_of
+from tests.attacks.running import KEY, suite_of
 from tests.models.http_server import Answer, completion, error, serve, serve_raw
 from tests.typed import typed
 
 BUDGET = 2_000
-SECRET = "sk-storm-0123456789abcdef"
 
 
 @pytest.fixture(autouse=True)
 def settings(monkeypatch: pytest.MonkeyPatch) -> None:
     """A key to steal, and quick retries."""
-    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setattr(transport, "BASE_S", 0.01)
 
 
@@ -339,8 +338,8 @@ def test_many_tool_calls(tmp_path: Path) -> None:
 def test_key_in_error() -> None:
     """An error repeats the key of the request, so that it is shown and stored."""
     with (
-        serve(lambda _: error(400, f"you sent {SECRET}")) as server,
+        serve(lambda _: error(400, f"you sent {KEY}")) as server,
         pytest.raises(BadInput) as caught,
     ):
         ask(server.url)
-    assert SECRET not in str(caught.value)
+    assert KEY not in str(caught.value)

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from harness.evals import records
-from tests.attacks.running import suite_of
+from tests.attacks.running import KEY, suite_of
 from tests.models.http_server import completion, serve
 from tests.typed import typed
 
@@ -27,7 +27,7 @@ IDS = [
 
 @pytest.fixture(autouse=True)
 def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-storm-0123456789abcdef")
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
 
 def evaluated(suite: Path, out: Path, url: str, *more: str | Path) -> str:

@@ -80,6 +80,13 @@ def test_what_another_check_expects_stands_beside_the_answer() -> None:
     assert len(lines) == 4
 
 
+def test_expected_answers_are_offered_where_there_is_one_to_show() -> None:
+    task = Task(id="a", prompt="?", answer="gold/output.csv", check="output")
+    item = ItemRecord(id="a", task_id="a", outcome="fail", value=0.0, reason="no file")
+    assert "--analyst answers" not in unsolved([item], {"a": task})[-1]
+    assert "--analyst answers" in unsolved(*_run({"41": "no idea"}))[-1]
+
+
 def test_without_the_tasks_the_reason_is_shown() -> None:
     items, _ = _run({"42": "It is 42."})
     assert unsolved(items, {})[1] == "for example 42: expected '42', got 'It is 42.'"

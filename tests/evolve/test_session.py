@@ -70,11 +70,20 @@ def test_expected_answers_teach_where_nothing_passed(
     text = (tmp_path / "taught" / "skill" / "plus-one" / "SKILL.md").read_text()
     assert "What is 2 plus 1?\nAnswer: 3" in text and "Answer with a number alone." in text
     assert "must surely" not in text
-    given = settings.model_copy(
-        update={"analyst": "answers", "suite": None, "trajectories": tmp_path / "out" / "runs"}
+    runs = tmp_path / "out" / "runs" / "train"
+    given = taught.model_copy(
+        update={"suite": None, "gate": "none", "trajectories": runs, "out": tmp_path / "given"}
     )
     with pytest.raises(BadInput, match="name the suite of the runs, with --tasks"):
         run_evolution(given)
+    for unit in ("", " apples"):  # other answers are not taken for those of before
+        rows = [{"id": f"train{n}", "prompt": "?", "answer": f"{n + 1}{unit}"} for n in range(6)]
+        (tmp_path / "tasks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        named = tmp_path / f"suite{len(unit)}.yaml"
+        named.write_text("name: plus\ntasks: {train: tasks.jsonl}\n")
+        run_evolution(given.model_copy(update={"tasks": str(named)}))
+        text = (tmp_path / "given" / "skill" / "plus-one" / "SKILL.md").read_text()
+        assert f"Answer: 3{unit}\n" in text
 
 
 def test_from_suite_to_gated_skill(settings: EvolveSettings) -> None:

@@ -15,7 +15,15 @@ from pydantic import JsonValue
 
 from harness.core import BadInput, Score, Task
 from harness.sandbox import select
-from harness.tasks import Family, answer_schema, family, normalise, read_number, token_f1
+from harness.tasks import (
+    Family,
+    answer_schema,
+    expected_text,
+    family,
+    normalise,
+    read_number,
+    token_f1,
+)
 
 HERE = Path()
 Judge = Callable[[Task], Family]
@@ -340,3 +348,17 @@ def test_letters_bind_only_where_letters_are_judged() -> None:
 )
 def test_sign_and_point_of_a_number_count(gold: str, answer: str, passes: bool) -> None:
     assert (_score("em", gold, answer).outcome == "pass") is passes
+
+
+@pytest.mark.parametrize(
+    ("answer", "check", "shown"),
+    [
+        (["EUR 1.240,00", "1240 EUR"], "exact", "EUR 1.240,00"),
+        (7, None, "7"),
+        ({"day": "2024-W07"}, None, '{"day": "2024-W07"}'),
+        (None, "check.py:works", ""),
+        ("gold/output.csv", "output", ""),
+    ],
+)
+def test_the_expected_answer_as_it_is_written(answer: Any, check: str | None, shown: str) -> None:
+    assert expected_text(Task(id="a", prompt="A?", answer=answer, check=check)) == shown

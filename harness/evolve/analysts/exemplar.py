@@ -2,22 +2,20 @@
 
 This is few-shot prompting in the form of a skill, and nothing more is claimed for it: it finds no
 causes. It is for models that cannot write a patch, and a baseline for those that can. A run may
-pass with more in its answer than it was shown; such an answer is no example.
+pass with more in its answer than it was shown; such an answer is no example. Expected answers may
+stand in for those that the runs gave (:func:`with_answers`).
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import median
 
 from harness.agents import EXAMPLES_SECTION, worked_example
-from harness.core import Edit, Patch, Task, Trajectory
+from harness.core import Edit, Patch, Trajectory
 from harness.evolve.merge.similarity import tfidf_similarities
 from harness.evolve.merge.wording import stem
-from harness.tasks import output_file
-from harness.tasks.answers import accepted_answers, default_check
 from harness.trajectories import content_text
 
 FORMAT_SECTION = "## Answer format"
@@ -48,15 +46,6 @@ def exemplar_patch(trajectories: Sequence[Trajectory], examples: int = 3) -> Pat
         edits=tuple(edits),
         changelog_entries=("few-shot examples and answer format",),
     )
-
-
-def expected_text(task: Task) -> str:
-    """The first answer that a task accepts, or its JSON; "" where it names none, or a file."""
-    if output_file(task) or task.answer is None:
-        return ""
-    if default_check(task) == "json":
-        return json.dumps(task.answer, ensure_ascii=False)
-    return accepted_answers(task)[0]
 
 
 def with_answers(runs: Iterable[Trajectory], answers: Mapping[str, str]) -> list[Trajectory]:

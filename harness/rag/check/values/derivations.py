@@ -21,7 +21,7 @@ from harness.rag.check.numbers import (
     agreement,
     in_one_unit,
 )
-from harness.rag.check.values.roles import fit
+from harness.rag.check.values.roles import fit, question_of
 
 
 def _compiled(patterns: dict[str, str]) -> dict[str, re.Pattern[str]]:
@@ -112,8 +112,7 @@ def asked_for(question: str) -> set[str]:
 def meant(sentence: str, *, prose: bool) -> set[str]:
     """Operations that the wording of a sentence may mean, of cells or of prose; of a bare answer,
     those that its question names."""
-    question, asked, _ = sentence.partition("? ")
-    if asked:
+    if question := question_of(sentence):
         return asked_for(question)
     cues = [*CUES.items(), *(_CUES_IN_PROSE.items() if prose else ())]
     return {name for name, cue in cues if cue.search(sentence)}
@@ -138,8 +137,8 @@ def derive(
     if value.high is not None or not operands or ORDINAL.search(value.text):
         return None
     operations = meant(sentence, prose=operands[0].place is None)
-    asked = "? " in sentence
-    if not asked and _REMAINS.search(f"{sentence} {context}"):
+    question = question_of(sentence)
+    if not question and _REMAINS.search(f"{sentence} {context}"):
         operations |= {"difference", "rest"}
     stated = any(agreement(value, operand.value) is Agreement.SAME for operand in operands)
     for operation, formula, group, amount, unit in _computations(
@@ -160,9 +159,9 @@ def derive(
             accepted.append(Quantity(abs(amount), Fraction(0), unit))
         if operation in ("sum", "mean", "share") and group[0].value.value < 0 > amount:
             accepted.append(Quantity(abs(amount), Fraction(0), unit))  # costs in brackets
-        if asked and any(operand.value.value < 0 for operand in group):  # of what brackets mean
+        if question and any(operand.value.value < 0 for operand in group):  # of what brackets mean
             accepted.append(Quantity(-amount, Fraction(0), unit))
-        alike = asked and group[0].words == group[-1].words
+        alike = question and group[0].words == group[-1].words
         if unit == "pp" and operation == "difference" and (alike or _OF_RATES.search(sentence)):
             accepted += [replace(number, unit="%") for number in accepted]
         if any(agreement(value, number) is Agreement.SAME for number in accepted):

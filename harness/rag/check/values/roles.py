@@ -189,9 +189,14 @@ class Statement:
 
     @property
     def question(self) -> str:
-        """What was asked before a bare answer, or ""."""
-        question, asked, _ = self.sentence.partition("? ")
-        return question if asked else ""
+        """See :func:`question_of`."""
+        return question_of(self.sentence)
+
+
+def question_of(sentence: str) -> str:
+    """The question that stands before a bare answer; "" before none."""
+    question, mark, _ = sentence.partition("? ")
+    return question if mark else ""
 
 
 def statement_of(value: Mention, sentence: str) -> Statement:
