@@ -19,6 +19,7 @@ from harness.api import (
     evaluate,
     evolve,
     plan_evaluation,
+    plan_evolution,
 )
 from harness.api.work import wait
 from harness.core import BadInput, Task
@@ -144,6 +145,11 @@ def test_sides_of_a_gate_are_compared_as_on_the_command_line(tmp_path: Path, mod
         evaluate(TASKS, agent=ECHO, model=model, out=side / "look-01", sandbox="none")
     compared = compare_runs(str(sides[0]), str(sides[1]))
     assert (compared.before.run, compared.paired.tasks) == ("gate-before", 2)
+    assert (
+        "runs: gate-before -> gate-after, 2 paired tasks\npass rate: 50.0% -> 50.0%"
+        in f"{compared}"
+    )
+    assert "<td" in compared._repr_html_()  # pyright: ignore[reportPrivateUsage]  # as below
     scores = compare_runs(str(sides[0] / "look-01"), sides[1], measure="score")
     assert scores.measure == "score"
     (tmp_path / "two.csv").write_text("id,passed,model\na,1,x\na,0,y\n")
@@ -246,6 +252,14 @@ def test_a_function_evolves_and_resumes(
         )  # fmt: skip
         return Path(evolved.skill) / "SKILL.md"
 
+    plan = plan_evolution(
+        agent=mine, suite=rows, create="short", model=model, columns={"note": "prompt"},
+        sandbox="none",
+    )  # fmt: skip
+    assert (plan["train_tasks"], plan["analyst"]) == (4, "exemplar")
+    assert plan["judged_by"][0].startswith("check em: the answer must be the expected text")
+    with pytest.raises(BadInput, match="never looks at its third parameter"):
+        plan_evolution(agent=returns_nothing, suite="demo", create="x", model=model)
     text = again().read_text()
     assert again().read_text() == text
     (kept,) = (tmp_path / "out" / "agent").iterdir()

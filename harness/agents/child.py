@@ -7,10 +7,12 @@ what the agent prints goes to standard error. `SystemExit` is an outcome like an
 from __future__ import annotations
 
 import base64
+import dis
 import inspect
 import json
 import os
 import pickle
+import re
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -18,9 +20,12 @@ from typing import Any, cast
 
 from harness.core import BadInput, assets
 
+_SKILL = object()
+
 
 def outcome(request: dict[str, Any]) -> dict[str, Any]:
-    """What a request comes to: `answer`, or `error`, or `bad_input`.
+    """What a request comes to: `answer`, or `error`, or `bad_input`; without an attempt what
+    :func:`check_parameters` says of the function.
 
     Args:
         request: `kind` (`py` or `graph`), `reference`, `base` and the import `path`; `function`,
@@ -39,8 +44,7 @@ def outcome(request: dict[str, Any]) -> dict[str, Any]:
             expected = "function" if request["kind"] == "py" else "compiled graph"
             name = type(loaded).__name__
             raise BadInput(f"{reference!r} names a {name}, expected a {expected}")
-        if request["kind"] == "py":
-            check_parameters(reference, loaded)
+        ignores = request["kind"] == "py" and check_parameters(reference, loaded)
         answer: Any = None
         if "arguments" in request:
             answer = loaded(*request["arguments"])
@@ -54,7 +58,7 @@ def outcome(request: dict[str, Any]) -> dict[str, Any]:
             if isinstance(answer, dict):
                 answer = cast("dict[str, Any]", answer).get("content")
         else:
-            return {}
+            return {"ignores_skill": ignores}
         if answer is None:
             return {"error": "it returned None, expected the answer"}
         return {"answer": str(answer)}
@@ -64,22 +68,29 @@ def outcome(request: dict[str, Any]) -> dict[str, Any]:
         return {"error": f"{type(error).__name__}: {error}"}
 
 
-def check_parameters(reference: str, function: Any) -> None:
-    """Say before the first attempt that a function does not take what it is called with.
+def check_parameters(reference: str, function: Any) -> bool:
+    """Whether a function takes the path of a skill and never looks at it.
 
     Raises:
-        BadInput: if it does not.
+        BadInput: if it does not take what it is called with.
     """
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # some functions of C have none
-        return
+        return False
     try:
-        signature.bind("prompt", "workdir", None)
+        bound = signature.bind("prompt", "workdir", _SKILL)
     except TypeError as error:
         raise BadInput(
             f"{reference!r} takes {signature}, expected a function (prompt, workdir, skill)"
         ) from error
+    name = next((name for name, value in bound.arguments.items() if value is _SKILL), "")
+    code = getattr(function, "__code__", None)  # a decorated function has that of its wrapper
+    if code is None or name not in code.co_varnames or name in code.co_cellvars:
+        return False
+    loads = [step.argrepr for step in dis.get_instructions(code) if "LOAD" in step.opname]
+    words = set(re.findall(r"\w+", " ".join(loads)))
+    return not words & {name, "locals", "vars", "eval", "exec"}
 
 
 def main() -> None:

@@ -148,8 +148,9 @@ class PythonAgent:
         except subprocess.TimeoutExpired as error:
             raise BadInput(f"importing {reference!r} took more than {CHECK_S:g} s") from error
         result = _outcome(ended.stdout, ended.returncode, ended.stderr)
-        if result:
+        if "ignores_skill" not in result:
             raise BadInput(result.get("bad_input") or f"{spec!r}: {result['error']}")
+        self.ignores_skill = bool(result["ignores_skill"])
 
     async def run(self, sample: Sample, context: AgentContext) -> AgentRun:
         """Attempt one sample."""

@@ -18,25 +18,33 @@ def is_foreign(spec: str) -> bool:
     return kind in ("cmd", "py") or (kind == "graph" and ":" in reference)
 
 
-def refuse_lost_skill(spec: str, skill: str, mode: SkillMode) -> None:
-    """Refuse to run a command with a skill that would not reach it: that would measure nothing.
+def refuse_lost_skill(agent: Agent, skill: str, mode: SkillMode) -> None:
+    """Refuse to run an agent with a skill that would not reach it: that would measure nothing.
 
     Args:
-        spec: of the agent.
+        agent: to run.
         skill: name of the skill.
-        mode: `discovered` says that the command looks for skills by itself, as clients do.
+        mode: `discovered` says that the agent looks for skills by itself, as clients do.
 
     Raises:
-        BadInput: if the command does not name `{skill}` and is no client that looks for skills.
+        BadInput: if a command does not name `{skill}` and is no client that looks for skills, or a
+            function never looks at the path of the skill that it is given.
     """
-    kind, _, command = spec.partition(":")
+    lost = f"the skill {skill!r} would not reach the agent"
+    if mode == "preloaded" and getattr(agent, "ignores_skill", False):
+        raise BadInput(
+            f"{lost}: {agent.spec} never looks at its third parameter, the path of the skill's "
+            "folder (None without one): read SKILL.md there; of an agent that looks into "
+            ".agents/skills of its work folder by itself, say `skill_mode: discovered` in the suite"
+        )
+    kind, _, command = agent.spec.partition(":")
     if kind != "cmd" or mode != "preloaded" or "{skill}" in command:
         return
     if PurePath(next(iter(command.split()), "")).name in CLIENTS:
         return
     raise BadInput(
-        f"the skill {skill!r} would not reach the agent: write {{skill}}, the path of its folder, "
-        f"into the command (--agent {shlex.quote(spec + ' {skill}')}); of a client that looks into "
+        f"{lost}: write {{skill}}, the path of its folder, into the command "
+        f"(--agent {shlex.quote(agent.spec + ' {skill}')}); of a client that looks into "
         ".agents/skills or .claude/skills of its work folder by itself, say --skill-mode discovered"
     )
 

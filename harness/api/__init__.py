@@ -11,7 +11,7 @@ plain ones work there as well, as in a notebook, and wait.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
@@ -21,7 +21,7 @@ from harness.core.plugins import load, plugins
 
 if TYPE_CHECKING:
     from harness.api.keywords import EvalKeywords, EvolveKeywords
-    from harness.api.results import Evaluation, Evolved
+    from harness.api.results import Comparison, Evaluation, Evolved
     from harness.api.work import Suite
     from harness.evals import EvalReport, EvalSettings, RunComparison, run_evaluation
     from harness.evals.report import Measure
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from harness.rag.api import compress as compress
 
 __all__ = [
+    "Comparison",
     "EvalReport",
     "EvalSettings",
     "Evaluation",
@@ -51,6 +52,7 @@ __all__ = [
     "evaluate",
     "evolve",
     "plan_evaluation",
+    "plan_evolution",
     "run_evaluation",
 ]
 
@@ -58,6 +60,7 @@ __all__ = [
 _ROOMS = {
     "EvolveResult": "harness.evolve",
     "EvolveSettings": "harness.evolve",
+    "Comparison": "harness.api.results",
     "Evaluation": "harness.api.results",
     "Evolved": "harness.api.results",
 }
@@ -180,7 +183,6 @@ def evolve(
     suite: Suite | None = None,
     agent: str | Callable[..., Any] | None = None,
     model: Models = None,
-    columns: Mapping[str, str] | None = None,
     progress: bool | None = None,
     **settings: Unpack[EvolveKeywords],
 ) -> Evolved:
@@ -192,7 +194,6 @@ def evolve(
         agent: spec, or a function `(prompt, workdir, skill) -> answer`, of which a copy is kept in
             `out`; it should read the skill at the path `skill`.
         model: spec for every role, or several with roles; default the embedded model.
-        columns: names of columns of rows in `suite` -> prompt, answer, check, id or files.
         progress: whether to draw bars; default: in a notebook.
         settings: further fields of :class:`EvolveSettings` (`trajectories` in place of a suite,
             `create` or `skill`, `patches`, `analyst`, `merge`, `gate`, ...).
@@ -200,12 +201,7 @@ def evolve(
     Raises:
         HarnessError: as the command line does. A gate that refuses is a result, not an error.
     """
-    return _wait(
-        aevolve(
-            out, suite=suite, agent=agent, model=model, columns=columns, progress=progress,
-            **settings,
-        )
-    )  # fmt: skip
+    return _wait(aevolve(out, suite=suite, agent=agent, model=model, progress=progress, **settings))
 
 
 async def aevolve(
@@ -214,7 +210,6 @@ async def aevolve(
     suite: Suite | None = None,
     agent: str | Callable[..., Any] | None = None,
     model: Models = None,
-    columns: Mapping[str, str] | None = None,
     progress: bool | None = None,
     **settings: Unpack[EvolveKeywords],
 ) -> Evolved:
@@ -223,15 +218,42 @@ async def aevolve(
     from harness.api.work import event_bars, evolve_settings
     from harness.evolve import run_evolution_async
 
-    checked = evolve_settings(out, suite, agent, _models(model), columns or {}, settings)
+    checked = evolve_settings(Path(out), suite, agent, _models(model), settings)
     with event_bars(progress) as on_event:
         result = await run_evolution_async(checked, on_event)
     return Evolved.model_validate(result.model_dump())
 
 
+def plan_evolution(
+    *,
+    suite: Suite | None = None,
+    agent: str | Callable[..., Any] | None = None,
+    model: Models = None,
+    **settings: Unpack[EvolveKeywords],
+) -> dict[str, Any]:
+    """What :func:`evolve` would do with these arguments, and what it would spend; no model call.
+
+    Args:
+        suite: as there.
+        agent: as there.
+        model: as there.
+        settings: as there.
+
+    Raises:
+        BadInput: for what the evolution would refuse.
+    """
+    from tempfile import TemporaryDirectory
+
+    from harness.api.work import evolve_settings
+    from harness.evolve import plan_evolution as plan
+
+    with TemporaryDirectory() as folder:
+        return plan(evolve_settings(Path(folder) / "out", suite, agent, _models(model), settings))
+
+
 def compare_runs(
     first: Path | str, second: Path | str, *, measure: Measure = "outcome"
-) -> RunComparison:
+) -> Comparison:
     """Compare two runs, paired by task, as `harness compare` does.
 
     Args:
@@ -242,12 +264,13 @@ def compare_runs(
     Raises:
         BadInput: if one holds no run or several, or they share no task that is valid in both.
     """
+    from harness.api.results import Comparison
     from harness.evolve import compare_paths
 
     comparisons = compare_paths([Path(first), Path(second)], measure)
     if len(comparisons) > 1:
         raise BadInput(f"expected two runs, found {len(comparisons) + 1}: harness compare")
-    return comparisons[0]
+    return Comparison.model_validate(comparisons[0].model_dump())
 
 
 def _wait(work: Coroutine[Any, Any, T]) -> T:

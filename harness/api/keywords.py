@@ -13,6 +13,7 @@ from typing import Literal, TypedDict
 class EvalKeywords(TypedDict, total=False):
     """Settings of an eval."""
 
+    columns: Mapping[str, str]
     trust: bool
     trust_checks: bool
     executor: str
@@ -24,7 +25,6 @@ class EvalKeywords(TypedDict, total=False):
     budget_tokens: int | None
     budget_calls: int | None
     sandbox: str
-    columns: Mapping[str, str]
     split: Literal["selection", "test", "train"] | None
     skill_mode: Literal["discovered", "none", "preloaded"] | None
     limit: int | None
@@ -73,6 +73,7 @@ class EvolveKeywords(TypedDict, total=False):
     expected_discordance: float
     epochs: int
     concurrency: int
+    columns: Mapping[str, str]
     trust: bool
     trust_checks: bool
     executor: str

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from harness.core import require
 from harness.core.terminal import dollars
-from harness.evals import EvalReport, ItemRecord, records
+from harness.evals import EvalReport, ItemRecord, RunComparison, records
 from harness.evolve import EvolveResult, result_text
 
 if TYPE_CHECKING:
@@ -96,6 +96,32 @@ class Evolved(EvolveResult):
             return table
         blocks = markdown_blocks(load_skill(Path(self.skill)).body)
         return table + "".join(block.html for block in blocks)
+
+
+class Comparison(RunComparison):
+    """Two runs, paired by task."""
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name}: {value}" for name, value in self._facts().items())
+
+    def _repr_html_(self) -> str:
+        return facts(self._facts())
+
+    def _facts(self) -> dict[str, str]:
+        paired, rates, change = self.paired, "none", "none"
+        if paired.before is not None and paired.after is not None:
+            rates = f"{paired.before:.1%} -> {paired.after:.1%}"
+        if paired.difference is not None and paired.ci95 is not None:
+            low, high = paired.ci95
+            change = f"{paired.difference:+.1%} [{low:+.1%}, {high:+.1%}], p = {paired.p:.3g}"
+        return {
+            "runs": f"{self.before.run} -> {self.after.run}, {paired.tasks} paired tasks",
+            "pass rate" if self.measure == "outcome" else "mean score": rates,
+            "difference": change,
+            "fixed": ", ".join(paired.fixed) or "none",
+            "broken": ", ".join(paired.broken) or "none",
+            "differs in": ", ".join(self.differs) or "nothing",
+        }
 
 
 def facts(rows: Mapping[str, str]) -> str:

@@ -129,11 +129,10 @@ def eval_settings(
 
 
 def evolve_settings(
-    out: Path | str,
+    out: Path,
     suite: Suite | None,
     agent: str | Callable[..., Any] | None,
     models: Sequence[str],
-    columns: Mapping[str, str],
     settings: Mapping[str, Any],
 ) -> EvolveSettings:
     """The settings of an evolution, with rows and a function as files in its folder.
@@ -143,17 +142,17 @@ def evolve_settings(
     """
     from harness.evolve import EvolveSettings
 
-    refuse_dry_run(settings, "harness.evolve.plan_evolution(EvolveSettings(...)) plans")
+    refuse_dry_run(settings, "plan_evolution(...) of harness.api takes the same arguments")
     for name in ("tasks", "gate"):
         if not isinstance(settings.get(name, ""), str | Path | None):
             raise BadInput(f"{name}= takes the path or name of a suite: rows to run are suite=rows")
-    path = str(suite) if isinstance(suite, str | Path) else None
+    path = None if suite is None else str(suite) if isinstance(suite, str | Path) else ""
     spec = None if callable(agent) else agent
     fields = {**settings, "out": out, "suite": path, "agent": spec, "models": models}
     checked = from_keywords(EvolveSettings, fields)
-    if suite is not None and path is None:
+    if suite is not None and not path:
         check_out(checked.out)
-        path = suite_file(suite, checked.out / "runs", columns)
+        path = suite_file(suite, checked.out / "runs", settings.get("columns") or {})
         checked = checked.model_copy(update={"suite": path})
     if callable(agent):
         checked = checked.model_copy(update={"agent": agent_file(agent, checked.out)})

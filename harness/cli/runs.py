@@ -157,8 +157,10 @@ def _comparison_text(result: RunComparison) -> str:
     if result.needed is not None:
         more = result.needed - paired.tasks
         lines.append(
-            f"not shown yet: a difference like this takes about {result.needed} tasks, {more} more "
-            "(80% power)"
+            f"not shown yet: the gate needs about {more} more task{'s'[: more > 1]} (80% power)"
+            if result.sequential
+            else f"not shown yet: a difference like this takes about {result.needed} tasks, {more} "
+            "more (80% power)"
         )
     for kind, names in (("fixed", paired.fixed), ("broken", paired.broken)):
         more = f", … ({len(names) - SHOWN} more)" if len(names) > SHOWN else ""

@@ -43,6 +43,7 @@ from .runner import run_eval as run_eval
 from .runner import run_evaluation as run_evaluation
 from .runner import run_evaluation_async as run_evaluation_async
 from .settings import DEFAULT_MODEL as DEFAULT_MODEL
+from .settings import ColumnSettings as ColumnSettings
 from .settings import EvalSettings as EvalSettings
 from .settings import LimitSettings as LimitSettings
 from .settings import ModelSettings as ModelSettings
@@ -58,6 +59,7 @@ from .suite import Split as Split
 from .suite import SplitBy as SplitBy
 from .suite import Suite as Suite
 from .suite import load_suite as load_suite
+from .unsolved import judged_by as judged_by
 from .unsolved import unsolved as unsolved
 from .workers import Attempt as Attempt
 from .workers import Attempter as Attempter

@@ -17,6 +17,7 @@ from harness.evals.report import ItemRecord, finished_items
 from harness.evals.reuse import Step, plan_reuse
 from harness.evals.settings import EvalSettings, agent_model_spec, agent_spec
 from harness.evals.suite import LoadedSuite
+from harness.evals.unsolved import judged_by
 from harness.models import OPENAI_URL, PRICES_VARIABLE, Price, parse_spec, price_of
 from harness.skills import TOKENIZER, count_tokens
 from harness.stats import detectable_lift
@@ -82,6 +83,7 @@ def plan_evaluation(settings: EvalSettings, agent: Agent | None = None) -> dict[
         "skill": str(settings.skill) if settings.skill else None,
         "calls_at_most": len(attempts) * len(arms) * suite.suite.max_turns,
         "detectable_lift": detectable_lift(len(tasks)),
+        "judged_by": judged_by(tasks),
     }
     if settings.earlier is not None:
         steps = plan_steps(settings)

@@ -69,7 +69,7 @@ class EvalPlan:
         """Refuse a skill that would not reach the agent."""
         if self.skill is not None:
             mode = self.skill_mode or self.suite.suite.skill_mode
-            refuse_lost_skill(self.agent.spec, self.skill.name, mode)
+            refuse_lost_skill(self.agent, self.skill.name, mode)
 
     @property
     def limits(self) -> SampleLimits:

@@ -320,11 +320,6 @@ def joined(path: Path, runs: Sequence[Path]) -> Results:
     return Results(path.name, parts[0].lock, list(items.values()))
 
 
-def needed_tasks(difference: float, discordance: float, tasks: int) -> int:
-    """Tasks in all at which such a difference shows at 80 % power: more than the present ones."""
-    return max(required_tasks(abs(difference), discordance), tasks + 1)
-
-
 def compare_results(before: Results, after: Results, measure: Measure = "outcome") -> RunComparison:
     """Compare two runs, paired by task.
 
@@ -341,7 +336,8 @@ def compare_results(before: Results, after: Results, measure: Measure = "outcome
         discordance = paired.discordance or 0.25
         detectable = detectable_lift(paired.tasks, discordance)
         if paired.difference and paired.ci95 and paired.ci95[0] <= 0 <= paired.ci95[1]:
-            needed = needed_tasks(paired.difference, discordance, paired.tasks)
+            shows = required_tasks(abs(paired.difference), discordance)
+            needed = max(shows, paired.tasks + 1)
     unfinished = {
         run.name: run.planned
         for run in (before, after)

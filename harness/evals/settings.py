@@ -187,18 +187,13 @@ class LimitSettings(Value):
         )  # fmt: skip
 
 
-class SuiteSettings(ModelSettings, WorkerSettings, TrustSettings):
-    """What everything that runs a suite takes.
+class ColumnSettings(Value):
+    """Names of a task file's columns, for settings that have a `suite`.
 
     Attributes:
-        suite: path or name of a suite.
         columns: column of the task file -> field of a task; from then on part of `suite`.
-        limit: take the first tasks only.
-        out: run folder; default `runs/<id>`.
-        resume: run folder to resume.
     """
 
-    suite: str
     columns: Annotated[
         dict[str, str],
         Option(
@@ -209,6 +204,30 @@ class SuiteSettings(ModelSettings, WorkerSettings, TrustSettings):
             multiple=True,
         ),
     ] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _columns_in_reference(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """The reference holds the columns, so that the suite is read the same when found again."""
+        if not values.get("columns"):
+            return values
+        if values.get("suite") is None:
+            raise BadInput("--map names columns of a suite's task file: give the suite")
+        suite = f"{values['suite']}?{urlencode(values['columns'])}"
+        return {**values, "suite": suite, "columns": {}}
+
+
+class SuiteSettings(ModelSettings, WorkerSettings, TrustSettings, ColumnSettings):
+    """What everything that runs a suite takes.
+
+    Attributes:
+        suite: path or name of a suite.
+        limit: take the first tasks only.
+        out: run folder; default `runs/<id>`.
+        resume: run folder to resume.
+    """
+
+    suite: str
     split: Annotated[Split | None, Option()] = None
     agent: Annotated[
         str | None, Option("graph:FILE.py:NAME, cmd:COMMAND or py:FILE.py:FUNCTION.")
@@ -220,15 +239,6 @@ class SuiteSettings(ModelSettings, WorkerSettings, TrustSettings):
     concurrency: Annotated[
         int, Option("Attempts at a time; with local/ models no more than their engine has slots.")
     ] = 16
-
-    @model_validator(mode="before")
-    @classmethod
-    def _columns_in_reference(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """The reference holds the columns, so that the suite is read the same when found again."""
-        if values.get("columns"):
-            suite = f"{values.get('suite')}?{urlencode(values['columns'])}"
-            return {**values, "suite": suite, "columns": {}}
-        return values
 
 
 class EvalSettings(LimitSettings, SuiteSettings):

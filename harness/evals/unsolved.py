@@ -27,6 +27,17 @@ FORM = ("em", "exact", "numeric", "f1")
 SHOWN = 160
 
 
+def judged_by(tasks: Sequence[Task]) -> list[str]:
+    """Sentences on the most frequent checks of some tasks, and on what they demand."""
+    checks = Counter(task.check or f"{default_check(task)} (the default)" for task in tasks)
+    lines: list[str] = []
+    for check, count in checks.most_common(3):
+        demand = DEMANDS.get(check.partition(" ")[0])
+        share = "" if len(checks) == 1 else f" for {count} of {len(tasks)}"
+        lines.append(f"check {check}{share}{f': {demand}' if demand else ''}")
+    return lines
+
+
 def unsolved(items: Sequence[ItemRecord], tasks: Mapping[str, Task]) -> tuple[str, ...]:
     """Sentences on a run in which no attempt passed; none where one did, or none was judged.
 
@@ -42,11 +53,7 @@ def unsolved(items: Sequence[ItemRecord], tasks: Mapping[str, Task]) -> tuple[st
     beside = f" ({invalid} invalid)" if invalid else ""
     lines = [f"none of the {len(judged)} judged attempts passed{beside}"]
     matched = [(item, tasks[item.task_id]) for item in judged if item.task_id in tasks]
-    checks = Counter(task.check or f"{default_check(task)} (the default)" for _, task in matched)
-    for check, count in checks.most_common(3):
-        demand = DEMANDS.get(check.partition(" ")[0])
-        share = "" if len(checks) == 1 else f" judged {count} of them"
-        lines.append(f"check {check}{share}{f': {demand}' if demand else ''}")
+    lines += judged_by([task for _, task in matched])
     formal = [pair for pair in matched if (pair[1].check or default_check(pair[1])) in FORM]
     called = [item.id for item, task in matched if _is_call(task, item.answer)]
     wordy = [
@@ -75,7 +82,7 @@ def unsolved(items: Sequence[ItemRecord], tasks: Mapping[str, Task]) -> tuple[st
         lines.append("no answer contains the expected text")
     remedies = ["if the answers look right to you, choose another check"]
     if any(expected_text(task) for _, task in matched):
-        teaching = "harness evolve --analyst answers teaches the form of the expected answers"
+        teaching = "harness evolve teaches the form of the expected answers"
         remedies.append(f"if only their form is wrong, {teaching}")
     hard = "if they are wrong, the tasks are too hard for this agent"
     lines.append("; ".join([*remedies, f"{hard}: try a stronger model, or easier tasks"]))

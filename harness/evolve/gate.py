@@ -12,7 +12,7 @@ from pathlib import Path
 
 from harness.core import BadInput, Usage, read_json
 from harness.evals import ItemRecord, RunComparison, compare_paired, compare_results
-from harness.evals.report import Measure, needed_tasks
+from harness.evals.report import Measure
 from harness.evolve.artifacts import Runs
 from harness.evolve.evolution import Evolution, detached
 from harness.evolve.report import RESULT
@@ -106,11 +106,12 @@ async def sequential_gate(
     verdict = {"accept": "accepted", "reject": "refused"}.get(decision.verdict, "not gated")
     if verdict == "accepted" and (decision.difference or 0.0) <= margin:
         verdict = "refused"
-    more = 0
+    more, share = 0, 0.0
     if verdict == "not gated":
         # What would have been needed with the gain and the share of changes that were seen.
         lift = min(0.999, max(plan.lift, decision.difference or 0.0))
-        actual = plan.at(lift=lift, discordance=max(pairs.discordance or plan.discordance, lift))
+        share = max(pairs.discordance or plan.discordance, lift)
+        actual = plan.at(lift=lift, discordance=share)
         more = max(1, actual.required - decision.tasks)
     return GateResult.model_validate(
         {
@@ -125,7 +126,7 @@ async def sequential_gate(
             "more_tasks": more,
             "fixed": pairs.fixed,
             "broken": pairs.broken,
-            "reason": _reason(plan, decision, counts, margin, more),
+            "reason": _reason(plan, decision, counts, margin, more, share),
             "adjusted": decision.adjusted,
             "planned": plan.tasks,
             "run": start,
@@ -175,13 +176,16 @@ def _counts(plan: SequentialPlan, decision: Decision, run: int, before: int, aft
     )
 
 
-def _reason(plan: SequentialPlan, decision: Decision, counts: str, margin: float, more: int) -> str:
+def _reason(
+    plan: SequentialPlan, decision: Decision, counts: str, margin: float, more: int, share: float
+) -> str:
     """The verdict in one sentence."""
     useful = f"a gain of {100 * plan.lift:.0f} points"
     seen = decision.difference is not None and decision.difference > plan.lift
     gain = "show a gain like this" if seen else f"find {useful}"
     plural = "" if more == 1 else "s"
-    needed = f"about {more} more task{plural} would be needed to {gain} ({plan.power:.0%} power)"
+    needed = f"about {more} more task{plural} would be needed to {gain} ({plan.power:.0%} power, "
+    needed += f"if {share:.0%} of the results change)"
     if decision.difference is None:
         return f"no task is valid on both sides: {counts}; {needed}"
     points = f"{100 * decision.difference:+.1f} points"
@@ -245,15 +249,11 @@ def compared_by_gate(comparison: RunComparison, before: Path, after: Path) -> Ru
     figures = gate.model_dump(
         include={"before", "after", "difference", "ci95", "p", "tasks", "fixed", "broken"}
     )
-    needed = None
-    if gate.verdict == "not gated" and gate.difference:
-        share = comparison.paired.discordance or 0.25
-        needed = needed_tasks(gate.difference, share, gate.tasks)
     return comparison.model_copy(
         update={
             "paired": comparison.paired.model_copy(update=figures),
             "detectable": gate.detectable,
-            "needed": needed,
+            "needed": gate.tasks + gate.more_tasks if gate.more_tasks else None,
             "sequential": True,
         }
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from harness.evals import agent_model_spec, estimate
+from harness.evals import agent_model_spec, estimate, judged_by
 from harness.evolve.evolution import gate_plan, horizon, seed_skill
 from harness.evolve.settings import FEW_TASKS, REPEATS, EvolveSettings
 from harness.evolve.suite_runs import SuiteRuns
@@ -36,6 +36,7 @@ def plan_evolution(asked: EvolveSettings) -> dict[str, Any]:
         "patches": str(settings.patches) if settings.patches else None,
         "analyst": "recorded" if settings.patches else settings.analyst,
         "epochs": settings.epochs,
+        "judged_by": judged_by(taught) if taught else None,
         "finds": horizon(attempts, settings.min_support) if settings.lessons else None,
         "judge": settings.judge or "none: every proposed edit is merged",
         "merge": settings.merge,
@@ -68,9 +69,9 @@ def plan_notes(asked: EvolveSettings) -> list[str]:
     if asked.analyst == "auto" and not settings.lessons:
         analyst = parse_roles(list(settings.models))["analyst"]
         notes.append(
-            f"{few}: a format rule and worked examples from attempts that pass, without a model "
-            f"(--analyst answers takes the expected answers, --analyst single has {analyst} read "
-            "every run)"
+            f"{few}: a format rule and worked examples from attempts that pass, or from expected "
+            f"answers if fewer than {settings.examples} tasks are passed, without a model "
+            f"(--analyst single has {analyst} read every run)"
         )
     if not asked.epochs and settings.epochs > 1:
         notes.append(f"{few}: {settings.epochs} attempts at each (--epochs 1 for one)")
@@ -93,6 +94,7 @@ def plan_notes(asked: EvolveSettings) -> list[str]:
             f"{expected.attempts} {which}: about {expected.calls:,} calls, "
             f"{expected.prompt_tokens:,} + {expected.completion_tokens:,} tokens, cost {cost}"
         )
+    notes += judged_by(train.tasks[: settings.limit]) if train is not None else []
     if settings.asking[0]:
         notes.append("analysts: one call for every run that teaches, more with --analyst agentic")
     if settings.judge is not None:

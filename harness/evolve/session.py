@@ -33,7 +33,11 @@ INTERRUPTED = "interrupted_calls.json"
 # Settings that decide which trajectories are made.
 ROLLOUTS = ("suite", "agent", "limit", "epochs", "models", "seed")
 # Analyst of given runs -> what its patch depends on beside them.
-GIVEN = {"programs": ("models", "tasks", "sandbox"), "answers": ("tasks",)}
+GIVEN = {
+    "programs": ("models", "tasks", "sandbox"),
+    "answers": ("tasks",),
+    "exemplar": ("tasks",),
+}
 # Tokens of one reply of an embedded analyst or merger: three lessons and their quotes.
 LOCAL_REPLY = 768
 
@@ -64,8 +68,8 @@ async def run_evolution_async(
     runs.refuse_lost(seed.name)
     runs.settings = settings = settings.settled(train)
     kind = "" if settings.lessons else settings.analyst
-    programs, expected = kind == "programs", kind == "answers"
-    if expected:
+    programs, examples = kind == "programs", kind in ("exemplar", "answers")
+    if examples:
         runs.expected  # noqa: B018  # what is not there is said before anything is paid for
     if selects := settings.select != "all":
         message = runs.selection_plan(len(runs.trial_suite.tasks))
@@ -120,7 +124,7 @@ async def run_evolution_async(
             evaluate=runs.evaluate if gated else None,
             gate_tasks=tuple(task.id for task in gated.tasks[: settings.limit]) if gated else (),
             execute=None if settings.sandbox == "none" else execute,
-            write=runs.write if programs else runs.write_expected if expected else None,
+            write=runs.write if programs else runs.write_examples if examples else None,
             compare=compare if settings.baselines else None,
             transfer=runs.transfer if plan else None,
             inputs={name: getattr(settings, name) for name in made} if made else None,

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from harness.core import BadInput, Option, Value
 from harness.evals import (
+    ColumnSettings,
     LimitSettings,
     LoadedSuite,
     ModelSettings,
@@ -46,8 +47,9 @@ class EvolveOptions(Value):
         keep_unmatched: use recorded records whose trajectory is absent too.
         signal: which trajectories teach.
         analyst: `agentic` (tools, and a fix that the harness proves; successes are read in one
-            call), `single` (one model call), `exemplar` (no model; few-shot examples),
-            `answers` (the same, of the answers that train tasks expect, whatever the runs gave),
+            call), `single` (one model call), `exemplar` (no model; few-shot examples of runs
+            that passed, or as `answers` where fewer tasks were passed than it takes), `answers`
+            (the same of the answers that train tasks expect, whatever the runs gave),
             `programs` (no model; functions from programs that passed, each proven on train tasks
             by running it), or `auto` (see :meth:`EvolveSettings.settled`).
         analyst_turns: most calls of an agentic analyst (the paper's 100 are for large models).
@@ -89,7 +91,7 @@ class EvolveOptions(Value):
         AnalystKind,
         Option(
             "With tools and a proven fix, one model call a run, or without a model: examples from "
-            "runs that passed, or from expected answers, or "
+            "runs that passed (from expected answers if hardly any did), or from those alone, or "
             f"functions from programs that passed; auto: examples below {FEW_TASKS} tasks, unless "
             "a model is named to read the runs, else single."
         ),
@@ -179,7 +181,9 @@ def read_names(context: Any, parameter: Any, text: str | None) -> list[str]:
     return names
 
 
-class EvolveSettings(LimitSettings, ModelSettings, WorkerSettings, TrustSettings, EvolveOptions):
+class EvolveSettings(
+    LimitSettings, ModelSettings, WorkerSettings, TrustSettings, ColumnSettings, EvolveOptions
+):
     """Everything `harness evolve` takes: the options, and where models and tasks come from.
 
     Workers make the attempts at tasks; analysts and merger work in this process.

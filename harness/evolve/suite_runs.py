@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from harness.agents import refuse_lost_skill
+from harness.agents import open_agent, refuse_lost_skill
 from harness.core import BadInput, Patch, Trajectory, Usage
 from harness.evals import (
     EvalSettings,
@@ -137,11 +137,15 @@ class SuiteRuns:
         """Refuse an agent that the skill would not reach: nothing that it does would prove it.
 
         Raises:
-            BadInput: as :func:`harness.agents.refuse_lost_skill`.
+            BadInput: as :func:`harness.agents.refuse_lost_skill`, or if it cannot be opened.
         """
         for suite in filter(None, (self.train, self.gated)):
-            agent = self.settings.agent or suite.suite.agent or ""
-            refuse_lost_skill(agent, skill, suite.suite.skill_mode)
+            named = self.settings.agent
+            if spec := named or suite.suite.agent:
+                base = suite.root if named is None else Path.cwd()
+                trusted = named is not None or self.settings.trust
+                agent = open_agent(spec, base=base, trusted=trusted)
+                refuse_lost_skill(agent, skill, suite.suite.skill_mode)
 
     @cached_property
     def trial_suite(self) -> LoadedSuite:
@@ -280,22 +284,35 @@ class SuiteRuns:
 
     @cached_property
     def expected(self) -> dict[str, str]:
-        """Task id -> the answer that it expects, of the tasks that teach.
+        """Task id -> the answer that it expects, of the tasks that teach, where these are known.
 
         Raises:
-            BadInput: if they are not known, or none expects a text.
+            BadInput: if there are none, and the analyst takes nothing else.
         """
-        if self.taught is None:
-            raise BadInput("--analyst answers: name the suite of the runs, with --tasks SUITE")
-        answers = {task.id: expected_text(task) for task in self.taught.tasks}
-        if not any(answers.values()):
-            raise BadInput("--analyst answers: no task to learn from has an answer to show")
-        return {id_: answer for id_, answer in answers.items() if answer}
+        tasks = () if self.taught is None else self.taught.tasks
+        answers = {task.id: text for task in tasks if (text := expected_text(task))}
+        if not answers and self.settings.analyst == "answers":
+            raise BadInput(
+                "--analyst answers: name the suite of the runs, with --tasks SUITE"
+                if self.taught is None
+                else "--analyst answers: no task to learn from has an answer to show"
+            )
+        return answers
 
-    async def write_expected(self, runs: Sequence[Trajectory]) -> tuple[Patch, Usage]:
-        """Worked examples of expected answers, and the format that they tell from the runs' own."""
-        shown = [*with_answers(runs, self.expected), *(r for r in runs if r.outcome == "fail")]
-        return exemplar_patch(shown, self.settings.examples), Usage()
+    async def write_examples(self, runs: Sequence[Trajectory]) -> tuple[Patch, Usage]:
+        """Worked examples and answer format, of the runs that passed, or of expected answers."""
+        settings = self.settings
+        passed = len({run.task_id for run in runs if run.outcome == "pass"})
+        shown = [run for run in runs if settings.teaches(run.outcome)]
+        few = passed < settings.examples and self.expected
+        if few and settings.analyst == "exemplar":
+            of_all = f"{passed} of {len({run.task_id for run in runs})} tasks"
+            message = f"attempts passed at {of_all}: the examples are made of expected answers"
+            self.progress(Event(stage="map", message=message))
+        if few or settings.analyst == "answers":
+            failed = [run for run in runs if run.outcome == "fail"]
+            shown = [*with_answers(runs, self.expected), *failed]
+        return exemplar_patch(shown, settings.examples), Usage()
 
     async def compare(self, evolved: Finished, model: Model | None) -> list[BaselineRow]:
         """Baselines on all tasks of the gate: one that stopped early chose its moment."""

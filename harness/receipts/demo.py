@@ -93,7 +93,7 @@ def run_demo(
     *,
     model: str,
     gate: int = 8,
-    test: int = 12,
+    test: int = 10,
     concurrency: int = 8,
     tell: Callable[[Event], None] = ignore_event,
     show: ProgressHook | None = None,

@@ -45,18 +45,57 @@ def test_a_command_answers_on_stdout(work: Path) -> None:
         ("cmd:sh -c 'cat {skill}/SKILL.md'", "preloaded", False),
         ("cmd:python3 agent.py {prompt}", "discovered", False),
         ("cmd:/usr/bin/claude -p {prompt}", "preloaded", False),
-        ("py:agent.py:run", "preloaded", False),
         ("graph:react", "preloaded", False),
     ],
 )
 def test_a_skill_that_would_not_reach_a_command_is_refused(
     spec: str, mode: SkillMode, lost: bool
 ) -> None:
+    agent = open_agent(spec, trusted=True)
     if not lost:
-        refuse_lost_skill(spec, "mine", mode)
+        refuse_lost_skill(agent, "mine", mode)
         return
     with pytest.raises(BadInput, match=r"'mine' would not reach .* \{prompt\} \{skill\}'"):
-        refuse_lost_skill(spec, "mine", mode)
+        refuse_lost_skill(agent, "mine", mode)
+
+
+FUNCTIONS = """
+import functools
+
+def ignores(prompt, workdir, skill): return prompt
+def reads(prompt, workdir, skill): return prompt + open(f"{skill}/SKILL.md").read()
+def passes_on(prompt, workdir, skill=None): return (lambda: skill)()
+def all_of_it(prompt, *rest): return prompt
+def by_locals(prompt, workdir, skill): return str(locals())
+@functools.wraps(ignores)
+def wrapped(*arguments): return reads(*arguments)
+class Agent:
+    def __call__(self, prompt, workdir, skill): return prompt
+    def method(self, prompt, workdir, folder): return prompt
+agent = Agent()
+method = agent.method
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "lost"),
+    [
+        ("ignores", True), ("method", True),
+        *((name, False) for name in
+          ("reads", "passes_on", "all_of_it", "by_locals", "wrapped", "agent")),
+    ],
+)  # fmt: skip
+def test_a_skill_that_a_function_never_looks_at_is_refused(
+    name: str, lost: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "own.py").write_text(FUNCTIONS)
+    agent = open_agent(f"py:own.py:{name}", base=tmp_path, trusted=True)
+    refuse_lost_skill(agent, "mine", "discovered")
+    if not lost:
+        refuse_lost_skill(agent, "mine", "preloaded")
+        return
+    with pytest.raises(BadInput, match=f"own.py:{name} never looks at its third parameter"):
+        refuse_lost_skill(agent, "mine", "preloaded")
 
 
 def test_what_its_calls_wait_is_not_taken_from_the_time_of_a_command(tmp_path: Path) -> None:

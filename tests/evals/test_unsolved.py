@@ -83,8 +83,8 @@ def test_what_another_check_expects_stands_beside_the_answer() -> None:
 def test_expected_answers_are_offered_where_there_is_one_to_show() -> None:
     task = Task(id="a", prompt="?", answer="gold/output.csv", check="output")
     item = ItemRecord(id="a", task_id="a", outcome="fail", value=0.0, reason="no file")
-    assert "--analyst answers" not in unsolved([item], {"a": task})[-1]
-    assert "--analyst answers" in unsolved(*_run({"41": "no idea"}))[-1]
+    assert "teaches the form" not in unsolved([item], {"a": task})[-1]
+    assert "teaches the form" in unsolved(*_run({"41": "no idea"}))[-1]
 
 
 def test_without_the_tasks_the_reason_is_shown() -> None:
