@@ -15,7 +15,6 @@ import torch
 
 from harness.train.objectives.advantages import gd2po
 from harness.train.rewards import check_reward, contrastive
-from harness.train.trl import DUPOTrainer, GD2POTrainer
 from tests.train.tiny_model import tiny_model
 
 pytestmark = [
@@ -25,13 +24,17 @@ pytestmark = [
 ]
 
 
-TRL: Any = import_module("trl")
-DATASETS: Any = import_module("datasets")
+TRL: Any = import_module("trl")  # which imports its trainers when they are used
 
 
 def brief(completions: list[str], **_: Any) -> list[float]:
     """A reward that a correct answer can conflict with."""
     return [1 - len(text.split()) / 8 for text in completions]
+
+
+def trainer_class(name: str) -> Any:
+    """A class of ours; its library takes seconds to import, in every process that collects."""
+    return getattr(import_module("harness.train.trl"), name)
 
 
 def train(kind: Any, out: Path, rewards: list[Any], **settings: Any) -> Any:
@@ -59,7 +62,7 @@ def train(kind: Any, out: Path, rewards: list[Any], **settings: Any) -> Any:
         model=model,
         processing_class=tokenizer,
         args=arguments,
-        train_dataset=DATASETS.Dataset.from_list(rows),
+        train_dataset=import_module("datasets").Dataset.from_list(rows),
         reward_funcs=rewards,
         **settings,
     )
@@ -79,7 +82,7 @@ def logged(trainer: Any, name: str) -> list[float]:
 def test_gd2po_runs_ten_steps_of_grpo(tmp_path: Path) -> None:
     batches: list[tuple[torch.Tensor, torch.Tensor]] = []
 
-    class Observed(GD2POTrainer):
+    class Observed(trainer_class("GD2POTrainer")):
         def _generate_and_score_completions(self, inputs: Any) -> Any:
             batch = super()._generate_and_score_completions(inputs)
             batches.append((self._rewards.clone(), batch["advantages"].clone()))
@@ -97,7 +100,7 @@ def test_gd2po_runs_ten_steps_of_grpo(tmp_path: Path) -> None:
 
 
 def test_a_policy_of_brief_answers_is_learnt(tmp_path: Path) -> None:
-    rewards = logged(train(GD2POTrainer, tmp_path, [brief]), "reward")
+    rewards = logged(train(trainer_class("GD2POTrainer"), tmp_path, [brief]), "reward")
     assert sum(rewards[-3:]) > sum(rewards[:3])
 
 
@@ -107,7 +110,7 @@ def test_an_attempt_without_verdict_has_no_advantage(tmp_path: Path) -> None:
 
     seen: list[torch.Tensor] = []
 
-    class Observed(GD2POTrainer):
+    class Observed(trainer_class("GD2POTrainer")):
         def _generate_and_score_completions(self, inputs: Any) -> Any:
             batch = super()._generate_and_score_completions(inputs)
             seen.append(batch["advantages"])
@@ -121,7 +124,7 @@ def test_an_attempt_without_verdict_has_no_advantage(tmp_path: Path) -> None:
 def test_dupo_fills_the_batch_with_groups_that_teach(tmp_path: Path) -> None:
     sizes: list[tuple[int, bool]] = []
 
-    class Observed(DUPOTrainer):
+    class Observed(trainer_class("DUPOTrainer")):
         def _generate_and_score_completions(self, inputs: Any) -> Any:
             batch = super()._generate_and_score_completions(inputs)
             teaching = batch["advantages"].view(-1, 8).abs().amax(1) > 0
@@ -151,7 +154,7 @@ def test_clipo_is_a_reward_function(tmp_path: Path) -> None:
         rewards.extend(values)
         return values
 
-    train(GD2POTrainer, tmp_path, [observed])
+    train(trainer_class("GD2POTrainer"), tmp_path, [observed])
     assert any(value not in (0.0, 1.0) for value in rewards)
 
 
@@ -161,10 +164,10 @@ def test_weights_of_rewards_are_refused(tmp_path: Path) -> None:
         output_dir=str(tmp_path), reward_weights=[1.0, 0.5], use_cpu=True, bf16=False
     )
     with pytest.raises(ValueError, match="reward_weights"):
-        GD2POTrainer(
+        trainer_class("GD2POTrainer")(
             model=model,
             processing_class=tokenizer,
             args=arguments,
-            train_dataset=DATASETS.Dataset.from_list([{"prompt": "1"}]),
+            train_dataset=import_module("datasets").Dataset.from_list([{"prompt": "1"}]),
             reward_funcs=[brief, brief],
         )
