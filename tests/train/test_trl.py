@@ -24,17 +24,13 @@ pytestmark = [
 ]
 
 
-TRL: Any = import_module("trl")  # which imports its trainers when they are used
+# Imports its trainers when they are used, which takes seconds: so do the tests with ours.
+TRL: Any = import_module("trl")
 
 
 def brief(completions: list[str], **_: Any) -> list[float]:
     """A reward that a correct answer can conflict with."""
     return [1 - len(text.split()) / 8 for text in completions]
-
-
-def trainer_class(name: str) -> Any:
-    """A class of ours; its library takes seconds to import, in every process that collects."""
-    return getattr(import_module("harness.train.trl"), name)
 
 
 def train(kind: Any, out: Path, rewards: list[Any], **settings: Any) -> Any:
@@ -80,9 +76,11 @@ def logged(trainer: Any, name: str) -> list[float]:
 
 
 def test_gd2po_runs_ten_steps_of_grpo(tmp_path: Path) -> None:
+    from harness.train.trl import GD2POTrainer
+
     batches: list[tuple[torch.Tensor, torch.Tensor]] = []
 
-    class Observed(trainer_class("GD2POTrainer")):
+    class Observed(GD2POTrainer):
         def _generate_and_score_completions(self, inputs: Any) -> Any:
             batch = super()._generate_and_score_completions(inputs)
             batches.append((self._rewards.clone(), batch["advantages"].clone()))
@@ -100,17 +98,21 @@ def test_gd2po_runs_ten_steps_of_grpo(tmp_path: Path) -> None:
 
 
 def test_a_policy_of_brief_answers_is_learnt(tmp_path: Path) -> None:
-    rewards = logged(train(trainer_class("GD2POTrainer"), tmp_path, [brief]), "reward")
+    from harness.train.trl import GD2POTrainer
+
+    rewards = logged(train(GD2POTrainer, tmp_path, [brief]), "reward")
     assert sum(rewards[-3:]) > sum(rewards[:3])
 
 
 def test_an_attempt_without_verdict_has_no_advantage(tmp_path: Path) -> None:
+    from harness.train.trl import GD2POTrainer
+
     def sometimes(completions: list[str], **_: Any) -> list[float | None]:
         return [None if not number % 4 else len(text) for number, text in enumerate(completions)]
 
     seen: list[torch.Tensor] = []
 
-    class Observed(trainer_class("GD2POTrainer")):
+    class Observed(GD2POTrainer):
         def _generate_and_score_completions(self, inputs: Any) -> Any:
             batch = super()._generate_and_score_completions(inputs)
             seen.append(batch["advantages"])
@@ -122,9 +124,11 @@ def test_an_attempt_without_verdict_has_no_advantage(tmp_path: Path) -> None:
 
 
 def test_dupo_fills_the_batch_with_groups_that_teach(tmp_path: Path) -> None:
+    from harness.train.trl import DUPOTrainer
+
     sizes: list[tuple[int, bool]] = []
 
-    class Observed(trainer_class("DUPOTrainer")):
+    class Observed(DUPOTrainer):
         def _generate_and_score_completions(self, inputs: Any) -> Any:
             batch = super()._generate_and_score_completions(inputs)
             teaching = batch["advantages"].view(-1, 8).abs().amax(1) > 0
@@ -137,6 +141,8 @@ def test_dupo_fills_the_batch_with_groups_that_teach(tmp_path: Path) -> None:
 
 
 def test_clipo_is_a_reward_function(tmp_path: Path) -> None:
+    from harness.train.trl import GD2POTrainer
+
     def embed(texts: list[str]) -> torch.Tensor:
         return torch.tensor([[text.count(digit) + 0.1 for digit in "0123456789"] for text in texts])
 
@@ -154,17 +160,19 @@ def test_clipo_is_a_reward_function(tmp_path: Path) -> None:
         rewards.extend(values)
         return values
 
-    train(trainer_class("GD2POTrainer"), tmp_path, [observed])
+    train(GD2POTrainer, tmp_path, [observed])
     assert any(value not in (0.0, 1.0) for value in rewards)
 
 
 def test_weights_of_rewards_are_refused(tmp_path: Path) -> None:
+    from harness.train.trl import GD2POTrainer
+
     model, tokenizer = tiny_model()
     arguments = TRL.GRPOConfig(
         output_dir=str(tmp_path), reward_weights=[1.0, 0.5], use_cpu=True, bf16=False
     )
     with pytest.raises(ValueError, match="reward_weights"):
-        trainer_class("GD2POTrainer")(
+        GD2POTrainer(
             model=model,
             processing_class=tokenizer,
             args=arguments,
