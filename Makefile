@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 DEMO_OUT ?= demo-out
 VLLM ?= build/vllm
 INPUTS := pyproject.toml lab/pyproject.toml $(wildcard constraints/*) Makefile
+# Tests start hundreds of processes: each would compile what it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test lint types rooms unit amputation full fuzz vllm release site constraints clean
 

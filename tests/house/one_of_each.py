@@ -104,10 +104,9 @@ def places() -> dict[str, list[str]]:
     """By kind, the places (`file:line`; for secrets and clients one row a file)."""
     rows: dict[str, list[str]] = defaultdict(list)
     declared: list[tuple[str, str]] = []
-    for path, tree in sources("harness", "graphs"):
+    for path, nodes in sources("harness", "graphs"):
         if "init_template" in path.parts:  # a user's own files, which import nothing of ours
             continue
-        nodes = list(ast.walk(tree))
         declared += declared_options(path, nodes)
         for kind, is_one in KINDS.items():
             lines = [getattr(node, "lineno", 0) for node in nodes if is_one(path, node)]

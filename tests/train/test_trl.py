@@ -15,7 +15,6 @@ import torch
 
 from harness.train.objectives.advantages import gd2po
 from harness.train.rewards import check_reward, contrastive
-from harness.train.trl import DUPOTrainer, GD2POTrainer
 from tests.train.tiny_model import tiny_model
 
 pytestmark = [
@@ -25,8 +24,8 @@ pytestmark = [
 ]
 
 
+# Imports its trainers when they are used, which takes seconds: so do the tests with ours.
 TRL: Any = import_module("trl")
-DATASETS: Any = import_module("datasets")
 
 
 def brief(completions: list[str], **_: Any) -> list[float]:
@@ -59,7 +58,7 @@ def train(kind: Any, out: Path, rewards: list[Any], **settings: Any) -> Any:
         model=model,
         processing_class=tokenizer,
         args=arguments,
-        train_dataset=DATASETS.Dataset.from_list(rows),
+        train_dataset=import_module("datasets").Dataset.from_list(rows),
         reward_funcs=rewards,
         **settings,
     )
@@ -77,6 +76,8 @@ def logged(trainer: Any, name: str) -> list[float]:
 
 
 def test_gd2po_runs_ten_steps_of_grpo(tmp_path: Path) -> None:
+    from harness.train.trl import GD2POTrainer
+
     batches: list[tuple[torch.Tensor, torch.Tensor]] = []
 
     class Observed(GD2POTrainer):
@@ -97,11 +98,15 @@ def test_gd2po_runs_ten_steps_of_grpo(tmp_path: Path) -> None:
 
 
 def test_a_policy_of_brief_answers_is_learnt(tmp_path: Path) -> None:
+    from harness.train.trl import GD2POTrainer
+
     rewards = logged(train(GD2POTrainer, tmp_path, [brief]), "reward")
     assert sum(rewards[-3:]) > sum(rewards[:3])
 
 
 def test_an_attempt_without_verdict_has_no_advantage(tmp_path: Path) -> None:
+    from harness.train.trl import GD2POTrainer
+
     def sometimes(completions: list[str], **_: Any) -> list[float | None]:
         return [None if not number % 4 else len(text) for number, text in enumerate(completions)]
 
@@ -119,6 +124,8 @@ def test_an_attempt_without_verdict_has_no_advantage(tmp_path: Path) -> None:
 
 
 def test_dupo_fills_the_batch_with_groups_that_teach(tmp_path: Path) -> None:
+    from harness.train.trl import DUPOTrainer
+
     sizes: list[tuple[int, bool]] = []
 
     class Observed(DUPOTrainer):
@@ -134,6 +141,8 @@ def test_dupo_fills_the_batch_with_groups_that_teach(tmp_path: Path) -> None:
 
 
 def test_clipo_is_a_reward_function(tmp_path: Path) -> None:
+    from harness.train.trl import GD2POTrainer
+
     def embed(texts: list[str]) -> torch.Tensor:
         return torch.tensor([[text.count(digit) + 0.1 for digit in "0123456789"] for text in texts])
 
@@ -156,6 +165,8 @@ def test_clipo_is_a_reward_function(tmp_path: Path) -> None:
 
 
 def test_weights_of_rewards_are_refused(tmp_path: Path) -> None:
+    from harness.train.trl import GD2POTrainer
+
     model, tokenizer = tiny_model()
     arguments = TRL.GRPOConfig(
         output_dir=str(tmp_path), reward_weights=[1.0, 0.5], use_cpu=True, bf16=False
@@ -165,6 +176,6 @@ def test_weights_of_rewards_are_refused(tmp_path: Path) -> None:
             model=model,
             processing_class=tokenizer,
             args=arguments,
-            train_dataset=DATASETS.Dataset.from_list([{"prompt": "1"}]),
+            train_dataset=import_module("datasets").Dataset.from_list([{"prompt": "1"}]),
             reward_funcs=[brief, brief],
         )
