@@ -23,6 +23,7 @@ from harness.api import (
 )
 from harness.api.work import wait
 from harness.core import BadInput, Task
+from harness.evals import records
 from tests.plain_agents import asks, returns_nothing
 
 UNTYPED: Any = evaluate
@@ -270,6 +271,61 @@ def test_a_function_evolves_and_resumes(
     assert {sample.reason for sample in silent.samples} == {
         "the agent failed: it returned None, expected the answer"
     }
+
+
+@pytest.mark.parametrize(("temperature", "attempts"), [(0, 1), (0.7, 4)])
+def test_attempts_at_temperature_0_are_not_repeated(
+    temperature: float, attempts: int, tmp_path: Path, model: str
+) -> None:
+    def asks_once(prompt: str, workdir: str, skill: str | None) -> str:
+        from openai import OpenAI
+
+        messages: Any = [{"role": "user", "content": f"{skill or ''}{prompt}"}]
+        replied = OpenAI().chat.completions.create(
+            model="any", messages=messages, temperature=temperature
+        )
+        return replied.choices[0].message.content or ""
+
+    rows = [{"id": f"t{n}", "prompt": f"Say {n}", "answer": "yes"} for n in range(4)]
+    evolve(
+        tmp_path / "out", agent=asks_once, suite=rows, create="short", model=model, gate="none",
+        sandbox="none",
+    )  # fmt: skip
+    items = records(tmp_path / "out" / "runs" / "train")
+    assert len(items) == attempts * len({item.task_id for item in items})
+
+
+def test_a_module_that_evaluates_when_it_is_imported_is_refused_at_once(
+    tmp_path: Path, model: str
+) -> None:
+    (tmp_path / "storm.py").write_text(
+        "from harness.api import evaluate\n"
+        "def answer(prompt, workdir, skill): return 'yes'\n"
+        f"evaluate(tasks={TASKS!r}, agent=answer, model={model!r}, sandbox='none')\n"
+    )
+    with pytest.raises(BadInput, match="starts a run of its own when it is imported"):
+        evaluate(TASKS, agent=f"py:{tmp_path}/storm.py:answer", model=model, out=tmp_path / "o")
+
+
+def test_an_accepted_skill_is_not_written_over_by_another_evolution(
+    tmp_path: Path, model: str
+) -> None:
+    rows = [{"id": f"t{n}", "prompt": f"Say {n}", "answer": f"It is {n}!"} for n in range(9)]
+
+    def made(examples: int) -> None:
+        evolve(
+            tmp_path / "out", agent=ECHO + " {skill}", suite=rows, create="short", model=model,
+            gate="none", sandbox="none", analyst="answers", examples=examples,
+        )  # fmt: skip
+
+    made(2)
+    result = tmp_path / "out" / "evolve.json"
+    result.write_text(json.dumps({**json.loads(result.read_text()), "accepted": True}))
+    text = (tmp_path / "out" / "skill" / "short" / "SKILL.md").read_text()
+    with pytest.raises(BadInput, match="holds an accepted skill that was made with other settings"):
+        made(1)
+    assert (tmp_path / "out" / "skill" / "short" / "SKILL.md").read_text() == text
+    made(2)
 
 
 def test_a_bar_is_drawn_where_it_is_wanted(

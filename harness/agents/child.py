@@ -20,6 +20,8 @@ from typing import Any, cast
 
 from harness.core import BadInput, assets
 
+IMPORTING = "HARNESS_IMPORTING_AGENT"
+"""Is set in the process of an agent while its module is imported."""
 _SKILL = object()
 
 
@@ -33,12 +35,14 @@ def outcome(request: dict[str, Any]) -> dict[str, Any]:
             also `arguments` of the function, or `messages` and `config` of the graph.
     """
     reference = request["reference"]
+    os.environ[IMPORTING] = reference
     try:
         if request.get("function"):
             sys.path[:] = request["path"]
             loaded: Any = pickle.loads(base64.b64decode(request["function"]))  # noqa: S301  # ours
         else:
             loaded = assets.load_object(reference, Path(request["base"]))
+        del os.environ[IMPORTING]
         fits = callable(loaded) if request["kind"] == "py" else hasattr(loaded, "ainvoke")
         if not fits:
             expected = "function" if request["kind"] == "py" else "compiled graph"

@@ -22,6 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from harness.agents.child import IMPORTING
 from harness.agents.recording import Recorder
 from harness.agents.skills import skill_block
 from harness.agents.types import AgentContext, AgentRun, AttemptEnded, Sample, TimeLimit
@@ -134,6 +135,11 @@ class PythonAgent:
         """Import it once; `function` is a pickled one, in place of that of a file."""
         self.spec = spec
         kind, _, reference = spec.partition(":")
+        if IMPORTING in os.environ:  # each process of an agent would start the next one
+            raise BadInput(
+                "the module of an agent starts a run of its own when it is imported: put what runs "
+                'below `if __name__ == "__main__":`'
+            )
         self._request: dict[str, Any] = {
             "kind": kind, "reference": reference, "base": str(base), "path": sys.path,
             "function": function,

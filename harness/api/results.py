@@ -60,12 +60,14 @@ class Evaluation(EvalReport):
     def _facts(self) -> dict[str, str]:
         rate = "no valid attempt" if self.score is None else f"{self.score:.1%}"
         interval = "" if self.ci95 is None else f" ({self.ci95[0]:.1%} to {self.ci95[1]:.1%})"
+        reasons = (sample.reason for sample in self.samples if sample.outcome == "invalid")
+        why = f" ({next(reasons, '')})" if self.invalid else ""
         return {
             "suite": self.suite,
             "model": f"{self.model}{' (simulated)' if self.simulated else ''}",
             "skill": self.skill or "none",
             "passed": f"{rate}{interval}",
-            "attempts": f"{self.passed} passed, {self.failed} failed, {self.invalid} invalid",
+            "attempts": f"{self.passed} passed, {self.failed} failed, {self.invalid} invalid{why}",
             "used": f"{self.tokens:,} tokens, cost {dollars(self.cost_usd)}, {self.seconds:.1f} s",
             "folder": str(self.folder),
         }

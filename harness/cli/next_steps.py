@@ -85,7 +85,8 @@ def after_evolution(result: EvolveResult, settings: EvolveSettings) -> str:
     if not result.accepted:
         return ""
     held_out = (settings.gate,) if settings.gate != "auto" else (settings.suite, *_HELD_OUT)
-    tried = command_line("eval", *held_out, *_typed(), "--skill", result.skill)
+    sides = [settings.out / "runs" / side for side in ("gate-before", "gate-after")]
+    tried = command_line("compare", *sides)
     audit = command_line("skill", "audit", result.skill, "--suite", *held_out, *_typed())
     export = command_line("skill", "export", result.skill, "--target", "agents", "--out", ".")
     if "skill audit" not in plugins("commands"):
@@ -141,6 +142,11 @@ def _divides(suite: str) -> bool:
         return False
 
 
+def _same_agent(earlier: str, later: str) -> bool:
+    """Whether specs are of one agent: a command needs `{skill}` only where it is given one."""
+    return earlier == later or earlier == " ".join(later.replace("{skill}", " ").split())
+
+
 def _without_skill(run: Path) -> Path | None:
     """The latest run beside `run` of the same suite, model and agent without a skill."""
     from harness.core.rundir import RunReader
@@ -152,7 +158,8 @@ def _without_skill(run: Path) -> Path | None:
             earlier = RunReader(path.parent).lock
         except (BadInput, ValueError):
             continue
-        alike = all(earlier.get(key) == lock[key] for key in ("kind", "suite", "agent", "model"))
+        alike = all(earlier.get(key) == lock[key] for key in ("kind", "suite", "model"))
+        alike = alike and _same_agent(str(earlier.get("agent")), str(lock["agent"]))
         if alike and earlier.get("skill") is None:
             best = max(best or (0.0, path.parent), (path.stat().st_mtime, path.parent))
     return best[1] if best else None

@@ -152,6 +152,12 @@ def _comparison_text(result: RunComparison) -> str:
         if result.sequential:
             difference += " (one-sided; interval and p are those of the gate)"
         lines.append(tinted(difference, colour))
+        if paired.ci95 and paired.p and (paired.p < 0.05) != (low > 0 or high < 0):
+            lines.append(
+                "the gate asks for a gain alone, at 5 %; the interval has two sides"
+                if result.sequential
+                else "p is exact, the interval an approximation: where they disagree, p decides"
+            )
     if result.detectable is not None:
         lines.append(f"smallest difference these tasks can show: {result.detectable:.1%}")
     if result.needed is not None:
@@ -174,6 +180,8 @@ def _comparison_text(result: RunComparison) -> str:
     if len(broken) > SHOWN:
         lines.append(f"  … ({len(broken) - SHOWN} more: --json has all)")
     if paired.unpaired:
-        lines.append(f"left out, missing or invalid in one run: {paired.unpaired}")
+        lines.append(
+            f"left out: {paired.unpaired} tasks that are not in both runs, or invalid in one"
+        )
     lines.append(f"differs in: {', '.join(result.differs) or 'nothing'}")
     return shown(lines)

@@ -15,8 +15,8 @@ from harness.tasks import expected_text
 from harness.tasks.answers import accepted_answers, compare_answer, default_check
 
 DEMANDS = {
-    "em": "the answer must be the expected text and nothing else; case, punctuation and articles "
-    "do not count",
+    "em": "the answer must be the expected text without other words; case, punctuation and "
+    "articles do not count (with `exact` in a column `check` they do)",
     "exact": "the answer must be the expected text, character for character",
     "contains": "the expected text must stand somewhere in the answer",
     "numeric": "the last number in the answer must be the expected one",

@@ -389,6 +389,7 @@ def _needed(model: Model | None, who: str) -> Model:
 async def _run_graph(evolution: Evolution, thread: str) -> dict[str, Any]:
     """Run the graph, from its last checkpoint if it was stopped; the state that it ends with."""
     from harness.checkpoints import open_saver
+    from harness.evolve.gate import refuse_other
 
     options = evolution.options
     config: Any = {
@@ -398,7 +399,9 @@ async def _run_graph(evolution: Evolution, thread: str) -> dict[str, Any]:
     }
     async with open_saver(options.out / CHECKPOINTS) as saver:
         graph: Any = assets.load_graph("trace2skill").builder.compile(checkpointer=saver)
-        stopped = (await graph.aget_state(config)).next
+        state = await graph.aget_state(config)
+        stopped = state.next
+        refuse_other(options.out, known=bool(state.values))
         if stopped:
             evolution.tell("resume", f"at {', '.join(set(stopped))}")
         else:

@@ -189,8 +189,11 @@ def _reason(
     if decision.difference is None:
         return f"no task is valid on both sides: {counts}; {needed}"
     points = f"{100 * decision.difference:+.1f} points"
-    if decision.adjusted is not None and len(plan.look_sizes) > 1:
-        points += f" ({100 * decision.adjusted:+.1f} corrected for stopping early)"
+    corrected = None if decision.adjusted is None else f"{100 * decision.adjusted:+.1f}"
+    if corrected is not None and not points.startswith(f"{corrected} "):
+        points += f" ({corrected} corrected for stopping early)"
+    if decision.ci95 is not None:
+        points += f" [{100 * decision.ci95[0]:+.1f}, {100 * decision.ci95[1]:+.1f}]"
     points += f" on {counts}"
     if decision.verdict == "not gated":
         return f"too few tasks to tell: {points}; {needed}"
@@ -198,6 +201,24 @@ def _reason(
         return f"better, but not above the margin of {100 * margin:.1f} points: {points}"
     meaning = {"better": "better", "worse": "worse", "futile": f"{useful} is contradicted"}
     return f"{meaning.get(decision.why, 'no significant gain')}: {points}"
+
+
+def refuse_other(out: Path, *, known: bool) -> None:
+    """Keep an accepted skill from being written over by an evolution that is not the same.
+
+    Args:
+        out: folder of both.
+        known: whether this evolution has run there before.
+
+    Raises:
+        BadInput: if an earlier one was accepted, and this one is another.
+    """
+    path = out / RESULT
+    if not known and path.is_file() and read_json(path).get("accepted"):
+        raise BadInput(
+            f"{str(out)!r} holds an accepted skill that was made with other settings, tasks or "
+            "models: name another --out, in Python out="
+        )
 
 
 def compare_paths(
@@ -249,8 +270,11 @@ def compared_by_gate(comparison: RunComparison, before: Path, after: Path) -> Ru
     figures = gate.model_dump(
         include={"before", "after", "difference", "ci95", "p", "tasks", "fixed", "broken"}
     )
+    before_run, after_run = ({"run": home.name} for home in homes)
     return comparison.model_copy(
         update={
+            "before": comparison.before.model_copy(update=before_run),
+            "after": comparison.after.model_copy(update=after_run),
             "paired": comparison.paired.model_copy(update=figures),
             "detectable": gate.detectable,
             "needed": gate.tasks + gate.more_tasks if gate.more_tasks else None,

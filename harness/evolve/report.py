@@ -379,7 +379,7 @@ def result_text(result: EvolveResult, tint: Callable[[str], str] = str) -> str:
         lines.append(", ".join(texts))
     if result.support:
         shares = (
-            f"{count} from {tasks} task{'s'[: tasks != '1']}"
+            f"{count} from {tasks} task{'s'[: tasks != '1']}{' each' if count > 1 else ''}"
             for tasks, count in result.support.items()
         )
         lines.append(f"what taught the edits: {', '.join(shares)}; method: {result.method}")

@@ -66,7 +66,10 @@ async def run_evolution_async(
     seed, runs = seed_skill(settings), SuiteRuns(settings, budget_of(settings), progress)
     gated, train = runs.gated, runs.train
     runs.refuse_lost(seed.name)
-    runs.settings = settings = settings.settled(train)
+    asked, runs.settings = settings, settings.settled(train)
+    settings = runs.settings
+    if not asked.epochs and settings.epochs > 1 and await runs.attempts_are_alike():
+        runs.settings = settings = settings.model_copy(update={"epochs": 1})
     kind = "" if settings.lessons else settings.analyst
     programs, examples = kind == "programs", kind in ("exemplar", "answers")
     if examples:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from harness.agents import open_agent, refuse_lost_skill
+from harness.agents import is_foreign, open_agent, refuse_lost_skill
 from harness.core import BadInput, Patch, Trajectory, Usage
 from harness.evals import (
     EvalSettings,
@@ -33,6 +33,7 @@ from harness.evolve.selection import CANDIDATES, most_trials
 from harness.evolve.settings import EvolveSettings
 from harness.models import (
     Budget,
+    CallStore,
     Model,
     Spend,
     parse_roles,
@@ -205,6 +206,26 @@ class SuiteRuns:
             discordance=settings.expected_discordance,
             margin=settings.margin,
         )
+
+    async def attempts_are_alike(self) -> bool:
+        """Whether a foreign agent asks for temperature 0 in all its calls, tried on one task."""
+        assert self.train is not None, "attempts are repeated at a suite"
+        settings, suite = self.settings, self.train
+        if not is_foreign(settings.agent or suite.suite.agent or ""):
+            return False
+        folder = settings.out / "runs" / "first-attempt"
+        self.settings = settings.model_copy(update={"epochs": 1})
+        try:
+            first = suite.model_copy(update={"tasks": suite.tasks[:1]})
+            await self.attempts(first, folder, settings.skill)
+        finally:
+            self.settings = settings
+        with CallStore(folder / "calls.sqlite") as calls:
+            temperatures = {call.body.get("temperature") for call in calls.answered()}
+        if temperatures == {0}:
+            message = "one attempt at each task: the agent asks for temperature 0"
+            self.progress(Event(stage="train", message=message))
+        return temperatures == {0}
 
     async def rollouts(self) -> tuple[Path, Usage]:
         """Attempts at the train split, for the analysts."""

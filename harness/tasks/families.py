@@ -188,7 +188,8 @@ def _check(task: Task) -> str:
         return default_check(task)
     if task.check is None or not task.check.strip():
         raise BadInput(
-            f"task {task.id!r} has no 'check' and no 'answer': expected a check, one of "
+            f"task {task.id!r} has no 'check' and no 'answer' (--map COLUMN=answer names the "
+            "column): expected a check, one of "
             f"{', '.join(_names())}, "
             "file.py:function, or a command whose exit code 0 is a pass"
         )

@@ -40,7 +40,8 @@ def test_an_accepted_skill_leads_to_its_receipt() -> None:
     with click.Context(click.Command("evolve")):
         text = after_evolution(result, settings)
     evaluated, audit, export = lines(text)
-    assert evaluated[:3] == ["harness", "eval", "my-suite"]
+    sides = ["evolved/runs/gate-before", "evolved/runs/gate-after"]
+    assert evaluated == ["harness", "compare", *sides]
     assert audit == [
         "harness", "skill", "audit", "evolved/skill/mine", "--suite", "my-suite", "--split",
         "selection",

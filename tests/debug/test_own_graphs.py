@@ -112,6 +112,25 @@ def test_nodes_run_again_on_the_recorded_answers(
     debugger.quit()
 
 
+def test_a_system_message_of_the_graphs_own_is_no_input(
+    tmp_path: Path, store: CheckpointStore, stack: ExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    own = '[{"role": "system", "content": "Add."}, {"role": "user", "content": text}]'
+    graph = GRAPH.replace('[{"role": "user", "content": text}]', own).replace('"Plan: " + ', "")
+    Path("mine.py").write_text(graph)
+    Path("script.json").write_text(json.dumps([{"text": "It is 4"}, {"text": "It is 4"}]))
+    Path("tasks.jsonl").write_text(json.dumps({"id": "t", "prompt": "2 + 2?", "answer": "4"}))
+    line = "eval tasks.jsonl --agent graph:mine.py:graph --model scripted/script.json --out run"
+    assert typed(line) == 0
+    subject = opened(Path("run"), store, stack)
+    debugger = subject.begin(store)
+    assert [message.type for message in debugger.state()["messages"]] == ["human"]
+    debugger.step()
+    assert debugger.step().reason == "done"
+    debugger.quit()
+
+
 def test_what_is_not_on_record_stops_until_it_may_be_asked(
     run: Path, store: CheckpointStore, stack: ExitStack
 ) -> None:

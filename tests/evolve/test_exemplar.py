@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from harness.evolve.analysts.exemplar import (
     answer_format,
     exemplar_patch,
@@ -28,6 +30,36 @@ def test_the_answer_format_tells_passing_from_failing() -> None:
 def test_a_rule_that_failures_follow_too_is_no_rule() -> None:
     failing = [trajectory(name, "fail", "Rome") for name in ("Spain", "Peru")]
     assert answer_format([*PASSING, *failing]) == []
+
+
+@pytest.mark.parametrize(
+    ("answers", "rule"),
+    [
+        (
+            ("05-OCT-27", "28-NOV-26", "04-SEP-26"),
+            "2 digits, '-', 3 capital letters, '-', 2 digits. For example: 05-OCT-27",
+        ),
+        (("+49 30 1234", "+49 171 99887"), "'+', digits, a space, digits, a space, digits."),
+        (("EUR 1.234,50", "EUR 12,00", "7 EUR"), None),
+        (("Dora Jansik", "Wanda Quist"), None),
+    ],
+)
+def test_a_form_that_all_answers_share_is_a_rule(
+    answers: tuple[str, ...], rule: str | None
+) -> None:
+    passing = [trajectory(f"t{n}", "pass", answer) for n, answer in enumerate(answers)]
+    rules = [edit.content for edit in answer_format([*passing, *FAILING])]
+    forms = [text for text in rules if "in exactly this form: " in text]
+    assert len(forms) == (rule is not None)
+    assert rule is None or rule in forms[0]
+
+
+def test_every_label_has_an_example() -> None:
+    runs = [trajectory(f"t{n}", "pass", f"L{n % 5}") for n in range(20)]
+    chosen = [edit.content.rpartition("Answer: ")[2] for edit in worked_examples(runs, 3)]
+    assert sorted(chosen) == ["L0", "L1", "L2", "L3", "L4"]
+    many = [trajectory(f"t{n}", "pass", f"L{n % 11}") for n in range(20)]
+    assert len(worked_examples(many, 3)) == 3, "hardly any answer stands twice"
 
 
 def test_examples_come_from_passing_runs_one_a_task() -> None:

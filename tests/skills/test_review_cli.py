@@ -30,7 +30,7 @@ def line_of(folder: Path, text: str) -> str:
 def test_explain_goes_from_the_line_to_the_step(tmp_path: Path) -> None:
     folder = evolve(tmp_path)
     text = call("explain", line_of(folder, "- read back"))
-    assert "append_to_section, support 2, from t1, t2" in text
+    assert "append_to_section, support 2 tasks, from t1, t2" in text
     assert "t1: The result was never read back." in text
     assert '"saved output.xlsx"  t1 step 7' in text
     assert '"done"  t1 not located' in text

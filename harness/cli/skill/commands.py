@@ -10,7 +10,7 @@ import click
 from harness.cli.commands import emit, folder_argument, json_option, path_type, shared_option
 from harness.cli.program import LazyGroup
 from harness.cli.skill.export import export_skill, install_skill, update_skill
-from harness.cli.skill.review import review_skill
+from harness.cli.skill.review import origin_text, review_skill
 from harness.core.errors import BadInput, Refused
 
 
@@ -111,11 +111,7 @@ def explain_line(place: str, as_json: bool) -> None:
 
     origin = explain_place(place)
     edit, evidence = origin.edit, origin.evidence
-    source = (
-        "no patch wrote this line"
-        if edit is None
-        else f"{edit.op}, support {edit.support}, from {', '.join(edit.sources) or 'no source'}"
-    )
+    source = "no patch wrote this line" if edit is None else f"{edit.op}, {origin_text(edit)}"
     lines = [f"{origin.file}:{origin.line}: {origin.text}", f"  {source}"]
     if evidence is not None:
         if evidence.contrast is not None:

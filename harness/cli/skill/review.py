@@ -20,9 +20,12 @@ from harness.cli.commands import (
 from harness.core.errors import BadInput
 
 if TYPE_CHECKING:
+    from harness.core import Edit
     from harness.skills import Decision, JudgedEdits, Review, Reviewed, ReviewRow
 
 ANSWERS = ["y", "n", "skip", "all", "quit"]
+SHOWN_SOURCES = 8
+"""Runs that are named of an edit; --json has all."""
 
 
 @click.command("review")
@@ -192,14 +195,21 @@ def _show(
     emit(result, as_json, "\n".join(lines))
 
 
+def origin_text(edit: Edit) -> str:
+    """What an edit rests on: how many tasks, and the first of its runs."""
+    more = len(edit.sources) - SHOWN_SOURCES
+    named = ", ".join(edit.sources[:SHOWN_SOURCES]) or "no source"
+    further = f" and {more} more" if more > 0 else ""
+    return f"support {edit.support} task{'s'[: edit.support != 1]}, from {named}{further}"
+
+
 def _row(row: ReviewRow, judged: JudgedEdits | None) -> str:
     edit = row.edit
     place = f"{edit.file} {edit.target_section}".strip()
     lines = [f"[{row.number}] {row.id}  {row.verdict or 'not judged'}  {edit.op} {place}"]
     lines += [f"  - {line}" for line in edit.old_text.splitlines()]
     lines += [f"  + {line}" for line in edit.content.splitlines()]
-    tasks = "task" if edit.support == 1 else "tasks"
-    lines.append(f"  support {edit.support} {tasks}, from {', '.join(edit.sources) or 'no source'}")
+    lines.append(f"  {origin_text(edit)}")
     if judged is not None:
         lines.append(f"  judge: {judged.edits[row.id]}")
     shown = [record for record in row.records if record.summary or record.quotes]

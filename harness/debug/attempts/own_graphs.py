@@ -141,7 +141,10 @@ def open_own_graph(
     stack.enter_context(asking(answers, spec_of_model, bool(lock.get("simulated")), seed))
     messages: list[dict[str, Any]] = []
     for step in finished.trajectory.steps:
-        messages.append({"role": step.source, "content": content_text(step.message)})
+        text = content_text(step.message)
+        # Of system messages it was given the skill's alone; others are its own, and come again.
+        if step.source != "system" or (lock.get("skill") and "<skill name=" in text):
+            messages.append({"role": step.source, "content": text})
         if step.source == "user":
             break
     reload = partial(load_graph, f"{file}:{spec.rpartition(':')[2]}")

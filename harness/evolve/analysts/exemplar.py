@@ -9,7 +9,10 @@ stand in for those that the runs gave (:func:`with_answers`).
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import SequenceMatcher
+from itertools import groupby
 from statistics import median
 
 from harness.agents import EXAMPLES_SECTION, worked_example
@@ -26,8 +29,14 @@ _FREE_WORDS = (
     " there yes no not none true false unknown answer"
 )
 _FREE = frozenset(_FREE_WORDS.split())
+_KINDS = {"9": "digit", "A": "capital letter", "a": "small letter"}
 # A rule must hold for this share of passing answers and be broken by that share of failing.
 FOLLOWED, BROKEN = 0.8, 0.3
+LABELS = 12
+"""Up to so many different answers, each given twice or more on average, are labels of classes: one
+example of each is shown, even if fewer were asked for."""
+LONG = 1.5
+"""Examples are at most so many times as long as the median task."""
 
 
 def exemplar_patch(trajectories: Sequence[Trajectory], examples: int = 3) -> Patch:
@@ -97,14 +106,45 @@ def _format_rules(answers: Sequence[str]) -> list[tuple[str, Callable[[str], boo
             "Answer with a number alone.",
             lambda answer: re.fullmatch(r"[-+]?[\d.,]+\s*%?", answer) is not None,
         ),
+        *_shape_rules(answers),
     ]
     return rules if limit <= MAX_ANSWER_WORDS else rules[1:]
+
+
+def _shape_rules(answers: Sequence[str]) -> list[tuple[str, Callable[[str], bool]]]:
+    """The form of codes, dates, amounts and the like, where most answers share one: `28-NOV-26`."""
+    for exact in (True, False):
+        common, count = Counter(_shape(answer, exact) for answer in answers).most_common(1)[0]
+        marked = re.search(r"[^\w\s]", common) and re.search("[9A]", common)
+        if not marked or count < FOLLOWED * len(answers):
+            continue
+        parts: list[str] = []
+        for character, group in groupby(common):
+            length, kind = len(list(group)), _KINDS.get(character)
+            many = f"{length} {kind}{'s'[: length > 1]}" if exact else f"{kind}s"
+            literal = "a space" if character == " " else f"'{character * length}'"
+            parts.append(many if kind else literal)
+        like = [answer for answer in answers if _shape(answer, exact) == common]
+        varied = max(like, key=lambda answer: (len(set(answer)), answer))
+        rule = f"Write the answer in exactly this form: {', '.join(parts)}. For example: {varied}"
+        return [(rule, lambda answer, of=(exact, common): _shape(answer, of[0]) == of[1])]
+    return []
+
+
+def _shape(answer: str, exact: bool) -> str:
+    """Its characters by kind; runs of a kind count as one of it where lengths differ."""
+    kinds = "".join(
+        "9" if c.isdigit() else "A" if c.isupper() else "a" if c.isalpha() else c for c in answer
+    )
+    return kinds if exact else re.sub(r"([9Aa])\1+", r"\1", kinds)
 
 
 def worked_examples(trajectories: Sequence[Trajectory], count: int) -> list[Edit]:
     """Passing runs as examples: one a task, shortest and cleanest first, unlike one another.
 
-    After the first, each time the one least like those chosen is taken, among the shorter half.
+    After the first, each time the one least like those chosen is taken, of those that are not much
+    longer than the median: unlike in the words of the task and in the characters of the answer, of
+    which a small model copies whatever all examples share.
     """
 
     def cost(run: Trajectory) -> tuple[int, int, str]:
@@ -117,16 +157,26 @@ def worked_examples(trajectories: Sequence[Trajectory], count: int) -> list[Edit
         if run.outcome == "pass" and complete and not unsupported_words(run):
             best.setdefault(run.task_id, run)
     candidates = list(best.values())
+    answers = {run.answer.strip() for run in candidates}
+    if len(answers) <= min(LABELS, len(candidates) / 2):  # a class that no example shows is lost
+        count = max(count, len(answers)) if count else 0
     if len(candidates) <= count or count < 1:
         return [example_edit(run) for run in candidates[: max(0, count)]]
-    sizes = [len(run.prompt) for run in candidates]
-    short = [run for run, size in zip(candidates, sizes, strict=True) if size <= median(sizes)]
+    longest = LONG * median(len(run.prompt) for run in candidates)
+    short = [run for run in candidates if len(run.prompt) <= longest]
     pool = short if len(short) >= count else candidates
     similarity = tfidf_similarities([run.prompt for run in pool])
     chosen = [0]
+
+    def likeness(i: int) -> float:
+        return max(
+            similarity[i, j] + SequenceMatcher(None, pool[i].answer, pool[j].answer).ratio()
+            for j in chosen
+        )
+
     while len(chosen) < min(count, len(pool)):
         unchosen = [i for i in range(len(pool)) if i not in chosen]
-        chosen.append(min(unchosen, key=lambda i: (round(max(similarity[i, chosen]), 9), i)))
+        chosen.append(min(unchosen, key=lambda i: (round(likeness(i), 9), i)))
     return [example_edit(pool[i]) for i in chosen]
 
 

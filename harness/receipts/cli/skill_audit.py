@@ -26,7 +26,7 @@ from harness.core import shown
 from harness.core.errors import Refused
 
 if TYPE_CHECKING:
-    from harness.receipts import Audited
+    from harness.receipts import Audited, Receipt
 
 
 @click.command(
@@ -106,17 +106,22 @@ def verify_skill(
 
     Example: harness skill verify skills/short-answers
     """
+    from harness.receipts import Receipt
     from harness.receipts.ladder import verify_measured
+    from harness.skills import RECEIPT, beside
 
     verified = verify_measured(folder, suite=suite, tasks=not without_tasks, run=run)
     tasks = "tasks compared" if verified.tasks else "tasks NOT compared"
     text = (
-        f"{folder}: {verified.rollouts} rollouts, {verified.rescored} answers judged again, {tasks}"
+        f"{folder}: {'the receipt holds' if verified.valid else 'the receipt does NOT hold'}, "
+        f"{verified.rollouts} rollouts, {verified.rescored} answers judged again, {tasks}"
         f"\n{verified.scope}"
     )
     if run is None:
         text += " (that takes the run folder: --run RUN)"
-    emit(verified, as_json, "\n".join([text, *verified.differs]))
+    path = beside(folder, RECEIPT)
+    units = [_units(Receipt.model_validate_json(path.read_bytes()))] if path.is_file() else []
+    emit(verified, as_json, shown([text, *verified.differs, *units]))
     if not verified.valid:
         raise Refused(f"the receipt of {folder} does not hold: {verified.differs[0]}")
 
@@ -151,9 +156,8 @@ def check_skills(folders: tuple[Path, ...], as_json: bool) -> None:
         raise Refused(f"{len(lines)} findings among {len(report.skills)} skills")
 
 
-def _text(audited: Audited) -> str:
-    receipt = audited.receipt
-    lines = [f"warning: {warning}" for warning in receipt.warnings]
+def _units(receipt: Receipt) -> str:
+    """Every unit and its effect, a row each."""
     rows = [
         (
             unit.id,
@@ -166,7 +170,13 @@ def _text(audited: Audited) -> str:
         for unit in receipt.units
     ]
     heads = ("unit", "verdict", "points#", "interval", "tokens#", "text")
-    lines.append(table(heads, rows))
+    return table(heads, rows)
+
+
+def _text(audited: Audited) -> str:
+    receipt = audited.receipt
+    lines = [f"warning: {warning}" for warning in receipt.warnings]
+    lines.append(_units(receipt))
     lines += [
         f"{pair.units[0]} with {pair.units[1]}: {pair.effect:+.1f} points more together"
         for pair in receipt.interactions
@@ -175,5 +185,10 @@ def _text(audited: Audited) -> str:
         f"{receipt.valid} of {receipt.rollouts} rollouts valid, {receipt.passed:.1f} % passed; "
         f"{receipt.stopped}"
     )
+    if {unit.verdict for unit in receipt.units} == {"nothing detectable"}:
+        lines.append(
+            "no line is needed by itself, as far as these rollouts show: the others may make up "
+            "for it, as examples of one form do; more rollouts show smaller effects"
+        )
     lines += [f"wrote {path}" for path in audited.paths]
     return shown(lines)

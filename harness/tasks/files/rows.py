@@ -129,12 +129,14 @@ def tasks_of(
     """
     used: Counter[str] = Counter()
     tasks: list[Task] = []
+    missing = set(columns)
     for number, row in rows:
-        where = f"{place}{number}"
+        where, missing = f"{place}{number}", missing - row.keys()
         fields = row if not columns and {"id", "prompt"} <= row.keys() else _fields(row, columns)
         if "prompt" not in fields:
+            wrong = f"no column {min(missing)!r} and " if missing else ""
             raise BadInput(
-                f"{where}: no column for the prompt among {', '.join(map(repr, row))}: "
+                f"{where}: {wrong}no column for the prompt among {', '.join(map(repr, row))}: "
                 "name it with --map COLUMN=prompt, in Python columns={'COLUMN': 'prompt'}, or "
                 f"call it {', '.join(NAMES['prompt'])}"
             )
@@ -152,6 +154,8 @@ def tasks_of(
         except ValidationError as error:
             got = str(error.errors()[0]["input"])[:60]
             raise BadInput(f"{where}: {first_fault(error, 'row')}, got {got!r}") from None
+    if tasks and missing:
+        raise BadInput(f"{place}1: no column {min(missing)!r}, which --map names")
     return tuple(tasks)
 
 
