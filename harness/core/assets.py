@@ -10,9 +10,10 @@ import hashlib
 import importlib.util
 import sys
 from functools import cache
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from threading import RLock
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from harness.core.errors import BadInput
@@ -23,6 +24,15 @@ if TYPE_CHECKING:
 _LOADING = RLock()
 """A file that is loaded may load others."""
 KINDS = ("graphs", "prompts", "skills", "corpora", "evals")
+
+
+class _Uncached(SourceFileLoader):
+    """Reads a file anew, though it was edited twice in a second; leaves no `__pycache__` there."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        """Its code, compiled from its text."""
+        path = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(path), path)
 
 
 @cache
@@ -66,7 +76,8 @@ def load_module(path: Path) -> ModuleType:
         name = f"_harness_loaded_{path.stem}_{tag}"
         if name in sys.modules:
             return sys.modules[name]
-        spec = importlib.util.spec_from_file_location(name, path)
+        loader = _Uncached(name, str(path))
+        spec = importlib.util.spec_from_file_location(name, path, loader=loader)
         if spec is None or spec.loader is None:
             raise BadInput(f"cannot import {str(path)!r}: is it a .py file?")
         module = importlib.util.module_from_spec(spec)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from textwrap import shorten
 from typing import Any
 
 from harness.core import (
@@ -26,6 +27,7 @@ from harness.core import (
     render,
 )
 from harness.evolve.analysts.json_reply import ask_json
+from harness.evolve.merge.similarity import tfidf_similarities
 from harness.evolve.merge.wording import content_words, residue, stem
 from harness.evolve.requests import FEWEST, Words, file_endings, requests, words_of
 from harness.models import Model
@@ -37,6 +39,8 @@ QUERY = 400  # characters of a prompt that is asked
 QUERIES, BY_RULE = 8, 3
 FILE_SHARE = 0.15
 NEARLY = 0.05  # merits that differ less are the same: one prompt in twenty
+# Below such a merit a request is shown, of so many characters at most and so many words at least.
+UNCLEAR, REQUEST, WORDY = 0.5, 120, 3
 SHARED = 2  # words that a description and a request share before a client opens the skill
 
 _INNER_NAME = re.compile(r"(?<=[a-z,;] )(?:[A-Z]\w*|\d\w*)")
@@ -132,7 +136,7 @@ async def describe(
         texts += written
     texts = [text for text in dict.fromkeys(texts) if not residue(text, terms)]
     if not texts:
-        return Described(usage=usage)
+        return Described(text=typical_request(name, prompts, terms), usage=usage)
     # A rival of the same kind would get what is meant for this skill.
     about = {*content_words(name.replace("-", " ")), *common}
     library = [
@@ -155,7 +159,27 @@ async def describe(
         usage += spent
         if measured:
             by, rows = model.spec, ranked(measured)
+    if rows[0].merit < UNCLEAR and (example := typical_request(name, prompts, terms)):
+        rows = [Candidate(text=example), *rows]  # words that hardly any other request has
     return Described(text=rows[0].text, by=by, candidates=tuple(rows), usage=usage)
+
+
+def typical_request(name: str, prompts: Sequence[str], terms: frozenset[str]) -> str:
+    """A description by the request that is most like all others, without its names and numbers.
+
+    It is for tasks that share no words of their own, such as notes of customers; "" where there is
+    hardly a request, or a term of the benchmark is left.
+    """
+    if len(prompts) < FEWEST:
+        return ""
+    shown = [" ".join(prompt.split()) for prompt in prompts]
+    likeness = tfidf_similarities(shown).sum(axis=1)
+    chosen = _INNER_NAME.sub("…", min(zip(-likeness, shown, strict=True))[1])
+    plain = "".join(c for c in chosen if c.isprintable() and c not in '<>"')
+    quoted = shorten(plain, REQUEST, placeholder="…")
+    title = name.replace("-", " ").capitalize()
+    text = f'{title}. Use for requests such as: "{quoted}" Not for {requests().not_for}.'
+    return "" if residue(text, terms) or len(quoted.split()) < WORDY else text
 
 
 def ranked(rows: Sequence[Candidate]) -> list[Candidate]:

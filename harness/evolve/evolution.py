@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from harness.core import BadInput, Patch, Trajectory, Usage, Value, assets, digest
 from harness.core.segments import only_writer
 from harness.evals import ItemRecord
+from harness.evolve.analysts.exemplar import EXPECTED
 from harness.evolve.analysts.single import Read, checked, single_reader
 from harness.evolve.artifacts import NAME, ArtifactStore, Runs
 from harness.evolve.description import Described, describe_tasks
@@ -169,7 +170,8 @@ class Evolution:
         final = last[0] if last else Patch(reasoning="no patches")
         method = steps[-1].merge.method if steps else ""
         if not self.options.lessons:
-            method = f"{self.options.analyst} (no merge)"
+            expected = ", from expected answers" * (EXPECTED in final.changelog_entries)
+            method = f"{self.options.analyst}{expected} (no merge)"
         elif self.merger is not None:
             method = f"model {self.merger.spec}, batches of {self.options.merge_batch}"
         edits = tuple(sorted(final.edits, key=lambda edit: -edit.support))

@@ -24,7 +24,7 @@ from harness.evals import (
     records,
     unsolved,
 )
-from harness.evolve.analysts.exemplar import exemplar_patch, with_answers
+from harness.evolve.analysts.exemplar import EXPECTED, exemplar_patch, with_answers
 from harness.evolve.baselines import BaselineRow, Ground, run_baselines
 from harness.evolve.baselines.transfer import TransferPlan, TransferRow, held_out, run_transfer
 from harness.evolve.evolution import Event, horizon, ignore_event
@@ -333,6 +333,8 @@ class SuiteRuns:
         if few or settings.analyst == "answers":
             failed = [run for run in runs if run.outcome == "fail"]
             shown = [*with_answers(runs, self.expected), *failed]
+            patch = exemplar_patch(shown, settings.examples)
+            return patch.model_copy(update={"changelog_entries": (EXPECTED,)}), Usage()
         return exemplar_patch(shown, settings.examples), Usage()
 
     async def compare(self, evolved: Finished, model: Model | None) -> list[BaselineRow]:

@@ -12,6 +12,7 @@ import sys
 def main() -> None:
     """Call the function and print what it returned."""
     file, name, request = sys.argv[1:4]
+    sys.dont_write_bytecode = True  # a check that is edited twice in a second is read anew
     with open(request, encoding="utf-8") as stream:  # noqa: PTH123  # stands alone, starts fast
         call = json.load(stream)
     marker = call.pop("marker")

@@ -64,9 +64,8 @@ def test_every_step_prints_the_next_one(
     (evolve,) = following(out)
     out = type_in(evolve)
     assert "my-skill: accepted (better: +" in out
-    held_out, audit, export = following(out)
+    compare, audit, export = following(out)
     assert "rollouts" in type_in(f"{audit} --dry-run")
-    (compare,) = following(type_in(held_out))
     out = type_in(compare)
     assert "-> 100.0%" in out
     assert "skill" in out.splitlines()[-1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Any
 
 import pytest
@@ -69,6 +70,18 @@ def test_questions_are_described_as_questions() -> None:
 def test_tasks_that_say_nothing_leave_the_description_alone() -> None:
     assert described([]).text == ""
     assert described(["Go.", "Go."]).text == ""
+
+
+def test_requests_without_words_of_their_own_are_described_by_the_most_typical() -> None:
+    notes = [
+        "my parcel came back again, please resend it to Berlin 12.",
+        "Where is my order? It was due Monday.", "The invoice 4711 shows the wrong amount",
+        "I cannot log in to the shop any more", "Please cancel my second order",
+        "The courier left it <b>in</b> the rain \x1b[31m\u202e", "password reset mail never came",
+    ]  # fmt: skip
+    text = described(notes).text
+    assert 'Use for requests such as: "' in text and " Not for " in text
+    assert not re.search(r"Berlin|12|4711|Monday|<", text)
 
 
 def test_the_same_tasks_give_the_same_description() -> None:

@@ -64,6 +64,7 @@ def test_expected_answers_teach_where_nothing_passed(
     said: list[str] = []
     result = run_evolution(settings, progress=lambda event: said.append(event.message))
     assert "attempts passed at 0 of 6 tasks: the examples are made of expected answers" in said
+    assert result.method == "exemplar, from expected answers (no merge)"
     assert (result.gate.verdict, result.gate.before, result.gate.after) == ("accepted", 0, 1)
     text = (tmp_path / "out" / "skill" / "plus-one" / "SKILL.md").read_text()
     assert "What is 2 plus 1?\nAnswer: 3" in text and "Answer with a number alone." in text
@@ -245,7 +246,7 @@ def test_few_tasks_get_examples_and_repeated_attempts(settings: EvolveSettings) 
     assert "4 attempts at each" in notes[1]
     assert notes[2].startswith("24 attempts to learn from: about 24 calls")
     assert notes[3].startswith("96 attempts of the gate at most")
-    assert run_evolution(few).method == "exemplar (no merge)"
+    assert run_evolution(few).method == "exemplar, from expected answers (no merge)"
     assert len(list(open_trajectories(settings.out / "runs" / "train"))) == 4 * 6
 
 

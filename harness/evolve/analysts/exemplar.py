@@ -32,6 +32,7 @@ _FREE = frozenset(_FREE_WORDS.split())
 _KINDS = {"9": "digit", "A": "capital letter", "a": "small letter"}
 # A rule must hold for this share of passing answers and be broken by that share of failing.
 FOLLOWED, BROKEN = 0.8, 0.3
+EXPECTED = "worked examples and answer format, from expected answers"
 LABELS = 12
 """Up to so many different answers, each given twice or more on average, are labels of classes: one
 example of each is shown, even if fewer were asked for."""
