@@ -27,23 +27,15 @@ SKILLS = {
     "workbook-programs": ("ledger-programs", "ledger.jsonl"),
 }
 """Skill that ships -> suite that it is about, and its gold examples."""
+FIGURES = {"passed", "valid", "rate", "tokens_per_task", "difference", "verdict"}
+"""Of a rung; the difference is that of the skill and it."""
 MADE_FOR = "qwen2.5-coder-0.5b"
 
 
 def row(skill: str, ladder: Ladder) -> dict[str, Any]:
     """What a ladder came to, on kinds of tasks that train has and on others."""
     seen, unseen = (
-        {
-            rung.name: {
-                "passed": rung.passed,
-                "valid": rung.valid,
-                "rate": rung.rate.model_dump() if rung.rate else None,
-                "tokens_per_task": rung.tokens_per_task,
-                "skill_minus_it": rung.difference.model_dump() if rung.difference else None,
-                "verdict": rung.verdict,
-            }
-            for rung in rungs
-        }
+        {rung.name: rung.model_dump(include=FIGURES) for rung in rungs}
         for rungs in (ladder.rungs, ladder.unseen)
     )
     return {

@@ -48,7 +48,6 @@ def outcome(request: dict[str, Any]) -> dict[str, Any]:
             expected = "function" if request["kind"] == "py" else "compiled graph"
             name = type(loaded).__name__
             raise BadInput(f"{reference!r} names a {name}, expected a {expected}")
-        ignores = request["kind"] == "py" and check_parameters(reference, loaded)
         answer: Any = None
         if "arguments" in request:
             answer = loaded(*request["arguments"])
@@ -62,7 +61,8 @@ def outcome(request: dict[str, Any]) -> dict[str, Any]:
             if isinstance(answer, dict):
                 answer = cast("dict[str, Any]", answer).get("content")
         else:
-            return {"ignores_skill": ignores}
+            of_function = request["kind"] == "py"
+            return {"ignores_skill": of_function and check_parameters(reference, loaded)}
         if answer is None:
             return {"error": "it returned None, expected the answer"}
         return {"answer": str(answer)}

@@ -30,15 +30,17 @@ def refuse_lost_skill(agent: Agent, skill: str, mode: SkillMode) -> None:
         BadInput: if a command does not name `{skill}` and is no client that looks for skills, or a
             function never looks at the path of the skill that it is given.
     """
+    if mode != "preloaded":
+        return
     lost = f"the skill {skill!r} would not reach the agent"
-    if mode == "preloaded" and getattr(agent, "ignores_skill", False):
+    if getattr(agent, "ignores_skill", False):
         raise BadInput(
             f"{lost}: {agent.spec} never looks at its third parameter, the path of the skill's "
             "folder (None without one): read SKILL.md there; of an agent that looks into "
             ".agents/skills of its work folder by itself, say `skill_mode: discovered` in the suite"
         )
     kind, _, command = agent.spec.partition(":")
-    if kind != "cmd" or mode != "preloaded" or "{skill}" in command:
+    if kind != "cmd" or "{skill}" in command:
         return
     if PurePath(next(iter(command.split()), "")).name in CLIENTS:
         return

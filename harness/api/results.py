@@ -19,7 +19,20 @@ if TYPE_CHECKING:
 COLUMNS = ("id", "task_id", "epoch", "outcome", "value", "reason", "answer", "stratum")
 
 
-class Evaluation(EvalReport):
+class Printed:
+    """Prints as its facts, in a notebook as a table of them."""
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name}: {value}" for name, value in self._facts().items())
+
+    def _repr_html_(self) -> str:
+        return facts(self._facts())
+
+    def _facts(self) -> dict[str, str]:
+        raise NotImplementedError
+
+
+class Evaluation(Printed, EvalReport):
     """The report of an eval, and what every attempt came to.
 
     Attributes:
@@ -50,12 +63,6 @@ class Evaluation(EvalReport):
             for sample in self.samples
         ]
         return frame.DataFrame(rows, columns=[*COLUMNS, "tokens", "cost_usd", "seconds"])
-
-    def __str__(self) -> str:
-        return "\n".join(f"{name}: {value}" for name, value in self._facts().items())
-
-    def _repr_html_(self) -> str:
-        return facts(self._facts())
 
     def _facts(self) -> dict[str, str]:
         rate = "no valid attempt" if self.score is None else f"{self.score:.1%}"
@@ -100,14 +107,8 @@ class Evolved(EvolveResult):
         return table + "".join(block.html for block in blocks)
 
 
-class Comparison(RunComparison):
+class Comparison(Printed, RunComparison):
     """Two runs, paired by task."""
-
-    def __str__(self) -> str:
-        return "\n".join(f"{name}: {value}" for name, value in self._facts().items())
-
-    def _repr_html_(self) -> str:
-        return facts(self._facts())
 
     def _facts(self) -> dict[str, str]:
         paired, rates, change = self.paired, "none", "none"

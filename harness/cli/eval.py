@@ -254,7 +254,11 @@ def report_text(report: EvalReport, run: Path) -> str:
             for name, repeated in report.repeated.items()
         ),
         f"{report.tokens:,} tokens, cost {dollars(report.cost_usd)}, {report.seconds:.1f} s",
-        *(["the agent asked no model through OPENAI_BASE_URL"] if not report.tokens else []),
+        *(
+            ["the agent asked no model through OPENAI_BASE_URL"]
+            if report.passed + report.failed and not report.tokens
+            else []
+        ),
         *_judge_lines(report),
         f"run: {run}",
     ])  # fmt: skip

@@ -86,13 +86,13 @@ def after_evolution(result: EvolveResult, settings: EvolveSettings) -> str:
         return ""
     held_out = (settings.gate,) if settings.gate != "auto" else (settings.suite, *_HELD_OUT)
     sides = [settings.out / "runs" / side for side in ("gate-before", "gate-after")]
-    tried = command_line("compare", *sides)
+    compared = command_line("compare", *sides)
     audit = command_line("skill", "audit", result.skill, "--suite", *held_out, *_typed())
     export = command_line("skill", "export", result.skill, "--target", "agents", "--out", ".")
     if "skill audit" not in plugins("commands"):
-        return next_lines([tried, export])
+        return next_lines([compared, export])
     note = "audit: which lines help, a receipt that goes along; --dry-run says what it takes"
-    return next_lines([tried, audit, export], note)
+    return next_lines([compared, audit, export], note)
 
 
 def _after_failure(report: EvalReport, run: Path, settings: EvalSettings) -> str:

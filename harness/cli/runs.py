@@ -152,7 +152,7 @@ def _comparison_text(result: RunComparison) -> str:
         if result.sequential:
             difference += " (one-sided; interval and p are those of the gate)"
         lines.append(tinted(difference, colour))
-        if paired.ci95 and paired.p and (paired.p < 0.05) != (low > 0 or high < 0):
+        if paired.ci95 and paired.p is not None and (paired.p < 0.05) != (low > 0 or high < 0):
             lines.append(
                 "the gate asks for a gain alone, at 5 %; the interval has two sides"
                 if result.sequential

@@ -178,7 +178,9 @@ def typical_request(name: str, prompts: Sequence[str], terms: frozenset[str]) ->
     plain = "".join(c for c in chosen if c.isprintable() and c not in '<>"')
     quoted = shorten(plain, REQUEST, placeholder="…")
     title = name.replace("-", " ").capitalize()
-    text = f'{title}. Use for requests such as: "{quoted}" Not for {requests().not_for}.'
+    text = (
+        f'{title}. Use for requests such as: "{quoted.rstrip(".")}". Not for {requests().not_for}.'
+    )
     return "" if residue(text, terms) or len(quoted.split()) < WORDY else text
 
 

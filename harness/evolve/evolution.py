@@ -327,6 +327,7 @@ async def evolve(
         BadInput: for options, trajectories or patches that cannot be used; nothing is written.
         Unreachable, LimitReached: from a model; answered calls stay in its request cache.
     """
+    from harness.evolve.gate import refuse_other
     from harness.evolve.report import check_out, finished, result_of, write_all
 
     started = time.monotonic()
@@ -371,10 +372,11 @@ async def evolve(
             }
         )
         try:
+            refuse_other(options.out, identity)
             evolved = finished(evolution, await _run_graph(evolution, identity))
             baselines = await compare(evolved) if compare is not None else ()
             users = await transfer(evolved) if transfer is not None else ()
-            result = result_of(evolved, time.monotonic() - started, baselines, users)
+            result = result_of(evolved, identity, time.monotonic() - started, baselines, users)
             write_all(evolved, result)
             return result
         finally:
@@ -391,7 +393,6 @@ def _needed(model: Model | None, who: str) -> Model:
 async def _run_graph(evolution: Evolution, thread: str) -> dict[str, Any]:
     """Run the graph, from its last checkpoint if it was stopped; the state that it ends with."""
     from harness.checkpoints import open_saver
-    from harness.evolve.gate import refuse_other
 
     options = evolution.options
     config: Any = {
@@ -401,9 +402,7 @@ async def _run_graph(evolution: Evolution, thread: str) -> dict[str, Any]:
     }
     async with open_saver(options.out / CHECKPOINTS) as saver:
         graph: Any = assets.load_graph("trace2skill").builder.compile(checkpointer=saver)
-        state = await graph.aget_state(config)
-        stopped = state.next
-        refuse_other(options.out, known=bool(state.values))
+        stopped = (await graph.aget_state(config)).next
         if stopped:
             evolution.tell("resume", f"at {', '.join(set(stopped))}")
         else:

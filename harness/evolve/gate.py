@@ -9,6 +9,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from harness.core import BadInput, Usage, read_json
 from harness.evals import ItemRecord, RunComparison, compare_paired, compare_results
@@ -188,10 +189,11 @@ def _reason(
     needed += f"if {share:.0%} of the results change)"
     if decision.difference is None:
         return f"no task is valid on both sides: {counts}; {needed}"
-    points = f"{100 * decision.difference:+.1f} points"
-    corrected = None if decision.adjusted is None else f"{100 * decision.adjusted:+.1f}"
-    if corrected is not None and not points.startswith(f"{corrected} "):
-        points += f" ({corrected} corrected for stopping early)"
+    points = corrected = f"{100 * decision.difference:+.1f}"
+    if decision.adjusted is not None and len(plan.look_sizes) > 1:
+        corrected = f"{100 * decision.adjusted:+.1f}"
+    early = "" if corrected == points else f" ({corrected} corrected for stopping early)"
+    points += f" points{early}"
     if decision.ci95 is not None:
         points += f" [{100 * decision.ci95[0]:+.1f}, {100 * decision.ci95[1]:+.1f}]"
     points += f" on {counts}"
@@ -203,18 +205,19 @@ def _reason(
     return f"{meaning.get(decision.why, 'no significant gain')}: {points}"
 
 
-def refuse_other(out: Path, *, known: bool) -> None:
+def refuse_other(out: Path, identity: str) -> None:
     """Keep an accepted skill from being written over by an evolution that is not the same.
 
     Args:
         out: folder of both.
-        known: whether this evolution has run there before.
+        identity: of this evolution, see :class:`EvolveResult`.
 
     Raises:
         BadInput: if an earlier one was accepted, and this one is another.
     """
     path = out / RESULT
-    if not known and path.is_file() and read_json(path).get("accepted"):
+    earlier: Any = read_json(path) if path.is_file() else {}
+    if earlier.get("accepted") and earlier.get("identity") not in (None, "", identity):
         raise BadInput(
             f"{str(out)!r} holds an accepted skill that was made with other settings, tasks or "
             "models: name another --out, in Python out="

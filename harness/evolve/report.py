@@ -170,6 +170,7 @@ def check_out(out: Path) -> None:
 
 def result_of(
     evolved: Finished,
+    identity: str,
     seconds: float,
     baselines: Sequence[BaseModel] = (),
     transfer: Sequence[BaseModel] = (),
@@ -196,6 +197,7 @@ def result_of(
         lines=skill.text.count("\n"),
         skill_tokens=count_tokens(skill.text),
         support={str(support): count for support, count in sorted(rules.items())},
+        identity=identity,
         simulated=evolved.evolution.simulated
         or simulated
         or (evolved.judged is not None and evolved.judged.acceptance.simulated)
@@ -254,7 +256,7 @@ def write_all(evolved: Finished, result: EvolveResult) -> None:
         "seed": evolved.seed.digest,
         "description": evolved.described.model_dump(mode="json", exclude={"usage"}),
         "skill": skill.digest,
-        "result": result.model_dump(mode="json", exclude={"seconds", "skill"}),
+        "result": result.model_dump(mode="json", exclude={"seconds", "skill", "identity"}),
         "records": {
             "error": sum(record.kind == "error" for record in records),
             "success": sum(record.kind == "success" for record in records),

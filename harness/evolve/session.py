@@ -66,8 +66,8 @@ async def run_evolution_async(
     seed, runs = seed_skill(settings), SuiteRuns(settings, budget_of(settings), progress)
     gated, train = runs.gated, runs.train
     runs.refuse_lost(seed.name)
-    asked, runs.settings = settings, settings.settled(train)
-    settings = runs.settings
+    asked, settings = settings, settings.settled(train)
+    runs.settings = settings
     if not asked.epochs and settings.epochs > 1 and await runs.attempts_are_alike():
         runs.settings = settings = settings.model_copy(update={"epochs": 1})
     kind = "" if settings.lessons else settings.analyst

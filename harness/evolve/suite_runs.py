@@ -69,9 +69,15 @@ class SuiteRuns:
     _looks: Counter[str] = field(default_factory=Counter[str])
 
     async def attempts(
-        self, suite: LoadedSuite, folder: Path, skill: Path | None, user: str | None = None
+        self,
+        suite: LoadedSuite,
+        folder: Path,
+        skill: Path | None,
+        user: str | None = None,
+        epochs: int | None = None,
     ) -> list[ItemRecord]:
-        """Run a suite in `folder`, by the model `user` if it is another than the evolution's."""
+        """Run a suite in `folder`, by the model `user` and with so many attempts at each task, if
+        these are others than the evolution's."""
         budget, spent = self.budget, self.budget.spent
         remaining = {
             "budget_usd": None if budget.usd is None else max(0.0, budget.usd - spent.usd),
@@ -81,7 +87,7 @@ class SuiteRuns:
             "budget_calls": None if budget.calls is None else max(0, budget.calls - spent.calls),
         }
         shared = {name: getattr(self.settings, name) for name in SHARED}
-        shared["epochs"] = self.settings.epochs or 1
+        shared["epochs"] = epochs or self.settings.epochs or 1
         if user is not None:
             shared["models"] = (user,)
         chosen = EvalSettings.model_validate({"suite": suite.suite.name, **shared, **remaining})
@@ -140,12 +146,14 @@ class SuiteRuns:
         Raises:
             BadInput: as :func:`harness.agents.refuse_lost_skill`, or if it cannot be opened.
         """
-        for suite in filter(None, (self.train, self.gated)):
-            named = self.settings.agent
+        named = self.settings.agent
+        trusted = named is not None or self.settings.trust
+        # Splits of one suite have one agent; opening it may import a user's file.
+        both = filter(None, (self.train, self.gated))
+        suites = {(suite.root, suite.suite.name): suite for suite in both}
+        for suite in suites.values():
             if spec := named or suite.suite.agent:
-                base = suite.root if named is None else Path.cwd()
-                trusted = named is not None or self.settings.trust
-                agent = open_agent(spec, base=base, trusted=trusted)
+                agent = open_agent(spec, base=Path.cwd() if named else suite.root, trusted=trusted)
                 refuse_lost_skill(agent, skill, suite.suite.skill_mode)
 
     @cached_property
@@ -214,12 +222,8 @@ class SuiteRuns:
         if not is_foreign(settings.agent or suite.suite.agent or ""):
             return False
         folder = settings.out / "runs" / "first-attempt"
-        self.settings = settings.model_copy(update={"epochs": 1})
-        try:
-            first = suite.model_copy(update={"tasks": suite.tasks[:1]})
-            await self.attempts(first, folder, settings.skill)
-        finally:
-            self.settings = settings
+        first = suite.model_copy(update={"tasks": suite.tasks[:1]})
+        await self.attempts(first, folder, settings.skill, epochs=1)
         with CallStore(folder / "calls.sqlite") as calls:
             temperatures = {call.body.get("temperature") for call in calls.answered()}
         if temperatures == {0}:
@@ -323,19 +327,17 @@ class SuiteRuns:
     async def write_examples(self, runs: Sequence[Trajectory]) -> tuple[Patch, Usage]:
         """Worked examples and answer format, of the runs that passed, or of expected answers."""
         settings = self.settings
-        passed = len({run.task_id for run in runs if run.outcome == "pass"})
-        shown = [run for run in runs if settings.teaches(run.outcome)]
-        few = passed < settings.examples and self.expected
-        if few and settings.analyst == "exemplar":
+        if settings.analyst == "exemplar":
+            passed = len({run.task_id for run in runs if run.outcome == "pass"})
+            if passed >= settings.examples or not self.expected:
+                shown = [run for run in runs if settings.teaches(run.outcome)]
+                return exemplar_patch(shown, settings.examples), Usage()
             of_all = f"{passed} of {len({run.task_id for run in runs})} tasks"
             message = f"attempts passed at {of_all}: the examples are made of expected answers"
             self.progress(Event(stage="map", message=message))
-        if few or settings.analyst == "answers":
-            failed = [run for run in runs if run.outcome == "fail"]
-            shown = [*with_answers(runs, self.expected), *failed]
-            patch = exemplar_patch(shown, settings.examples)
-            return patch.model_copy(update={"changelog_entries": (EXPECTED,)}), Usage()
-        return exemplar_patch(shown, settings.examples), Usage()
+        failed = [run for run in runs if run.outcome == "fail"]
+        patch = exemplar_patch([*with_answers(runs, self.expected), *failed], settings.examples)
+        return patch.model_copy(update={"changelog_entries": (EXPECTED,)}), Usage()
 
     async def compare(self, evolved: Finished, model: Model | None) -> list[BaselineRow]:
         """Baselines on all tasks of the gate: one that stopped early chose its moment."""

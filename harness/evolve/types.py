@@ -373,7 +373,7 @@ class EvolveResult(Value):
     `skill` is "" where a new skill learned nothing, `unsolved` says why where no attempt passed,
     `accepted` is None where nothing was gated. `edits` and `discarded` are counts; the lists lie in
     `report.json` and `discarded.json`. `problems` are validation warnings, `baselines` and
-    `transfer` rows of `harness.evolve.baselines`.
+    `transfer` rows of `harness.evolve.baselines`. Evolutions of one `identity` resume one another.
     """
 
     skill: str
@@ -392,6 +392,7 @@ class EvolveResult(Value):
     lines: int = 0
     skill_tokens: int = 0
     support: dict[str, int] = {}
+    identity: str = ""
     simulated: bool = False
     judge: Acceptance | None = None
     problems: tuple[str, ...] = ()

@@ -11,7 +11,7 @@ from typing import Any, Literal, cast
 from harness.core import BadInput, Value, digest
 from harness.evals import LoadedSuite, load_suite
 from harness.receipts.plan import design
-from harness.receipts.receipt import card, receipt_of
+from harness.receipts.receipt import UnitReceipt, card, receipt_of
 from harness.receipts.records import (
     Attempted,
     Conditions,
@@ -20,7 +20,7 @@ from harness.receipts.records import (
     run_differs,
     task_digests,
 )
-from harness.receipts.units import Cut, cut
+from harness.receipts.units import cut
 from harness.skills import (
     CARD,
     CODEX_FILE,
@@ -50,6 +50,7 @@ class Verified(Value):
         rollouts: rollouts in the records.
         rescored: rollouts whose recorded answer was judged again.
         tasks: whether the tasks were at hand and compared.
+        units: effects of the receipt's units, as they were computed again.
     """
 
     valid: bool
@@ -58,6 +59,7 @@ class Verified(Value):
     rollouts: int
     rescored: int
     tasks: bool
+    units: tuple[UnitReceipt, ...] = ()
 
 
 def verify(
@@ -89,7 +91,7 @@ def verify(
     if not differs and value.digest != header.skill:
         differs.append("records: the digest of the skill does not fit those of its files")
     differs += _rows_differ(records)
-    rescored = 0
+    rescored, units = 0, tuple[UnitReceipt, ...]()
     if tasks:
         # Of files only digests are made.
         loaded = load_suite(suite or header.suite, header.split, trusted=True)
@@ -103,7 +105,15 @@ def verify(
         count = header.plan.units
         differs.append(f"skill: it has {len(parsed.units)} units now, the records know {count}")
     else:
-        differs += receipt_differs(skill, records, parsed)
+        try:
+            computed = receipt_of(records, parsed)
+        except BadInput as error:
+            differs.append(f"records: {error}")
+        else:
+            units = computed.units
+            differs += files_differ(
+                "receipt", path, beside(skill, CARD), computed.text, card(computed)
+            )
     return Verified(
         valid=not differs,
         scope=scope,
@@ -111,6 +121,7 @@ def verify(
         rollouts=len(records.rows),
         rescored=rescored,
         tasks=tasks,
+        units=units,
     )
 
 
@@ -191,17 +202,6 @@ def rescore(suite: LoadedSuite, attempts: Sequence[Attempted]) -> tuple[list[str
                     f"records: rollout {row.id} is a {row.outcome}, its answer a {score.outcome}"
                 )
     return wrong[:3], len(rows)
-
-
-def receipt_differs(folder: Path, records: Records, parsed: Cut) -> Iterator[str]:
-    """What of receipt and card is not as the records give it."""
-    try:
-        computed = receipt_of(records, parsed)
-    except BadInput as error:
-        yield f"records: {error}"
-        return
-    pages = beside(folder, RECEIPT), beside(folder, CARD)
-    yield from files_differ("receipt", *pages, computed.text, card(computed))
 
 
 def files_differ(name: str, path: Path, page: Path, text: str, shown: str) -> Iterator[str]:

@@ -32,6 +32,7 @@ _FREE = frozenset(_FREE_WORDS.split())
 _KINDS = {"9": "digit", "A": "capital letter", "a": "small letter"}
 # A rule must hold for this share of passing answers and be broken by that share of failing.
 FOLLOWED, BROKEN = 0.8, 0.3
+# Entry of the change log of a patch whose examples are not the runs' own.
 EXPECTED = "worked examples and answer format, from expected answers"
 LABELS = 12
 """Up to so many different answers, each given twice or more on average, are labels of classes: one
@@ -116,7 +117,8 @@ def _shape_rules(answers: Sequence[str]) -> list[tuple[str, Callable[[str], bool
     """The form of codes, dates, amounts and the like, where most answers share one: `28-NOV-26`."""
     for exact in (True, False):
         common, count = Counter(_shape(answer, exact) for answer in answers).most_common(1)[0]
-        marked = re.search(r"[^\w\s]", common) and re.search("[9A]", common)
+        one_line = "\n" not in common
+        marked = one_line and re.search(r"[^\w\s]", common) and re.search("[9A]", common)
         if not marked or count < FOLLOWED * len(answers):
             continue
         parts: list[str] = []
@@ -135,7 +137,7 @@ def _shape_rules(answers: Sequence[str]) -> list[tuple[str, Callable[[str], bool
 def _shape(answer: str, exact: bool) -> str:
     """Its characters by kind; runs of a kind count as one of it where lengths differ."""
     kinds = "".join(
-        "9" if c.isdigit() else "A" if c.isupper() else "a" if c.isalpha() else c for c in answer
+        "9" if c.isdigit() else "A" if c.isupper() else "a" if c.islower() else c for c in answer
     )
     return kinds if exact else re.sub(r"([9Aa])\1+", r"\1", kinds)
 

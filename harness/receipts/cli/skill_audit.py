@@ -26,7 +26,10 @@ from harness.core import shown
 from harness.core.errors import Refused
 
 if TYPE_CHECKING:
-    from harness.receipts import Audited, Receipt
+    from collections.abc import Sequence
+
+    from harness.receipts import Audited
+    from harness.receipts.receipt import UnitReceipt
 
 
 @click.command(
@@ -106,9 +109,7 @@ def verify_skill(
 
     Example: harness skill verify skills/short-answers
     """
-    from harness.receipts import Receipt
     from harness.receipts.ladder import verify_measured
-    from harness.skills import RECEIPT, beside
 
     verified = verify_measured(folder, suite=suite, tasks=not without_tasks, run=run)
     tasks = "tasks compared" if verified.tasks else "tasks NOT compared"
@@ -119,8 +120,7 @@ def verify_skill(
     )
     if run is None:
         text += " (that takes the run folder: --run RUN)"
-    path = beside(folder, RECEIPT)
-    units = [_units(Receipt.model_validate_json(path.read_bytes()))] if path.is_file() else []
+    units = [_units(verified.units)] if verified.valid and verified.units else []
     emit(verified, as_json, shown([text, *verified.differs, *units]))
     if not verified.valid:
         raise Refused(f"the receipt of {folder} does not hold: {verified.differs[0]}")
@@ -156,7 +156,7 @@ def check_skills(folders: tuple[Path, ...], as_json: bool) -> None:
         raise Refused(f"{len(lines)} findings among {len(report.skills)} skills")
 
 
-def _units(receipt: Receipt) -> str:
+def _units(units: Sequence[UnitReceipt]) -> str:
     """Every unit and its effect, a row each."""
     rows = [
         (
@@ -167,7 +167,7 @@ def _units(receipt: Receipt) -> str:
             str(unit.tokens),
             unit.text[:60],
         )
-        for unit in receipt.units
+        for unit in units
     ]
     heads = ("unit", "verdict", "points#", "interval", "tokens#", "text")
     return table(heads, rows)
@@ -176,7 +176,7 @@ def _units(receipt: Receipt) -> str:
 def _text(audited: Audited) -> str:
     receipt = audited.receipt
     lines = [f"warning: {warning}" for warning in receipt.warnings]
-    lines.append(_units(receipt))
+    lines.append(_units(receipt.units))
     lines += [
         f"{pair.units[0]} with {pair.units[1]}: {pair.effect:+.1f} points more together"
         for pair in receipt.interactions
