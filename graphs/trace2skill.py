@@ -26,7 +26,7 @@ from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMiss
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
-from harness.core import BadInput, Edit, Patch, Usage, remove_tree
+from harness.core import Edit, Patch, Usage, remove_tree
 from harness.evolve import Evolution, exemplar_patch, merge_deterministic, to_patch
 from harness.evolve.analysts.single import write_patch
 from harness.evolve.evolution import check_skill, detached, horizon
@@ -107,8 +107,7 @@ async def rollouts(state: State, runtime: Context) -> Update:
     path, used = evolution.options.trajectories, Usage()
     if evolution.rollouts is not None:
         path, used = await detached(evolution.rollouts())
-    if path is None:
-        raise BadInput("no trajectories: give --trajectories PATH, or --suite to make some")
+    assert path is not None, "an evolution begins with trajectories, or with what makes them"
     runs = evolution.store.take_in(open_trajectories(path))
     if evolution.options.lessons and evolution.rollouts is None:  # else it was said beforehand
         evolution.tell("rollouts", horizon(len(runs.runs), evolution.options.min_support))
@@ -124,7 +123,9 @@ async def rollouts(state: State, runtime: Context) -> Update:
 
 def send_wave(state: State, runtime: Context) -> Update:
     """Stage 2: let the next analysts start."""
-    runtime.context.total, runtime.context.done = len(state["fleet"]), len(state["readings"])
+    evolution = runtime.context
+    evolution.total, evolution.done = len(state["fleet"]), len(state["readings"])
+    evolution.tell("analysts", count=evolution.done, total=evolution.total)
     return {"sent": min(state["sent"] + WAVE, len(state["fleet"]))}
 
 
@@ -132,9 +133,8 @@ def to_analysts(state: State) -> list[Send] | str:
     """One analyst per trajectory; none sees another's trajectory, record or patch."""
     if len(state["readings"]) >= state["sent"]:
         return "collect"
-    started = (state["sent"] - 1) // WAVE * WAVE
-    numbers = state["fleet"][started : state["sent"]]
-    return [Send("analyst", {"number": number, "runs": state["runs"]}) for number in numbers]
+    wave = state["fleet"][(state["sent"] - 1) // WAVE * WAVE : state["sent"]]
+    return [Send("analyst", {"number": number, "runs": state["runs"]}) for number in wave]
 
 
 async def analyst(unit: Unit, runtime: Context) -> Update:

@@ -114,6 +114,8 @@ def test_rows_have_the_names_that_files_have(tmp_path: Path, model: str) -> None
     (tmp_path / "t.csv").write_text("Frage,answer\nSay yes,yes\n")
     columns = {"Frage": "prompt"}
     assert plan_evaluation(tmp_path / "t.csv", columns=columns, model=model)["tasks"] == 1
+    judged = plan_evaluation(german, columns=columns, model=model, check="exact")["judged_by"]
+    assert len(judged) == 1 and judged[0].startswith("check exact: the answer")
     with pytest.raises(BadInput, match=r"unknown name 'expected': .* answer, check, files, meta"):
         evaluate([{"id": "a", "prompt": "x", "expected": "y"}], model=model, out=tmp_path / "no")
     assert not (tmp_path / "no").exists()
@@ -147,7 +149,7 @@ def test_sides_of_a_gate_are_compared_as_on_the_command_line(tmp_path: Path, mod
     compared = compare_runs(str(sides[0]), str(sides[1]))
     assert (compared.before.run, compared.paired.tasks) == ("gate-before", 2)
     assert (
-        "runs: gate-before -> gate-after, 2 paired tasks\npass rate: 50.0% -> 50.0%"
+        "runs: gate-before -> gate-after, 2 paired tasks (simulated)\npass rate: 50.0% -> 50.0%"
         in f"{compared}"
     )
     assert "<td" in compared._repr_html_()  # pyright: ignore[reportPrivateUsage]  # as below
@@ -214,6 +216,8 @@ def test_what_cannot_begin_says_why(tmp_path: Path, model: str) -> None:
 
     with pytest.raises(BadInput, match="build clients inside it"):
         evaluate(tasks=TASKS, agent=holds, model=model, out=tmp_path / "a", sandbox="none")
+    with pytest.raises(BadInput, match=r"^select= runs tasks: give suite=, or tasks="):
+        evolve(tmp_path / "d", trajectories=tmp_path, create="x", select="greedy", analyst="single")
     with pytest.raises(BadInput, match="a suite, or tasks"):
         evaluate("demo", tasks=TASKS)
     with pytest.raises(BadInput, match=r"task 2: no column for the prompt .* question,"):
@@ -226,10 +230,18 @@ def test_what_cannot_begin_says_why(tmp_path: Path, model: str) -> None:
     with pytest.raises(BadInput, match="other tasks"):
         evaluate(tasks=TASKS[:1], agent=asks, model=model, out=tmp_path / "b", sandbox="none")
     assert len((tmp_path / "b" / "tasks.jsonl").read_text().splitlines()) == 2
-    with pytest.raises(BadInput, match="was started with other --agent"):
+    with pytest.raises(BadInput, match="was started with other agent="):
         evaluate(resume=tmp_path / "b", agent=ECHO, sandbox="none")
     resumed = evaluate(resume=tmp_path / "b", agent=asks, sandbox="none")
     assert (resumed.passed, resumed.failed) == (1, 1)
+
+
+def test_an_agent_that_asks_no_model_needs_none(tmp_path: Path) -> None:
+    given: Any = {"tasks": TASKS, "sandbox": "none", "model": "none"}
+    ran = evaluate(**given, agent="cmd:echo yes", out=tmp_path / "a")
+    assert (ran.passed, ran.failed, ran.tokens, ran.model) == (1, 1, 0, "none")
+    refused = evaluate(**given, agent=asks, out=tmp_path / "b")
+    assert refused.invalid == 2 and "400" in refused.samples[0].reason
 
 
 def test_a_function_evolves_and_resumes(

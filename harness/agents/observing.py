@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from harness.agents.recording import Recorder
 from harness.agents.types import AgentContext, AgentRun, Sample
@@ -97,7 +98,22 @@ def observed(
         text = content_text(step.message)
         if step.source == "agent" and text != reply.strip():
             recorder.agent_text(text)
-    return recorder.run(attempt.answer, attempt.invalid)
+    run = recorder.run(attempt.answer, attempt.invalid)
+    if context.on_event is not None:
+        for step in run.trajectory.steps:
+            for event in _events(step):
+                context.on_event({"sample": sample.id, **event})
+    return run
+
+
+def _events(step: Step) -> Iterator[dict[str, Any]]:
+    """A step as the events that an agent of ours tells while it runs."""
+    kind = "reply" if step.source == "agent" else step.source
+    yield {"type": kind, "text": content_text(step.message)}
+    for call in step.tool_calls or ():
+        yield {"type": "tool", "name": call.function_name, "arguments": call.arguments}
+    for result in step.observation.results if step.observation else ():
+        yield {"type": "observation", "text": content_text(result.content or "")}
 
 
 def _said(turn: Turn) -> tuple[str, str, str]:

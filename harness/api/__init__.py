@@ -125,8 +125,8 @@ async def aevaluate(
 ) -> Evaluation:
     """As :func:`evaluate`, where an event loop is running."""
     from harness.api.results import Evaluation
-    from harness.api.work import bars, eval_settings, named, run_folder
-    from harness.evals import run_evaluation_async
+    from harness.api.work import bars, eval_settings, in_python, named, run_folder
+    from harness.evals import EvalSettings, run_evaluation_async
     from harness.evals.resuming import started_with
 
     fields: dict[str, Any] = {**settings}
@@ -136,8 +136,8 @@ async def aevaluate(
         suite, models = fields["suite"], fields.pop("models")
         model = model or models
     fields["out"] = folder = run_folder(resume or settings.get("out"))
-    checked, own = eval_settings(named(suite, tasks), agent, _models(model), folder, fields)
-    with bars(progress) as on_progress:
+    with in_python(EvalSettings), bars(progress) as on_progress:
+        checked, own = eval_settings(named(suite, tasks), agent, _models(model), folder, fields)
         reports = await run_evaluation_async(checked, on_progress, agent=own)
     return Evaluation.model_validate({**reports[-1].model_dump(), "folder": folder})
 
@@ -164,13 +164,13 @@ def plan_evaluation(
     """
     from tempfile import TemporaryDirectory
 
-    from harness.api.work import eval_settings, named
+    from harness.api.work import eval_settings, in_python, named
     from harness.evals import EvalSettings
     from harness.evals import plan_evaluation as plan
 
     if isinstance(suite, EvalSettings):
         return plan(suite)
-    with TemporaryDirectory() as folder:
+    with in_python(EvalSettings), TemporaryDirectory() as folder:
         checked, own = eval_settings(
             named(suite, tasks), agent, _models(model), Path(folder), settings
         )
@@ -215,11 +215,11 @@ async def aevolve(
 ) -> Evolved:
     """As :func:`evolve`, where an event loop is running."""
     from harness.api.results import Evolved
-    from harness.api.work import event_bars, evolve_settings
-    from harness.evolve import run_evolution_async
+    from harness.api.work import event_bars, evolve_settings, in_python
+    from harness.evolve import EvolveSettings, run_evolution_async
 
-    checked = evolve_settings(Path(out), suite, agent, _models(model), settings)
-    with event_bars(progress) as on_event:
+    with in_python(EvolveSettings), event_bars(progress) as on_event:
+        checked = evolve_settings(Path(out), suite, agent, _models(model), settings)
         result = await run_evolution_async(checked, on_event)
     return Evolved.model_validate(result.model_dump())
 
@@ -244,11 +244,15 @@ def plan_evolution(
     """
     from tempfile import TemporaryDirectory
 
-    from harness.api.work import evolve_settings
+    from harness.api.work import as_keywords, evolve_settings, in_python
+    from harness.evolve import EvolveSettings
     from harness.evolve import plan_evolution as plan
 
-    with TemporaryDirectory() as folder:
-        return plan(evolve_settings(Path(folder) / "out", suite, agent, _models(model), settings))
+    with in_python(EvolveSettings), TemporaryDirectory() as folder:
+        out = Path(folder) / "out"
+        planned = plan(evolve_settings(out, suite, agent, _models(model), settings))
+    notes = [as_keywords(note, EvolveSettings) for note in planned["notes"]]
+    return {**planned, "notes": notes}
 
 
 def compare_runs(

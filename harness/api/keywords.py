@@ -14,6 +14,7 @@ class EvalKeywords(TypedDict, total=False):
     """Settings of an eval."""
 
     columns: Mapping[str, str]
+    check: str | None
     trust: bool
     trust_checks: bool
     executor: str
@@ -74,6 +75,7 @@ class EvolveKeywords(TypedDict, total=False):
     epochs: int
     concurrency: int
     columns: Mapping[str, str]
+    check: str | None
     trust: bool
     trust_checks: bool
     executor: str
@@ -90,6 +92,7 @@ class EvolveKeywords(TypedDict, total=False):
     time_limit: float | None
     working_limit: float | None
     tasks: str | None
+    earlier: Path | str | None
     gate: str
     limit: int | None
     baselines: Sequence[

@@ -8,10 +8,11 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness.api.work import as_keywords
 from harness.core import require
 from harness.core.terminal import dollars
 from harness.evals import EvalReport, ItemRecord, RunComparison, records
-from harness.evolve import EvolveResult, result_text
+from harness.evolve import EvolveResult, EvolveSettings, result_text
 
 if TYPE_CHECKING:
     import pandas
@@ -84,7 +85,7 @@ class Evolved(EvolveResult):
     """The result of an evolution; in a notebook its figures and the skill."""
 
     def __str__(self) -> str:
-        return result_text(self)
+        return as_keywords(result_text(self), EvolveSettings)
 
     def _repr_html_(self) -> str:
         from harness.skills import load_skill, markdown_blocks
@@ -117,8 +118,10 @@ class Comparison(Printed, RunComparison):
         if paired.difference is not None and paired.ci95 is not None:
             low, high = paired.ci95
             change = f"{paired.difference:+.1%} [{low:+.1%}, {high:+.1%}], p = {paired.p:.3g}"
+        runs = f"{self.before.run} -> {self.after.run}, {paired.tasks} paired tasks"
+        simulated = " (simulated)" * (self.before.simulated or self.after.simulated)
         return {
-            "runs": f"{self.before.run} -> {self.after.run}, {paired.tasks} paired tasks",
+            "runs": runs + simulated,
             "pass rate" if self.measure == "outcome" else "mean score": rates,
             "difference": change,
             "fixed": ", ".join(paired.fixed) or "none",

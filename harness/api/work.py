@@ -12,7 +12,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
-from harness.core import BadInput, HarnessError, Task, from_keywords, loops, write_atomic
+from harness.core import (
+    BadInput,
+    HarnessError,
+    Option,
+    Task,
+    Value,
+    from_keywords,
+    loops,
+    write_atomic,
+)
 from harness.core.rundir import new_run_id
 from harness.core.terminal import time_left
 from harness.evolve.evolution import Event, ignore_event
@@ -115,7 +124,7 @@ def eval_settings(
         BadInput: as :func:`harness.core.from_keywords` and :func:`suite_file`.
     """
     from harness.agents import function_agent
-    from harness.evals import EvalSettings
+    from harness.evals import EvalSettings, columns_of
 
     refuse_dry_run(settings, "plan_evaluation(...) of harness.api takes the same arguments")
     spec, own = (None, function_agent(agent)) if callable(agent) else (agent, None)
@@ -123,7 +132,7 @@ def eval_settings(
     fields = {**settings, "suite": path, "agent": spec, "models": models}
     checked = from_keywords(EvalSettings, fields)
     if not path:
-        path = suite_file(suite, folder, settings.get("columns") or {})
+        path = suite_file(suite, folder, columns_of(settings))
         checked = checked.model_copy(update={"suite": path})
     return checked, own
 
@@ -140,6 +149,7 @@ def evolve_settings(
     Raises:
         BadInput: as :func:`eval_settings`, and for rows where a suite's name is expected.
     """
+    from harness.evals import columns_of
     from harness.evolve import EvolveSettings
 
     refuse_dry_run(settings, "plan_evolution(...) of harness.api takes the same arguments")
@@ -152,7 +162,7 @@ def evolve_settings(
     checked = from_keywords(EvolveSettings, fields)
     if suite is not None and not path:
         check_out(checked.out)
-        path = suite_file(suite, checked.out / "runs", settings.get("columns") or {})
+        path = suite_file(suite, checked.out / "runs", columns_of(settings))
         checked = checked.model_copy(update={"suite": path})
     if callable(agent):
         checked = checked.model_copy(update={"agent": agent_file(agent, checked.out)})
@@ -167,6 +177,27 @@ def refuse_dry_run(settings: Mapping[str, Any], instead: str) -> None:
     """
     if "dry_run" in settings:
         raise BadInput(f"dry_run is an option of the command line: {instead}")
+
+
+@contextmanager
+def in_python(kind: type[Value]) -> Generator[None]:
+    """Errors of the block name the keywords of settings, where the command line has options."""
+    try:
+        yield
+    except HarnessError as error:
+        error.args = (as_keywords(str(error), kind),)
+        raise
+
+
+def as_keywords(text: str, kind: type[Value]) -> str:
+    """A text in which the options of settings are keywords: `earlier=` for `--from`."""
+    keywords = dict[str, str]()
+    for name, declared in kind.model_fields.items():
+        options = [option for option in declared.metadata if isinstance(option, Option)]
+        names = [name for option in options for name in option.names]
+        keywords |= dict.fromkeys(names or [f"--{name.replace('_', '-')}"], f"{name}=")
+    keywords["--model"] = "model="
+    return re.sub(r"(?<![\w-])--[a-z][a-z-]*", lambda match: keywords.get(match[0], match[0]), text)
 
 
 def wait(work: Coroutine[Any, Any, T]) -> T:

@@ -123,6 +123,8 @@ def run_suite(
     def show_event(event: dict[str, Any]) -> None:
         echo(event_line(event), err=True)
 
+    if settings.skill is not None:
+        _warn_of_shown_tasks(settings.skill, settings)
     with resumable(run):
         reports = run_evaluation(
             settings,
@@ -145,6 +147,14 @@ def run_suite(
         raise Refused(f"{report.run}: {passed}, expected {min_pass:g} %")
     if fail_on_invalid and report.invalid:
         raise Refused(f"{report.run}: {report.invalid} of {report.items} attempts were invalid")
+
+
+def _warn_of_shown_tasks(skill: Path, settings: EvalSettings) -> None:
+    from harness.evals import shown_in
+    from harness.evals.runner import suite_of
+
+    if count := shown_in(skill, suite_of(settings).tasks):
+        echo(f"{count} of the tasks stand in the skill: passing those proves nothing", err=True)
 
 
 def refuse_all_invalid(reports: Sequence[EvalReport], folders: Sequence[Path]) -> None:
@@ -193,13 +203,10 @@ def _show_plan(settings: EvalSettings, as_json: bool) -> None:
     from harness.evals.reuse import counted
 
     plan = plan_evaluation(settings)
-    facts = {key: value for key, value in plan.items() if key not in ("steps", "estimate")}
+    unsaid = ("steps", "estimate", "calls_at_most")  # of an agent of ours that used all its turns
+    facts = {key: value for key, value in plan.items() if key not in unsaid}
     if (lift := plan.get("detectable_lift")) is not None:
         facts["detectable_lift"] = f"{100 * lift:.1f} points with 80% power"
-    if plan["attempts"]:
-        turns = plan["calls_at_most"] // plan["attempts"]
-        most = f"{plan['calls_at_most']:,}, if every attempt took all of its {turns} turns"
-        facts["calls_at_most"] = most
     lines = fact_lines(facts.items())
     if "steps" in plan:
         steps = plan["steps"]
@@ -215,11 +222,14 @@ def _show_plan(settings: EvalSettings, as_json: bool) -> None:
 
 def estimate_lines(estimate: dict[str, Any]) -> list[str]:
     """An expected cost for people, and what it rests on."""
+    from harness.evals import time_words
+
     most = estimate["most_usd"]
     bound = "" if most is None else f", at the dearest attempt's {dollars(most)}"
     return [
         f"expected: {estimate['calls']:,} calls, {estimate['prompt_tokens']:,} + "
-        f"{estimate['completion_tokens']:,} tokens, cost {dollars(estimate['cost_usd'])}{bound}",
+        f"{estimate['completion_tokens']:,} tokens, cost {dollars(estimate['cost_usd'])}{bound}, "
+        f"{time_words(estimate['seconds'])}",
         f"  from {estimate['basis']}",
         f"  price {estimate['price']}",
     ]

@@ -53,17 +53,17 @@ def after_eval(report: EvalReport, run: Path, settings: EvalSettings) -> str:
         return _after_failure(report, run, settings)
     if not _divides(suite):
         return ""
-    return next_lines([_evolve(report, suite)], NAMING)
+    return next_lines([_evolve(report, run, suite)], NAMING)
 
 
-def _evolve(report: EvalReport, suite: str) -> str:
+def _evolve(report: EvalReport, run: Path, suite: str) -> str:
     """The evolution of a run's suite; a command is given the folder of the skill."""
     typed = [
         f"{word} {{skill}}" if word[:4] == "cmd:" and "{skill}" not in word else word
         for word in _typed()
     ]
     new = ("--create", new_skill_name(report.suite), "--out", _free("evolved"))
-    return command_line("evolve", "--suite", suite, *typed, *new)
+    return command_line("evolve", "--suite", suite, "--from", run, *typed, *new)
 
 
 def new_skill_name(suite: str) -> str:
@@ -104,7 +104,7 @@ def _after_failure(report: EvalReport, run: Path, settings: EvalSettings) -> str
     tasks = {task.id: task for task in suite_of(settings).tasks}
     following, note = [command_line("view", run)], ""
     if any(map(expected_text, tasks.values())) and _divides(settings.suite):
-        following.append(_evolve(report, settings.suite))
+        following.append(_evolve(report, run, settings.suite))
         note = "examples of what is expected; with --analyst single a model reads the failures"
     return "\n".join([*unsolved(records(run), tasks), "", next_lines(following, note)])
 

@@ -75,7 +75,8 @@ class EventLines:
         """Show one event."""
         now, done, total = time.monotonic(), event.done, event.total
         if not total:
-            echo(f"{event.stage}: {event.message}".rstrip(), err=True)
+            if event.message:
+                echo(f"{event.stage}: {event.message}", err=True)
             return
         left = time_left(now - self._started.setdefault(event.stage, now), done, total)
         more = "  ".join(fact for fact in (event.message, left) if fact)

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 EMBEDDED = "smollm2-135m"
 FIRST_MODEL = "local/qwen2.5-coder-0.5b"
 """The smallest one that knows what the templates ask, and learns to say it."""
+LESSON = """ A small model
+knows the answers of these tasks and wraps them in sentences unless it is asked for the bare answer,
+as a third of the prompts do; the skill learns the form from those that passed."""
+"""What there is to learn in the tasks of a template."""
 ENGINE = "'agent-skill-harness[local]'"
 EXTRAS = {
     "local": "xllamacpp",
@@ -121,6 +125,7 @@ def _write_suite(folder: Path, template: str, tasks: str | None, columns: dict[s
         "tasks": reference,
         "skill": new_skill_name(name),
         "model": f"--model {FIRST_MODEL}",
+        "lesson": LESSON if tasks is None else "",
     }
     for path in (source / "suite.yaml", source / "README.md"):
         text = path.read_text("utf-8")

@@ -2,6 +2,7 @@ from .engine.compare import compare as compare
 from .engine.compare import differences as differences
 from .engine.expressions import Expression as Expression
 from .engine.graphs import digest_of as digest_of
+from .engine.graphs import dropped as dropped
 from .engine.graphs import load_graph as load_graph
 from .engine.graphs import with_store as with_store
 from .engine.history import KEEP as KEEP

@@ -3,6 +3,9 @@ from .attempts import attempt_context as attempt_context
 from .attempts import gateway_of as gateway_of
 from .costs import estimate as estimate
 from .costs import plan_evaluation as plan_evaluation
+from .costs import plan_steps as plan_steps
+from .costs import shown_in as shown_in
+from .costs import time_words as time_words
 from .formats.table import import_results as import_results
 from .formats.table import open_results as open_results
 from .papers import trace2skill_average as trace2skill_average
@@ -53,6 +56,7 @@ from .settings import WorkerSettings as WorkerSettings
 from .settings import agent_model_spec as agent_model_spec
 from .settings import agent_spec as agent_spec
 from .settings import budget_of as budget_of
+from .settings import columns_of as columns_of
 from .settings import read_columns as read_columns
 from .suite import LoadedSuite as LoadedSuite
 from .suite import Split as Split

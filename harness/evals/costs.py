@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from harness.agents import Agent
+from harness.agents import Agent, is_foreign
 from harness.core import BadInput, Task, Value, digest_tree
 from harness.core.rundir import RunReader
+from harness.core.terminal import span
 from harness.evals.plan import attempt_id, parts_of
 from harness.evals.report import ItemRecord, finished_items
-from harness.evals.reuse import Step, plan_reuse
+from harness.evals.reuse import CALLS, Step, plan_reuse
 from harness.evals.settings import EvalSettings, agent_model_spec, agent_spec
 from harness.evals.suite import LoadedSuite
 from harness.evals.unsolved import judged_by
-from harness.models import OPENAI_URL, PRICES_VARIABLE, Price, parse_spec, price_of
+from harness.models import OPENAI_URL, PRICES_VARIABLE, CallStore, Price, parse_spec, price_of
 from harness.skills import TOKENIZER, count_tokens
 from harness.stats import detectable_lift
 
 ASSUMED_COMPLETION = 500
 """Completion tokens of a call where nothing bounds them and there is no earlier run."""
+
+SHOWN_START, SHOWN_WORDS = 200, 5
+"""A task stands in a skill where so many characters of its start do, if they have enough words."""
+PAUSE_S = 300.0
+"""Without a new call for so long a run was stopped, and resumed later."""
 
 
 class Estimate(Value):
@@ -36,6 +44,7 @@ class Estimate(Value):
         completion_tokens: of all calls.
         cost_usd: None where the price is unknown.
         most_usd: if every attempt cost as much as the dearest of the earlier run; None without one.
+        seconds: at the pace of the earlier run; None without one of this model.
         basis: what the figures rest on, in words.
         price: where the price comes from, in words.
     """
@@ -46,8 +55,26 @@ class Estimate(Value):
     completion_tokens: int
     cost_usd: float | None
     most_usd: float | None
+    seconds: float | None
     basis: str
     price: str
+
+
+def shown_in(skill: Path, tasks: Sequence[Task]) -> int:
+    """How many of the tasks stand in the texts of a skill, such as among its worked examples."""
+    files = [path for path in skill.rglob("*.md") if path.is_file()]
+    text = " ".join(_words(path.read_text("utf-8", "replace")) for path in files)
+    starts = [_words(task.prompt[:SHOWN_START]) for task in tasks]
+    return sum(len(start.split()) >= SHOWN_WORDS and start in text for start in starts)
+
+
+def _words(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.lower()))
+
+
+def time_words(seconds: float | None) -> str:
+    """The time of an estimate, for people."""
+    return "time not known before a run" if seconds is None else f"about {span(seconds)}"
 
 
 class _Use(NamedTuple):
@@ -73,15 +100,20 @@ def plan_evaluation(settings: EvalSettings, agent: Agent | None = None) -> dict[
     tasks = suite.tasks[: settings.limit]
     arms = [None, settings.skill] if settings.baseline and settings.skill else [settings.skill]
     attempts = list(tasks) * settings.epochs
+    spec = agent.spec if agent else agent_spec(settings, suite)
     plan: dict[str, Any] = {
         "suite": suite.suite.name,
         "split": suite.split,
         "tasks": len(tasks),
         "attempts": len(attempts) * len(arms),
         "model": agent_model_spec(settings.models),
-        "agent": agent.spec if agent else agent_spec(settings, suite),
+        "agent": spec,
         "skill": str(settings.skill) if settings.skill else None,
-        "calls_at_most": len(attempts) * len(arms) * suite.suite.max_turns,
+        "tasks_in_skill": shown_in(settings.skill, tasks) if settings.skill else None,
+        # An agent of somebody's own makes as many as it likes.
+        "calls_at_most": None
+        if is_foreign(spec)
+        else len(attempts) * len(arms) * suite.suite.max_turns,
         "detectable_lift": detectable_lift(len(tasks)),
         "judged_by": judged_by(tasks),
     }
@@ -105,8 +137,15 @@ def plan_evaluation(settings: EvalSettings, agent: Agent | None = None) -> dict[
     return plan
 
 
-def plan_steps(settings: EvalSettings) -> list[Step]:
+def plan_steps(
+    settings: EvalSettings, suite: LoadedSuite | None = None, skill: Path | None = None
+) -> list[Step]:
     """What would be done for every attempt, with the earlier run that `settings` names; no call.
+
+    Args:
+        settings: of the run.
+        suite: in place of the one that they name.
+        skill: in place of theirs, with `suite`.
 
     Raises:
         BadInput: if no earlier run is named, or one that cannot be used.
@@ -115,7 +154,9 @@ def plan_steps(settings: EvalSettings) -> list[Step]:
 
     if settings.earlier is None:
         raise BadInput("expected an earlier run (--from), got none")
-    plan = Evaluator(settings, suite_of(settings)).plan(settings.skill)
+    if suite is None:
+        suite, skill = suite_of(settings), settings.skill
+    plan = Evaluator(settings, suite).plan(skill)
     parts = parts_of(plan, agent_model_spec(settings.models), settings.suite)
     return plan_reuse(plan, parts, settings.earlier, settings.accept)
 
@@ -143,11 +184,13 @@ def estimate(
     official = model.startswith("openai/") and url.rstrip("/") == OPENAI_URL
     price = price_of(parse_spec(model), official=official)
     run = nearest_run(runs, suite.suite.name, model, skill)
-    most: float | None = None
+    most = seconds = None
     if run is None:
         total, basis = _from_prompts(suite, attempts, skill)
     else:
         total, basis, most = _from_run(run, attempts, price)
+        if run.lock["model"] == model and (pace := _pace(run.path)) is not None:
+            seconds = total.calls * pace
     return Estimate(
         attempts=len(attempts),
         calls=round(total.calls),
@@ -156,6 +199,7 @@ def estimate(
         cost_usd=price
         and price.cost(round(total.prompt), round(total.completion), round(total.cached)),
         most_usd=most,
+        seconds=seconds,
         basis=basis,
         price=f"{price.input:g} / {price.output:g} US dollars a million tokens in / out"
         if price
@@ -194,6 +238,16 @@ def nearest_run(
 
 def _items_with_calls(run: RunReader) -> list[ItemRecord]:
     return [item for item in finished_items(run) if item.outcome != "invalid" and item.usage.calls]
+
+
+def _pace(run: Path) -> float | None:
+    """Seconds from a call of a run to its next, pauses of the whole run left out."""
+    if not (run / CALLS).is_file():
+        return None
+    with CallStore(run / CALLS) as calls:
+        gaps = [later - sent for sent, later in pairwise(calls.sent_at())]
+    gaps = [gap for gap in gaps if 0 < gap < PAUSE_S]  # answers that were taken over have no gap
+    return fmean(gaps) if gaps else None
 
 
 def _from_run(

@@ -177,11 +177,14 @@ def parts_of(plan: EvalPlan, model: str, reference: str = "") -> RunParts:
         "skill_mode": plan.skill_mode or suite.skill_mode,
         "seed": plan.seed,
     }
+    agent = plan.agent.spec
+    if plan.skill is None:  # nothing is filled in there
+        agent = agent.replace(" {skill}", "")
     shared = {
         "skill": digest_tree(plan.skill) if plan.skill else "",
         "prompts": prompts_digest(),
         "model": digest(model),
-        "agent": agent_digest(plan.agent.spec, plan.suite.root),
+        "agent": agent_digest(agent, plan.suite.root),
         "settings": digest(settings),
         "code": code_digest(*ROOMS),
     }
@@ -234,7 +237,7 @@ def _file_digest(path: Path, _size: int, _changed: int) -> str:
 
 
 def agent_digest(spec: str, root: Path) -> str:
-    """Digest of an agent's spec and of the file that it names, if there is one.
+    """Digest of an agent's spec and of the files that it names, if there are any.
 
     Args:
         spec: of the agent.
@@ -243,10 +246,18 @@ def agent_digest(spec: str, root: Path) -> str:
     kind, _, reference = spec.partition(":")
     if kind == "graph" and ":" not in reference:
         code = digest_tree(assets.root() / "graphs")  # a graph may obtain others
+    elif kind == "cmd":
+        code = " ".join(map(_content, _command_files(reference, root)))
     else:
         path = agent_file(spec, root)
         code = "" if path is None else _content(path)
     return digest([spec, code])[:DIGEST_LENGTH]
+
+
+def _command_files(command: str, root: Path) -> list[Path]:
+    """The files that a command line names, in the working folder or that of the suite."""
+    paths = (folder / word for word in command.split() for folder in (Path.cwd(), root))
+    return [path for path in paths if _content(path, folder=False)]
 
 
 def agent_file(spec: str, root: Path) -> Path | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlencode
@@ -14,6 +15,7 @@ from harness.core.plugins import load, plugins
 from harness.evals.suite import LoadedSuite, Split
 from harness.models import Budget, SampleLimits
 from harness.tasks import output_file
+from harness.tasks.files.rows import DEFAULT_CHECK
 
 if TYPE_CHECKING:
     from harness.evals.workers import Executor
@@ -48,6 +50,13 @@ def read_columns(context: Any, parameter: Any, words: tuple[str, ...]) -> dict[s
     return {column: field for column, _, field in pairs}
 
 
+def columns_of(settings: Mapping[str, Any]) -> dict[str, str]:
+    """The columns and the check of settings, as :func:`tasks_of` takes them."""
+    columns: dict[str, str] = settings.get("columns") or {}
+    check = settings.get("check")
+    return columns if check is None else {**columns, DEFAULT_CHECK: check}
+
+
 Sandbox = Annotated[str, Option("Sandbox back end, or none.")]
 
 
@@ -66,7 +75,7 @@ class ModelSettings(Value):
     models: Annotated[
         tuple[str, ...],
         Option(
-            "openai/NAME, vllm/NAME, local/NAME, replay/FILE or simulated/PROFILE; may "
+            "openai/NAME, vllm/NAME, local/NAME, replay/FILE, simulated/PROFILE or none; may "
             f"repeat with a role (agent=, analyst=, merger=). Default: {DEFAULT_MODEL}.",
             names=("--model",),
             metavar="[ROLE=]SPEC",
@@ -192,6 +201,7 @@ class ColumnSettings(Value):
 
     Attributes:
         columns: column of the task file -> field of a task; from then on part of `suite`.
+        check: of the tasks that name none; part of `suite`, too.
     """
 
     columns: Annotated[
@@ -204,17 +214,21 @@ class ColumnSettings(Value):
             multiple=True,
         ),
     ] = {}
+    check: Annotated[
+        str | None,
+        Option("Check of tasks that name none: em, exact, contains, numeric, regex, ..."),
+    ] = None
 
     @model_validator(mode="before")
     @classmethod
     def _columns_in_reference(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """The reference holds the columns, so that the suite is read the same when found again."""
-        if not values.get("columns"):
+        """The reference holds both, so that the suite is read the same when found again."""
+        if not (query := columns_of(values)):
             return values
         if values.get("suite") is None:
-            raise BadInput("--map names columns of a suite's task file: give the suite")
-        suite = f"{values['suite']}?{urlencode(values['columns'])}"
-        return {**values, "suite": suite, "columns": {}}
+            raise BadInput("--map and --check are of a suite's tasks: give the suite")
+        suite = f"{values['suite']}?{urlencode(query)}"
+        return {**values, "suite": suite, "columns": {}, "check": None}
 
 
 class SuiteSettings(ModelSettings, WorkerSettings, TrustSettings, ColumnSettings):

@@ -16,7 +16,7 @@ from harness.tasks.answers import accepted_answers, compare_answer, default_chec
 
 DEMANDS = {
     "em": "the answer must be the expected text without other words; case, punctuation and "
-    "articles do not count (with `exact` in a column `check` they do)",
+    "articles do not count (with --check exact they do)",
     "exact": "the answer must be the expected text, character for character",
     "contains": "the expected text must stand somewhere in the answer",
     "numeric": "the last number in the answer must be the expected one",

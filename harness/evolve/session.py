@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from harness.core import BadInput, loops, write_atomic
 from harness.core.plugins import load
+from harness.core.terminal import span
 from harness.evals import budget_of
 from harness.evolve.analysts.single import agentic_reader
 from harness.evolve.baselines import BaselineRow
@@ -40,6 +44,8 @@ GIVEN = {
 }
 # Tokens of one reply of an embedded analyst or merger: three lessons and their quotes.
 LOCAL_REPLY = 768
+BEAT_S = 5.0
+"""Seconds after which a stage that says nothing is shown to be under way."""
 
 
 def run_evolution(
@@ -59,6 +65,11 @@ async def run_evolution_async(
     settings: EvolveSettings, progress: Callable[[Event], None] = ignore_event
 ) -> EvolveResult:
     """The same where an event loop is running."""
+    async with beating(progress) as tell:
+        return await _evolve(settings, tell)
+
+
+async def _evolve(settings: EvolveSettings, progress: Callable[[Event], None]) -> EvolveResult:
     if (settings.suite is None) == (settings.trajectories is None):
         raise BadInput("give either --suite S or --trajectories PATH")
     # What cannot begin is found before anything is paid for.
@@ -154,6 +165,32 @@ async def run_evolution_async(
         message = f"{len(interrupted)} interrupted calls: {INTERRUPTED}"
         progress(Event(stage="done", message=message))
     return result
+
+
+@asynccontextmanager
+async def beating(
+    progress: Callable[[Event], None],
+) -> AsyncGenerator[Callable[[Event], None]]:
+    """Repeats the last count of a stage, and how long it stands, while nothing else is said."""
+    last, at = Event(stage=""), 0.0
+
+    def tell(event: Event) -> None:
+        nonlocal last, at
+        last, at = event, time.monotonic()
+        progress(event)
+
+    async def beat() -> None:
+        while True:
+            await asyncio.sleep(BEAT_S)
+            if last.done < last.total and (waited := time.monotonic() - at) >= BEAT_S:
+                text = f"{last.message}  {span(waited)} under way".lstrip()
+                progress(last.model_copy(update={"message": text}))
+
+    task = asyncio.create_task(beat())
+    try:
+        yield tell
+    finally:
+        task.cancel()
 
 
 def open_models(

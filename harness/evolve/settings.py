@@ -192,6 +192,9 @@ class EvolveSettings(
         suite: makes the trajectories (split `train`), instead of `trajectories`.
         tasks: suite that holds the tasks of `trajectories`, for agentic analysts to prove on.
         agent: agent spec for the suite.
+        earlier: run of the suite whose attempts at its train tasks are taken over where all that
+            they depend on is as it was. The gate makes its own: the run that made somebody evolve
+            may have been an unlucky one.
         gate: `auto` (the suite's `selection` split), a suite, or `none`.
         limit: take the first tasks of each split only.
         baselines: what else is made of the same trajectories and run on the gate's tasks.
@@ -207,6 +210,12 @@ class EvolveSettings(
     ] = None
     agent: Annotated[
         str | None, Option("graph:FILE.py:NAME, cmd:COMMAND or py:FILE.py:FUNCTION.")
+    ] = None
+    earlier: Annotated[
+        Path | None,
+        Option(
+            "Learn from what still holds of RUN's attempts, too.", names=("--from",), metavar="RUN"
+        ),
     ] = None
     gate: Annotated[str, Option("auto, none, or a suite.")] = "auto"
     limit: Annotated[int | None, Option("Take the first tasks of each split only.")] = None

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from harness.agents import is_foreign, open_agent, refuse_lost_skill
 from harness.core import BadInput, Patch, Trajectory, Usage
@@ -19,6 +20,7 @@ from harness.evals import (
     LimitSettings,
     LoadedSuite,
     Split,
+    Step,
     agent_model_spec,
     load_suite,
     records,
@@ -53,6 +55,23 @@ ANALYST_TOKENS = 2000
 LONG_MIN = 3
 
 
+def eval_settings(
+    settings: EvolveSettings, suite: LoadedSuite, skill: Path | None, **changed: Any
+) -> EvalSettings:
+    """Those of an eval run of an evolution; `changed` are others than the evolution's."""
+    shared = {name: getattr(settings, name) for name in SHARED}
+    return EvalSettings.model_validate(
+        {"suite": suite.suite.name, **shared, "skill": skill, **changed}
+    )
+
+
+def taken_over(steps: Sequence[Step], earlier: Path | None) -> str:
+    """How many attempts are taken over from an earlier run, and where none is, why."""
+    kept = sum(step.action != "RERUN" for step in steps)
+    text = f"{kept} of {len(steps)} attempts are those of {earlier}"
+    return text if kept else f"{text}: {Counter(step.why for step in steps).most_common(1)[0][0]}"
+
+
 @dataclass
 class SuiteRuns:
     """Runs suites with what is left of the evolution's budget; finished attempts are kept.
@@ -75,9 +94,10 @@ class SuiteRuns:
         skill: Path | None,
         user: str | None = None,
         epochs: int | None = None,
+        earlier: Path | None = None,
     ) -> list[ItemRecord]:
         """Run a suite in `folder`, by the model `user` and with so many attempts at each task, if
-        these are others than the evolution's."""
+        these are others than the evolution's; what was taken over from `earlier` used nothing."""
         budget, spent = self.budget, self.budget.spent
         remaining = {
             "budget_usd": None if budget.usd is None else max(0.0, budget.usd - spent.usd),
@@ -86,11 +106,16 @@ class SuiteRuns:
             else max(0, budget.tokens - spent.tokens),
             "budget_calls": None if budget.calls is None else max(0, budget.calls - spent.calls),
         }
-        shared = {name: getattr(self.settings, name) for name in SHARED}
-        shared["epochs"] = epochs or self.settings.epochs or 1
+        changed: dict[str, Any] = {**remaining, "epochs": epochs or self.settings.epochs or 1}
         if user is not None:
-            shared["models"] = (user,)
-        chosen = EvalSettings.model_validate({"suite": suite.suite.name, **shared, **remaining})
+            changed["models"] = (user,)
+        chosen = eval_settings(self.settings, suite, skill, earlier=earlier, **changed)
+        taken = set[str]()
+
+        def announce(steps: list[Step]) -> None:
+            taken.update(step.id for step in steps if step.action != "RERUN")
+            self.progress(Event(stage=folder.name, message=taken_over(steps, earlier)))
+
         above = "" if folder.parent.name == "runs" else f"{folder.parent.name} "
         await Evaluator(chosen, suite).run(
             folder,
@@ -104,8 +129,12 @@ class SuiteRuns:
                     f"{tally.usage.tokens:,} tokens  {tally.waits_for}".rstrip(),
                 )
             ),
+            on_plan=announce,
         )
-        items = records(folder)
+        unused = {"usage": Usage()}
+        items = [
+            item.model_copy(update=unused if item.id in taken else None) for item in records(folder)
+        ]
         used = sum((item.usage for item in items), Usage())
         budget.spent += Spend(usd=used.cost_usd or 0.0, tokens=used.tokens, calls=used.calls)
         return items
@@ -223,7 +252,7 @@ class SuiteRuns:
             return False
         folder = settings.out / "runs" / "first-attempt"
         first = suite.model_copy(update={"tasks": suite.tasks[:1]})
-        await self.attempts(first, folder, settings.skill, epochs=1)
+        await self.attempts(first, folder, settings.skill, epochs=1, earlier=settings.earlier)
         with CallStore(folder / "calls.sqlite") as calls:
             temperatures = {call.body.get("temperature") for call in calls.answered()}
         if temperatures == {0}:
@@ -242,7 +271,7 @@ class SuiteRuns:
             message += f"; {horizon(count * settings.epochs, settings.min_support)}"
         self.progress(Event(stage="train", message=message))
         started, spent = time.monotonic(), self.budget.spent.tokens
-        items = await self.attempts(self.train, folder, settings.skill)
+        items = await self.attempts(self.train, folder, settings.skill, earlier=settings.earlier)
         used = sum((item.usage for item in items), Usage())
         seconds, new = time.monotonic() - started, self.budget.spent.tokens - spent
         if settings.analyst == "single" and settings.asking[0] and new:

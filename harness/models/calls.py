@@ -193,8 +193,9 @@ class CallStore:
 
     def put(self, calls: list[StoredCall]) -> None:
         """Store answered calls from elsewhere; requests that have an answer keep it."""
+        now = time.time()
         rows = [
-            (call.call_id, call.role, call.kind, str(call.body["model"]), time.time(),
+            (call.call_id, call.role, call.kind, str(call.body["model"]), now,
              pack(call.body), pack(call.response), call.usage.model_dump_json())
             for call in calls
         ]  # fmt: skip
@@ -222,6 +223,11 @@ class CallStore:
     def answered(self) -> list[StoredCall]:
         """All answered calls, in the order they were sent."""
         return [self._stored(row) for row in self._rows(f"{_STORED} ORDER BY id")]
+
+    def sent_at(self) -> list[float]:
+        """When each answered call was sent, in seconds since the epoch, oldest first."""
+        rows = self._rows("SELECT sent_at FROM calls WHERE state = 'done' ORDER BY sent_at")
+        return [sent for (sent,) in rows]
 
     def usage_by_role(self) -> dict[str, Usage]:
         """What each role has used; answers from the cache are not counted again."""

@@ -21,7 +21,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from harness.core import BadInput, Value, limit_async_reply
 from harness.core.http import ACCEPTED
 from harness.core.plugins import load, plugins
-from harness.models.types import Backend, Role
+from harness.models.types import Backend, Body, Refused, Role
 
 if TYPE_CHECKING:
     import openai
@@ -58,7 +58,8 @@ _FORMS = """\
   anthropic/<model>    and gemini/, mistral/, groq/, deepseek/, openrouter/, ollama/ (own keys)
   vllm/<model>         a vLLM server (--base-url or VLLM_BASE_URL, several separated by commas)
   replay/<file>        recorded calls: a calls.sqlite or an exported .jsonl
-  scripted/<file>      replies written in a .json or .jsonl file"""
+  scripted/<file>      replies written in a .json or .jsonl file
+  none                 of an agent that asks no model"""
 
 
 class ModelSpec(Value):
@@ -73,7 +74,7 @@ class ModelSpec(Value):
     name: str
 
     def __str__(self) -> str:
-        return f"{self.kind}/{self.name}"
+        return f"{self.kind}/{self.name}" if self.name else self.kind
 
 
 def parse_spec(spec: str) -> ModelSpec:
@@ -83,6 +84,8 @@ def parse_spec(spec: str) -> ModelSpec:
         BadInput: if the kind is unknown or the name is missing; the message lists the forms.
     """
     kind, _, name = spec.strip().partition("/")
+    if spec.strip() == "none":
+        return ModelSpec(kind="none", name="")
     if name and (kind in KINDS or kind in plugins("engines")):
         return ModelSpec(kind=kind, name=name)
     engines = "".join(f"\n  {engine}/<name>" for engine in plugins("engines"))
@@ -242,8 +245,14 @@ def resolve(spec: ModelSpec, base_url: str | None) -> Endpoint:
 
             script = Script(Path(spec.name))
             return Endpoint("scripted", script.name, backend=script.answer, simulated=True)
+        case "none":
+            return Endpoint("none", "none", backend=_refuse)
         case _:
             return load("engines", spec.kind)(spec, base_url)
+
+
+async def _refuse(body: Body) -> Body:
+    raise Refused(400, "this run has no model (--model none), and was asked")
 
 
 def _urls(base_url: str | None, kind: str) -> tuple[str, ...]:

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from harness.agents import AgentContext, SkillMode, TimeLimit, open_agent, refuse_lost_skill
 from harness.agents.foreign import run_process
+from harness.api import EvalSettings, run_evaluation
+from harness.cli.eval import event_line
 from harness.core import BadInput, assets
 from harness.models import LimitedModel, SampleLimits, open_model
 from harness.sandbox import Limits
 from tests.agents.scripted import attempt, completion, in_order
 
 NONE = in_order(completion("never asked"))
+ASKS = """
+import openai
+
+def answer(prompt, workdir, skill):
+    messages = [{"role": "user", "content": prompt}]
+    reply = openai.OpenAI().chat.completions.create(model="any", messages=messages)
+    return reply.choices[0].message.content
+"""
 
 
 @pytest.fixture
@@ -35,6 +46,19 @@ def work(tmp_path: Path) -> Path:
 def test_a_command_answers_on_stdout(work: Path) -> None:
     run, _ = attempt(NONE, work, spec="cmd:echo {prompt} in {workdir}")
     assert run.answer == f"Do it. in {work}"
+
+
+def test_its_calls_are_told_as_events(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(ASKS)
+    (tmp_path / "t.jsonl").write_text('{"id": "t", "prompt": "Hi?", "answer": "yes"}\n')
+    (tmp_path / "script.json").write_text('[{"text": "yes"}]')
+    told: list[dict[str, Any]] = []
+    settings = EvalSettings(
+        suite=str(tmp_path / "t.jsonl"), agent=f"py:{tmp_path}/agent.py:answer", sandbox="none",
+        models=(f"scripted/{tmp_path}/script.json",), out=tmp_path / "run", sample="t",
+    )  # fmt: skip
+    run_evaluation(settings, on_event=told.append)
+    assert [event_line(event) for event in told] == ["t user: Hi?", "t reply: yes"]
 
 
 @pytest.mark.parametrize(

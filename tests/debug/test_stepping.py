@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import queue
 import threading
 import time
@@ -190,6 +191,19 @@ def test_an_exception_stops_in_the_node_with_its_locals(store: CheckpointStore) 
     state["broken"] = False
     assert debugger.retry().values["path"][-2:] == ["fails", "z"]
     assert log == ["a", "fails", "z"]
+
+
+def test_an_exception_in_pythons_own_code_shows_where_it_was_asked(store: CheckpointStore) -> None:
+    def asks(values: Any) -> dict[str, Any]:
+        variables, token = os.environ, "ghp_" + 18 * "a1"
+        return {"path": [variables["NO_SUCH_VARIABLE"], token]}
+
+    stop = Debugger(chain({"asks": asks}), store).start(EMPTY, hold=False)
+    assert stop.failure is not None
+    last = stop.failure.frames[-1]
+    assert (stop.failure.type, last.function) == ("KeyError", "asks")
+    assert last.locals["variables"] == "the environment"
+    assert "a1a1" not in last.locals["token"]
 
 
 def test_an_exception_that_is_passed_on_ends_the_run_and_can_be_resumed(

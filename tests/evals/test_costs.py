@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from harness.api import EvalSettings, plan_evaluation, run_evaluation
-from harness.evals import records
+from harness.core import Task
+from harness.evals import records, shown_in
 from tests.models.http_server import completion, serve
 
 
@@ -57,6 +58,20 @@ def test_an_earlier_run_tells_what_attempts_use(tmp_path: Path) -> None:
     assert found["completion_tokens"] == 3 * sum(one.completion_tokens for one in used)
     assert "6 attempts of first (openai/gpt-4.1-mini, skill none); 18 of 18" in found["basis"]
     assert found["most_usd"] >= found["cost_usd"] > 0
+    other = estimated(settings(tmp_path, models=("openai/gpt-4.1",)))
+    assert 0 < found["seconds"] < 60 and other["seconds"] is None  # another model has its own pace
+
+
+def test_tasks_that_stand_in_the_skill_are_counted(tmp_path: Path) -> None:
+    skill = tmp_path / "skill"
+    skill.mkdir()
+    head = "---\nname: skill\ndescription: d\n---\n"
+    (skill / "SKILL.md").write_text(
+        f"{head}Task: What is **the capital**\nof France?\nAnswer: Paris\n"
+    )
+    prompts = ["What is the capital of France?", "What is the capital of Peru?", "Paris"]
+    tasks = [Task(id=f"t{n}", prompt=prompt) for n, prompt in enumerate(prompts)]
+    assert shown_in(skill, tasks) == 1
 
 
 def test_only_what_is_run_again_is_paid_for(tmp_path: Path) -> None:

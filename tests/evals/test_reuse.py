@@ -139,6 +139,14 @@ def test_a_run_that_does_not_say_what_it_was_made_of_is_run_again(lab: Lab) -> N
     assert {step.why for step in found} == {"the earlier run does not say what it was made of"}
 
 
+def test_a_command_without_a_skill_is_the_one_that_could_take_it(lab: Lab) -> None:
+    lab.rows[2]["check"] = lab.rows[3]["check"] = "exact"
+    with serve(lambda _body: completion("never asked")) as served:
+        lab.run("first", served, agent="cmd:echo 4")
+        steps = lab.actions("second", served, agent="cmd:echo 4 {skill}")
+    assert steps.count("REUSE") == 4
+
+
 def test_invalid_attempts_are_never_taken_over(lab: Lab) -> None:
     with serve(lambda _body: completion("4"), delay_s=0.5) as served:
         lab.run("first", served, time_limit=0.1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from pathlib import Path
@@ -13,8 +14,8 @@ from click.testing import CliRunner
 from harness.cli import cli
 from harness.core import BadInput
 from harness.core.errors import Refused
-from harness.evals import load_suite
-from harness.evolve import EvolveSettings, plan_evolution, plan_notes, run_evolution
+from harness.evals import EvalSettings, load_suite, run_evaluation
+from harness.evolve import Event, EvolveSettings, plan_evolution, plan_notes, run_evolution, session
 from harness.skills import new_skill, refuse_ungated, write_skill
 from harness.trajectories import open_trajectories
 
@@ -96,6 +97,50 @@ def test_from_suite_to_gated_skill(settings: EvolveSettings) -> None:
     again = run_evolution(settings)
     assert again.gate == result.gate
     assert {path: path.read_bytes() for path in written} == written
+
+
+def test_attempts_of_an_earlier_run_teach_too(settings: EvolveSettings, tmp_path: Path) -> None:
+    agent = (settings.agent or "").replace(" {skill}", "")  # as it is given without a skill
+    earlier = tmp_path / "runs" / "before"
+    run_evaluation(
+        EvalSettings(
+            suite=settings.suite or "", split="train", limit=4, agent=agent, out=earlier,
+            models=settings.models, sandbox="none",
+        )
+    )  # fmt: skip
+    given = settings.model_copy(update={"earlier": earlier})
+    notes = plan_notes(given)
+    assert f"4 of 6 attempts are those of {earlier}" in notes
+    assert any(note.startswith("2 attempts to learn from") for note in notes)
+    (tmp_path / "agent.py").write_text(f"{AGENT}\nPath('asked').write_text(prompt)\n")
+    said: list[Event] = []
+    changed = plan_notes(given.model_copy(update={"out": tmp_path / "other"}))
+    assert f"0 of 6 attempts are those of {earlier}: other agent" in changed
+    (tmp_path / "agent.py").write_text(AGENT)
+    taken = run_evolution(given, progress=said.append)
+    assert f"4 of 6 attempts are those of {earlier}" in [event.message for event in said]
+    assert taken.gate == run_evolution(settings.model_copy(update={"out": tmp_path / "new"})).gate
+    ids = {str(run.harness["task_id"]) for run in open_trajectories(given.out / "runs" / "train")}
+    assert len(ids) == 6
+
+
+def test_a_stage_that_says_nothing_is_shown_to_be_under_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(session, "BEAT_S", 0.02)
+    said: list[Event] = []
+
+    async def work() -> None:
+        async with session.beating(said.append) as tell:
+            tell(Event(stage="analysts", done=1, total=2))
+            await asyncio.sleep(0.2)
+            tell(Event(stage="analysts", done=2, total=2))
+            count = len(said)
+            await asyncio.sleep(0.1)
+            assert len(said) == count
+
+    asyncio.run(work())
+    assert [event.message for event in said[1:3]] == ["1 s under way", "1 s under way"]
 
 
 def test_what_an_attempt_may_use_can_be_said_of_an_evolution(settings: EvolveSettings) -> None:

@@ -75,6 +75,9 @@ def test_map_is_part_of_the_reference_that_a_run_records(tmp_path: Path) -> None
     assert "passed 1  failed 0" in shown.stdout, shown.stderr
     again = command("eval", "regrade", out, "--out", tmp_path / "again")
     assert again.returncode == 0 and "passed 1" in again.stdout, again.stderr
+    exact = command("eval", path, "--map", "Frage=prompt", "--map", "Soll=answer", "--check",
+                    "exact", "--dry-run")  # fmt: skip
+    assert "check exact: the answer must be" in exact.stdout
     wrong = command("eval", path, "--map", "Frage")
     assert "expected COLUMN=FIELD such as question=prompt, got 'Frage'" in wrong.stderr
 

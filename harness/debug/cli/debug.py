@@ -124,11 +124,11 @@ def _subject(
 
     run, item, trajectories = options["run"], options["item"], options["trajectories"]
     if graph is not None:
-        from harness.debug import copy_thread, load_graph, thread_ids
+        from harness.debug import copy_thread, dropped, load_graph, thread_ids
 
         graph, thread = _listed(graph), options["thread"]
         config: dict[str, Any] = _value(options["config"]) or {}
-        answers, notes = None, ()
+        answers, notes = None, tuple[str, ...]()
         if options["model"]:
             from harness.debug.attempts import ask_model
 
@@ -143,6 +143,8 @@ def _subject(
                 raise BadInput(f"expected --thread, one of {ids[:20]}")
             if thread not in store.threads():
                 copy_thread(uri, thread, store)
+        if names := dropped(compiled, start):
+            notes = (*notes, f"the graph takes no {', '.join(names)} as input: left out")
         context = _value(options["context"])
         root = Path(graph.rpartition(":")[0]).resolve().parent
         subject = Subject(

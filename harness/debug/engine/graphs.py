@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Any, cast, get_type_hints
 
 from harness.core import BadInput, assets
 
@@ -111,6 +111,15 @@ def with_store(graph: Any, store: CheckpointStore) -> Any:
     clone = copy.copy(graph)
     clone.checkpointer = store.with_allowlist(allowed)
     return clone
+
+
+def dropped(graph: Any, values: Any) -> list[str]:
+    """Keys of an input that the graph does not take: LangGraph leaves them out without a word."""
+    builder = getattr(graph, "builder", None)
+    if builder is None or not isinstance(values, dict):
+        return []
+    taken = builder.schemas[builder.input_schema]
+    return [name for name in cast("dict[str, Any]", values) if name not in taken]
 
 
 def checked(graph: Any, values: dict[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import linecache
+import os
 import reprlib
+import sysconfig
 import threading
 import traceback
 from collections.abc import Collection, Mapping
@@ -23,6 +25,7 @@ Reason = Literal[
 """Why a run stands still. `failed`: it ended with an exception; `suspended`: it can go on."""
 HIDDEN = ("__", "branch:", "join:")
 """Beginnings of LangGraph's own channels; every other is a key of the state."""
+_LIBRARY = sysconfig.get_path("stdlib")
 _MACHINERY = ("/langgraph/", "/langchain_core/", "/harness/debug/", "/concurrent/", "/asyncio/")
 _SHOWN = 400
 """Characters of a local variable."""
@@ -182,13 +185,14 @@ def state_names(task: Any) -> dict[str, Any]:
 
 
 def describe_failure(error: BaseException) -> Failure:
-    """The exception's type, message and frames, LangGraph's own frames left out."""
+    """The exception's type, message and frames, those of LangGraph and of Python left out.
+
+    Secrets among the variables are masked, and the environment is not shown.
+    """
+    from harness.core.redaction import redact
+
     frames = list(traceback.walk_tb(error.__traceback__))
-    own = [
-        (frame, line)
-        for frame, line in frames
-        if not any(part in frame.f_code.co_filename.replace("\\", "/") for part in _MACHINERY)
-    ]
+    own = [(frame, line) for frame, line in frames if not _is_library(frame.f_code.co_filename)]
     short = reprlib.Repr()
     short.maxstring = short.maxother = _SHOWN
     sources = tuple(
@@ -197,11 +201,21 @@ def describe_failure(error: BaseException) -> Failure:
             line,
             frame.f_code.co_name,
             linecache.getline(frame.f_code.co_filename, line).strip(),
-            {name: short.repr(value) for name, value in frame.f_locals.items()},
+            {
+                name: "the environment" if value is os.environ else redact(short.repr(value))
+                for name, value in frame.f_locals.items()
+            },
         )
         for frame, line in own or frames
     )
     return Failure(type(error).__name__, str(error), sources)
+
+
+def _is_library(name: str) -> bool:
+    """Whether a file is LangGraph's, the debugger's or Python's own."""
+    name = name.replace("\\", "/")
+    of_python = name.startswith(("<frozen", _LIBRARY)) and "-packages/" not in name
+    return of_python or any(part in name for part in _MACHINERY)
 
 
 class Breakpoints:

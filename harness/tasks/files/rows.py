@@ -42,6 +42,8 @@ from harness.core import (
 )
 
 HUB = "hf:"
+DEFAULT_CHECK = "default-check"
+"""Stands among the columns for the check of tasks that name none."""
 NAMES: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "task_id", "_id", "key"),
     "prompt": ("prompt", "input", "question", "instruction", "query", "problem"),
@@ -69,6 +71,8 @@ Row = dict[str, Any]
 def divided_reference(reference: str) -> tuple[str, dict[str, str]]:
     """A reference without the columns behind its question mark, and those: column -> field.
 
+    Among them may be :data:`DEFAULT_CHECK`.
+
     Raises:
         BadInput: for a field that tasks do not have.
     """
@@ -77,7 +81,7 @@ def divided_reference(reference: str) -> tuple[str, dict[str, str]]:
         return reference, {}
     columns = dict(parse_qsl(query, keep_blank_values=True))
     for column, field in columns.items():
-        if field not in NAMES:
+        if field not in NAMES and column != DEFAULT_CHECK:
             raise BadInput(
                 f"column {column!r}: expected one of the fields {', '.join(NAMES)}, got {field!r}"
             )
@@ -129,6 +133,8 @@ def tasks_of(
     """
     used: Counter[str] = Counter()
     tasks: list[Task] = []
+    check = columns.get(DEFAULT_CHECK)
+    columns = {name: field for name, field in columns.items() if name != DEFAULT_CHECK}
     missing = set(columns)
     for number, row in rows:
         where, missing = f"{place}{number}", missing - row.keys()
@@ -144,6 +150,8 @@ def tasks_of(
             name = digest(fields["prompt"])[:8]
             used[name] += 1
             fields = {**fields, "id": name if used[name] == 1 else f"{name}-{used[name]}"}
+        if check is not None and not fields.get("check"):
+            fields = {**fields, "check": check}
         if unknown := fields.keys() - NAMES.keys():
             raise BadInput(
                 f"{where}: unknown name {min(unknown)!r}: a row with 'id' and 'prompt' has "

@@ -220,7 +220,8 @@ def test_a_trajectory_is_played_back_from_the_command_line(tmp_path: Path) -> No
 def test_a_stored_thread_is_opened_again(tmp_path: Path) -> None:
     (tmp_path / "flow.py").write_text(FLOW)
     started = ["flow.py:make", "--store", "kept.sqlite"]
-    first = harness(tmp_path, *started, "--input", '{"n": 1}', lines="step\nquit\n")
+    first = harness(tmp_path, *started, "--input", '{"n": 1, "m": 2}', lines="step\nquit\n")
+    assert "the graph takes no m as input: left out" in first.stderr
     assert first.returncode == 0, first.stderr
     again = harness(tmp_path, *started, "--thread", "main", lines="step\n")
     assert again.stdout.startswith("[step] double")
