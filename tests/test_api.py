@@ -21,9 +21,10 @@ from harness.api import (
     plan_evaluation,
     plan_evolution,
 )
-from harness.api.work import wait
+from harness.api.work import as_keywords, wait
 from harness.core import BadInput, Task
 from harness.evals import records
+from harness.evolve import EvolveSettings
 from tests.plain_agents import asks, returns_nothing
 
 UNTYPED: Any = evaluate
@@ -216,7 +217,7 @@ def test_what_cannot_begin_says_why(tmp_path: Path, model: str) -> None:
 
     with pytest.raises(BadInput, match="build clients inside it"):
         evaluate(tasks=TASKS, agent=holds, model=model, out=tmp_path / "a", sandbox="none")
-    with pytest.raises(BadInput, match=r"^select= runs tasks: give suite=, or tasks="):
+    with pytest.raises(BadInput, match=r"^select runs tasks: give suite, or tasks SUITE"):
         evolve(tmp_path / "d", trajectories=tmp_path, create="x", select="greedy", analyst="single")
     with pytest.raises(BadInput, match="a suite, or tasks"):
         evaluate("demo", tasks=TASKS)
@@ -230,10 +231,24 @@ def test_what_cannot_begin_says_why(tmp_path: Path, model: str) -> None:
     with pytest.raises(BadInput, match="other tasks"):
         evaluate(tasks=TASKS[:1], agent=asks, model=model, out=tmp_path / "b", sandbox="none")
     assert len((tmp_path / "b" / "tasks.jsonl").read_text().splitlines()) == 2
-    with pytest.raises(BadInput, match="was started with other agent="):
+    with pytest.raises(BadInput, match="was started with other agent "):
         evaluate(resume=tmp_path / "b", agent=ECHO, sandbox="none")
     resumed = evaluate(resume=tmp_path / "b", agent=asks, sandbox="none")
     assert (resumed.passed, resumed.failed) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("said", "keywords"),
+    [
+        ("one attempt (--epochs 4 for 4)", "one attempt (epochs=4 for 4)"),
+        ("name another --out, or --trust the suite's", "name another out, or trust the suite's"),
+        ("learn --from RUN, --user and --novel", "learn earlier RUN, users and --novel"),
+        ("'cmd:x --limit 5' of `y --limit`", "'cmd:x --limit 5' of `y --limit`"),
+        ("--map A=id, in Python columns={...}", "--map A=id, in Python columns={...}"),
+    ],
+)
+def test_messages_name_keywords(said: str, keywords: str) -> None:
+    assert as_keywords(said, EvolveSettings) == keywords
 
 
 def test_an_agent_that_asks_no_model_needs_none(tmp_path: Path) -> None:

@@ -164,17 +164,17 @@ def plan_evaluation(
     """
     from tempfile import TemporaryDirectory
 
-    from harness.api.work import eval_settings, in_python, named
+    from harness.api.work import eval_settings, in_python, named, plan_in_python
     from harness.evals import EvalSettings
     from harness.evals import plan_evaluation as plan
 
     if isinstance(suite, EvalSettings):
-        return plan(suite)
+        return plan_in_python(plan(suite), EvalSettings)
     with in_python(EvalSettings), TemporaryDirectory() as folder:
         checked, own = eval_settings(
             named(suite, tasks), agent, _models(model), Path(folder), settings
         )
-        return plan(checked, own)
+        return plan_in_python(plan(checked, own), EvalSettings)
 
 
 def evolve(
@@ -244,15 +244,14 @@ def plan_evolution(
     """
     from tempfile import TemporaryDirectory
 
-    from harness.api.work import as_keywords, evolve_settings, in_python
+    from harness.api.work import evolve_settings, in_python, plan_in_python
     from harness.evolve import EvolveSettings
     from harness.evolve import plan_evolution as plan
 
     with in_python(EvolveSettings), TemporaryDirectory() as folder:
         out = Path(folder) / "out"
         planned = plan(evolve_settings(out, suite, agent, _models(model), settings))
-    notes = [as_keywords(note, EvolveSettings) for note in planned["notes"]]
-    return {**planned, "notes": notes}
+    return plan_in_python(planned, EvolveSettings)
 
 
 def compare_runs(

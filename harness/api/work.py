@@ -190,14 +190,35 @@ def in_python(kind: type[Value]) -> Generator[None]:
 
 
 def as_keywords(text: str, kind: type[Value]) -> str:
-    """A text in which the options of settings are keywords: `earlier=` for `--from`."""
+    """A text that names keywords for the options of settings: `earlier` for `--from`, and
+    `epochs=1` for `--epochs 1`; what is quoted stays, and what speaks of Python already."""
+    if "in Python" in text:
+        return text
     keywords = dict[str, str]()
     for name, declared in kind.model_fields.items():
         options = [option for option in declared.metadata if isinstance(option, Option)]
         names = [name for option in options for name in option.names]
-        keywords |= dict.fromkeys(names or [f"--{name.replace('_', '-')}"], f"{name}=")
-    keywords["--model"] = "model="
-    return re.sub(r"(?<![\w-])--[a-z][a-z-]*", lambda match: keywords.get(match[0], match[0]), text)
+        keywords |= dict.fromkeys(names or [f"--{name.replace('_', '-')}"], name)
+    keywords["--model"] = "model"
+
+    def keyword(match: re.Match[str]) -> str:
+        option, number = match["option"], match["number"]
+        if option not in keywords:
+            return match[0]
+        return keywords[option] + (f"={number}" if number else "")
+
+    return re.sub(
+        r"(?<!\w)'[^']*'|`[^`]*`|(?<![\w-])(?P<option>--[a-z][a-z-]*)(?: (?P<number>\d+))?",
+        keyword,
+        text,
+    )
+
+
+def plan_in_python(plan: dict[str, Any], kind: type[Value]) -> dict[str, Any]:
+    """A plan whose sentences name keywords."""
+    sentences = {name: plan[name] for name in ("judged_by", "notes") if plan.get(name)}
+    named = {name: [as_keywords(line, kind) for line in lines] for name, lines in sentences.items()}
+    return plan | named
 
 
 def wait(work: Coroutine[Any, Any, T]) -> T:

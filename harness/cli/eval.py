@@ -153,8 +153,8 @@ def _warn_of_shown_tasks(skill: Path, settings: EvalSettings) -> None:
     from harness.evals import shown_in
     from harness.evals.runner import suite_of
 
-    if count := shown_in(skill, suite_of(settings).tasks):
-        echo(f"{count} of the tasks stand in the skill: passing those proves nothing", err=True)
+    if count := shown_in(skill, suite_of(settings).tasks[: settings.limit]):
+        echo(f"{count} of the tasks appear in the skill: passing those proves nothing", err=True)
 
 
 def refuse_all_invalid(reports: Sequence[EvalReport], folders: Sequence[Path]) -> None:
@@ -203,7 +203,8 @@ def _show_plan(settings: EvalSettings, as_json: bool) -> None:
     from harness.evals.reuse import counted
 
     plan = plan_evaluation(settings)
-    unsaid = ("steps", "estimate", "calls_at_most")  # of an agent of ours that used all its turns
+    # Calls at most are those of attempts that use all their turns, which hardly any does.
+    unsaid = ("steps", "estimate", "calls_at_most")
     facts = {key: value for key, value in plan.items() if key not in unsaid}
     if (lift := plan.get("detectable_lift")) is not None:
         facts["detectable_lift"] = f"{100 * lift:.1f} points with 80% power"

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _SAME = ("agent", "models", "base_url", "sandbox", "trust", "trust_checks", "limit")
 """Options that the next command takes over as they were typed."""
+_LIMITS = ("seed", "token_limit", "cost_limit", "time_limit", "working_limit")
+"""The same of an evolution: with others, no attempt of the run would be the one it makes."""
 _HELD_OUT = ("--split", "selection")
 NAMING = "--create names the new skill: any lower-case words and hyphens, best after its tasks"
 
@@ -60,7 +62,7 @@ def _evolve(report: EvalReport, run: Path, suite: str) -> str:
     """The evolution of a run's suite; a command is given the folder of the skill."""
     typed = [
         f"{word} {{skill}}" if word[:4] == "cmd:" and "{skill}" not in word else word
-        for word in _typed()
+        for word in _typed(*_LIMITS)
     ]
     new = ("--create", new_skill_name(report.suite), "--out", _free("evolved"))
     return command_line("evolve", "--suite", suite, "--from", run, *typed, *new)
@@ -109,7 +111,7 @@ def _after_failure(report: EvalReport, run: Path, settings: EvalSettings) -> str
     return "\n".join([*unsolved(records(run), tasks), "", next_lines(following, note)])
 
 
-def _typed() -> list[str]:
+def _typed(*more: str) -> list[str]:
     """Options of the running command as words, without the credentials of a URL."""
     from harness.core.redaction import redact
     from harness.models import public_url
@@ -117,7 +119,7 @@ def _typed() -> list[str]:
     context, words = click.get_current_context(), list[str]()
     for option in context.command.params:
         typed = context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
-        if not typed or option.name not in _SAME:
+        if not typed or option.name not in (*_SAME, *more):
             continue
         value: Any = context.params[option.name]
         for each in value if isinstance(value, tuple) else [value]:  # pyright: ignore[reportUnknownVariableType]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -28,8 +27,8 @@ from harness.stats import detectable_lift
 ASSUMED_COMPLETION = 500
 """Completion tokens of a call where nothing bounds them and there is no earlier run."""
 
-SHOWN_START, SHOWN_WORDS = 200, 5
-"""A task stands in a skill where so many characters of its start do, if they have enough words."""
+SHOWN_WORDS = 5
+"""Shorter prompts may appear in a skill without being its examples."""
 PAUSE_S = 300.0
 """Without a new call for so long a run was stopped, and resumed later."""
 
@@ -61,15 +60,15 @@ class Estimate(Value):
 
 
 def shown_in(skill: Path, tasks: Sequence[Task]) -> int:
-    """How many of the tasks stand in the texts of a skill, such as among its worked examples."""
+    """How many of the tasks appear in the texts of a skill, such as among its worked examples."""
     files = [path for path in skill.rglob("*.md") if path.is_file()]
-    text = " ".join(_words(path.read_text("utf-8", "replace")) for path in files)
-    starts = [_words(task.prompt[:SHOWN_START]) for task in tasks]
-    return sum(len(start.split()) >= SHOWN_WORDS and start in text for start in starts)
+    text = "".join(_words(path.read_text("utf-8", "replace")) for path in files)
+    prompts = [_words(task.prompt) for task in tasks]
+    return sum(prompt.count(" ") > SHOWN_WORDS and prompt in text for prompt in prompts)
 
 
 def _words(text: str) -> str:
-    return " ".join(re.findall(r"\w+", text.lower()))
+    return " ".join(["", *re.findall(r"\w+", text.lower()), ""])
 
 
 def time_words(seconds: float | None) -> str:
@@ -137,15 +136,12 @@ def plan_evaluation(settings: EvalSettings, agent: Agent | None = None) -> dict[
     return plan
 
 
-def plan_steps(
-    settings: EvalSettings, suite: LoadedSuite | None = None, skill: Path | None = None
-) -> list[Step]:
+def plan_steps(settings: EvalSettings, suite: LoadedSuite | None = None) -> list[Step]:
     """What would be done for every attempt, with the earlier run that `settings` names; no call.
 
     Args:
         settings: of the run.
         suite: in place of the one that they name.
-        skill: in place of theirs, with `suite`.
 
     Raises:
         BadInput: if no earlier run is named, or one that cannot be used.
@@ -154,9 +150,7 @@ def plan_steps(
 
     if settings.earlier is None:
         raise BadInput("expected an earlier run (--from), got none")
-    if suite is None:
-        suite, skill = suite_of(settings), settings.skill
-    plan = Evaluator(settings, suite).plan(skill)
+    plan = Evaluator(settings, suite or suite_of(settings)).plan(settings.skill)
     parts = parts_of(plan, agent_model_spec(settings.models), settings.suite)
     return plan_reuse(plan, parts, settings.earlier, settings.accept)
 
@@ -241,13 +235,23 @@ def _items_with_calls(run: RunReader) -> list[ItemRecord]:
 
 
 def _pace(run: Path) -> float | None:
-    """Seconds from a call of a run to its next, pauses of the whole run left out."""
+    """Seconds that a run took for each call of its agent, pauses left out; None if unknown."""
     if not (run / CALLS).is_file():
         return None
-    with CallStore(run / CALLS) as calls:
-        gaps = [later - sent for sent, later in pairwise(calls.sent_at())]
-    gaps = [gap for gap in gaps if 0 < gap < PAUSE_S]  # answers that were taken over have no gap
-    return fmean(gaps) if gaps else None
+    try:
+        with CallStore(run / CALLS) as calls:
+            times = calls.times("agent")
+    except BadInput:
+        return None
+    together = Counter(sent for sent, _ in times)  # what was taken over was stored at one moment
+    times = [(sent, seconds) for sent, seconds in times if together[sent] == 1]
+    took = end = 0.0
+    for sent, seconds in times:
+        waited = sent - end
+        took += waited if 0 < waited < PAUSE_S else 0.0
+        took += max(0.0, sent + seconds - max(end, sent))
+        end = max(end, sent + seconds)
+    return took / len(times) if times else None
 
 
 def _from_run(

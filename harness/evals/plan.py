@@ -7,6 +7,7 @@ records, tell sample by sample what still holds after a change (:mod:`harness.ev
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -178,7 +179,7 @@ def parts_of(plan: EvalPlan, model: str, reference: str = "") -> RunParts:
         "seed": plan.seed,
     }
     agent = plan.agent.spec
-    if plan.skill is None:  # nothing is filled in there
+    if plan.skill is None:  # a command may be given the place for one in a run without it, or not
         agent = agent.replace(" {skill}", "")
     shared = {
         "skill": digest_tree(plan.skill) if plan.skill else "",
@@ -255,9 +256,12 @@ def agent_digest(spec: str, root: Path) -> str:
 
 
 def _command_files(command: str, root: Path) -> list[Path]:
-    """The files that a command line names, in the working folder or that of the suite."""
-    paths = (folder / word for word in command.split() for folder in (Path.cwd(), root))
-    return [path for path in paths if _content(path, folder=False)]
+    """The files that a command line names, in the working folder or else in that of the suite."""
+    files: list[Path] = []
+    for word in shlex.split(command):
+        paths = (folder / word for folder in (Path.cwd(), root))
+        files += [path for path in paths if _content(path, folder=False)][:1]
+    return files
 
 
 def agent_file(spec: str, root: Path) -> Path | None:

@@ -15,7 +15,7 @@ from harness.core.plugins import load, plugins
 from harness.evals.suite import LoadedSuite, Split
 from harness.models import Budget, SampleLimits
 from harness.tasks import output_file
-from harness.tasks.files.rows import DEFAULT_CHECK
+from harness.tasks.files.rows import DEFAULT_CHECK, divided_reference
 
 if TYPE_CHECKING:
     from harness.evals.workers import Executor
@@ -223,11 +223,12 @@ class ColumnSettings(Value):
     @classmethod
     def _columns_in_reference(cls, values: dict[str, Any]) -> dict[str, Any]:
         """The reference holds both, so that the suite is read the same when found again."""
-        if not (query := columns_of(values)):
+        if not (given := columns_of(values)):
             return values
         if values.get("suite") is None:
             raise BadInput("--map and --check are of a suite's tasks: give the suite")
-        suite = f"{values['suite']}?{urlencode(query)}"
+        path, columns = divided_reference(str(values["suite"]))
+        suite = f"{path}?{urlencode({**columns, **given})}"
         return {**values, "suite": suite, "columns": {}, "check": None}
 
 

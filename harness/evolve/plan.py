@@ -9,7 +9,7 @@ from harness.core.terminal import dollars
 from harness.evals import agent_model_spec, estimate, judged_by, plan_steps, time_words
 from harness.evolve.evolution import gate_plan, horizon, seed_skill
 from harness.evolve.settings import FEW_TASKS, REPEATS, EvolveSettings
-from harness.evolve.suite_runs import SuiteRuns, eval_settings, taken_over
+from harness.evolve.suite_runs import SuiteRuns, earlier_run, eval_settings, taken_over
 from harness.models import Budget, parse_roles
 from harness.trajectories import open_trajectories
 
@@ -81,16 +81,15 @@ def plan_notes(asked: EvolveSettings) -> list[str]:
         if train.suite.sampling.temperature != 0:
             why = "--select, --baselines, --user or --transfer multiplies them"
         notes.append(f"one attempt at each task: {why} (--epochs {REPEATS} for {REPEATS})")
-    earlier = settings.earlier
+    earlier = earlier_run(settings)
     for suite, sides in ((train, 1), (gated, 2)):
         if suite is None:
             continue
         tasks = suite.tasks[: settings.limit] * (settings.epochs * sides)
         if sides == 1 and earlier is not None:
-            chosen = eval_settings(
-                settings, suite, settings.skill, earlier=earlier, epochs=settings.epochs
+            steps = plan_steps(
+                eval_settings(settings, suite, settings.skill, earlier=earlier), suite
             )
-            steps = plan_steps(chosen, suite, settings.skill)
             notes.append(taken_over(steps, earlier))
             tasks = tuple(
                 task for task, step in zip(tasks, steps, strict=True) if step.action == "RERUN"
@@ -99,7 +98,7 @@ def plan_notes(asked: EvolveSettings) -> list[str]:
             continue
         expected = estimate(
             suite, tasks, model=agent_model_spec(settings.models), base_url=settings.base_url,
-            skill=settings.skill, runs=[earlier or Path("runs")],
+            skill=settings.skill, runs=[*([earlier] if earlier else []), Path("runs")],
         )  # fmt: skip
         which = "attempts to learn from" if sides == 1 else "attempts of the gate at most"
         notes.append(

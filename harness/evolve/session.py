@@ -6,7 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -191,6 +191,8 @@ async def beating(
         yield tell
     finally:
         task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
 
 
 def open_models(

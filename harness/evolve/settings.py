@@ -267,7 +267,8 @@ class EvolveSettings(
             train: the suite that is run; None where trajectories are given.
 
         Raises:
-            BadInput: if a judge is to judge where no lessons are proposed.
+            BadInput: if a judge is to judge where no lessons are proposed, or for an earlier run
+                beside trajectories.
         """
         chosen: dict[str, Any] = {"epochs": self.epochs or 1}
         if self.analyst == "auto":
@@ -285,6 +286,8 @@ class EvolveSettings(
             varies = train.suite.sampling.temperature != 0
             if not self.epochs and varies and not multiplied:
                 chosen["epochs"] = REPEATS
+        if self.earlier is not None and train is None:
+            raise BadInput("--from is a run of the suite: expected it with --suite")
         settled = self.model_copy(update=chosen)
         if settled.judge is not None and not settled.lessons:
             raise BadInput(

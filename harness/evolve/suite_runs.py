@@ -22,6 +22,7 @@ from harness.evals import (
     Split,
     Step,
     agent_model_spec,
+    budget_of,
     load_suite,
     records,
     unsolved,
@@ -37,7 +38,6 @@ from harness.models import (
     Budget,
     CallStore,
     Model,
-    Spend,
     parse_roles,
     parse_spec,
 )
@@ -51,6 +51,8 @@ SHARED = (
 )  # fmt: skip
 # Tokens of an analyst's call beside the run that it reads, about.
 ANALYST_TOKENS = 2000
+# Below the folder of the evolution.
+TRAIN = Path("runs", "train")
 # Minutes from which the analyst without a model is named.
 LONG_MIN = 3
 
@@ -63,6 +65,14 @@ def eval_settings(
     return EvalSettings.model_validate(
         {"suite": suite.suite.name, **shared, "skill": skill, **changed}
     )
+
+
+def earlier_run(settings: EvolveSettings) -> Path | None:
+    """The run whose attempts are to be taken over; None once they are, if it is gone."""
+    earlier = settings.earlier
+    if earlier is None or earlier.exists() or not (settings.out / TRAIN / "run.json").is_file():
+        return earlier
+    return None
 
 
 def taken_over(steps: Sequence[Step], earlier: Path | None) -> str:
@@ -97,7 +107,7 @@ class SuiteRuns:
         earlier: Path | None = None,
     ) -> list[ItemRecord]:
         """Run a suite in `folder`, by the model `user` and with so many attempts at each task, if
-        these are others than the evolution's; what was taken over from `earlier` used nothing."""
+        these are others than the evolution's; what holds of an `earlier` run is taken over."""
         budget, spent = self.budget, self.budget.spent
         remaining = {
             "budget_usd": None if budget.usd is None else max(0.0, budget.usd - spent.usd),
@@ -110,14 +120,9 @@ class SuiteRuns:
         if user is not None:
             changed["models"] = (user,)
         chosen = eval_settings(self.settings, suite, skill, earlier=earlier, **changed)
-        taken = set[str]()
-
-        def announce(steps: list[Step]) -> None:
-            taken.update(step.id for step in steps if step.action != "RERUN")
-            self.progress(Event(stage=folder.name, message=taken_over(steps, earlier)))
-
+        own = budget_of(chosen)
         above = "" if folder.parent.name == "runs" else f"{folder.parent.name} "
-        await Evaluator(chosen, suite).run(
+        await Evaluator(chosen, suite, own).run(
             folder,
             skill,
             lambda label, tally: self.progress(
@@ -129,15 +134,12 @@ class SuiteRuns:
                     f"{tally.usage.tokens:,} tokens  {tally.waits_for}".rstrip(),
                 )
             ),
-            on_plan=announce,
+            on_plan=lambda steps: self.progress(
+                Event(stage=folder.name, message=taken_over(steps, earlier))
+            ),
         )
-        unused = {"usage": Usage()}
-        items = [
-            item.model_copy(update=unused if item.id in taken else None) for item in records(folder)
-        ]
-        used = sum((item.usage for item in items), Usage())
-        budget.spent += Spend(usd=used.cost_usd or 0.0, tokens=used.tokens, calls=used.calls)
-        return items
+        budget.spent += own.spent
+        return records(folder)
 
     def split_of(self, reference: str, split: Split) -> LoadedSuite:
         """The named split; a suite of one task file is taken whole where nothing else needs it."""
@@ -252,7 +254,7 @@ class SuiteRuns:
             return False
         folder = settings.out / "runs" / "first-attempt"
         first = suite.model_copy(update={"tasks": suite.tasks[:1]})
-        await self.attempts(first, folder, settings.skill, epochs=1, earlier=settings.earlier)
+        await self.attempts(first, folder, settings.skill, epochs=1)
         with CallStore(folder / "calls.sqlite") as calls:
             temperatures = {call.body.get("temperature") for call in calls.answered()}
         if temperatures == {0}:
@@ -264,23 +266,26 @@ class SuiteRuns:
         """Attempts at the train split, for the analysts."""
         assert self.train is not None, "rollouts are made of a suite"
         settings = self.settings
-        folder = settings.out / "runs" / "train"
+        folder = settings.out / TRAIN
         count = len(self.train.tasks[: settings.limit])
         message = f"{count} tasks, {settings.epochs} attempt{'s'[: settings.epochs > 1]} each"
         if settings.lessons:
             message += f"; {horizon(count * settings.epochs, settings.min_support)}"
         self.progress(Event(stage="train", message=message))
         started, spent = time.monotonic(), self.budget.spent.tokens
-        items = await self.attempts(self.train, folder, settings.skill, earlier=settings.earlier)
+        items = await self.attempts(
+            self.train, folder, settings.skill, earlier=earlier_run(settings)
+        )
         used = sum((item.usage for item in items), Usage())
         seconds, new = time.monotonic() - started, self.budget.spent.tokens - spent
-        if settings.analyst == "single" and settings.asking[0] and new:
+        if settings.analyst == "single" and settings.asking[0]:
             readers = sum(settings.teaches(item.outcome) is not None for item in items)
             tokens = round(used.tokens / len(items) + ANALYST_TOKENS) * readers
-            minutes = tokens / new * seconds / 60
             message = f"{readers} runs to read, about {tokens:,} tokens"
-            message += f" and {minutes:.0f} min at the pace of the attempts"
-            message += "" if minutes < LONG_MIN else "; --analyst exemplar asks no model"
+            if new:
+                minutes = tokens / new * seconds / 60
+                message += f" and {minutes:.0f} min at the pace of the attempts"
+                message += "" if minutes < LONG_MIN else "; --analyst exemplar asks no model"
             self.progress(Event(stage="analysts", message=message))
         return folder, used
 
@@ -310,7 +315,7 @@ class SuiteRuns:
         """Why no attempt passed, if none did."""
         settings, tasks = self.settings, self.taught.tasks if self.taught else ()
         if settings.trajectories is None:
-            items = records(settings.out / "runs" / "train")
+            items = records(settings.out / TRAIN)
         else:
             items = [
                 ItemRecord.model_validate(

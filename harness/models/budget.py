@@ -77,7 +77,7 @@ def price_of(spec: ModelSpec, *, official: bool) -> Price | None:
     Raises:
         BadInput: if the table of `HARNESS_PRICES` cannot be read.
     """
-    if spec.kind in ("local", "simulated", "replay", "scripted"):
+    if spec.kind in ("local", "simulated", "replay", "scripted", "none"):
         return FREE
     own = os.environ.get(PRICES_VARIABLE)
     if own and (price := _table(Path(own)).get(str(spec))):

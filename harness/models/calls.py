@@ -224,10 +224,15 @@ class CallStore:
         """All answered calls, in the order they were sent."""
         return [self._stored(row) for row in self._rows(f"{_STORED} ORDER BY id")]
 
-    def sent_at(self) -> list[float]:
-        """When each answered call was sent, in seconds since the epoch, oldest first."""
-        rows = self._rows("SELECT sent_at FROM calls WHERE state = 'done' ORDER BY sent_at")
-        return [sent for (sent,) in rows]
+    def times(self, role: Role) -> list[tuple[float, float]]:
+        """When each answered call of a role was sent, in seconds since the epoch, and how many
+        seconds it took; oldest first."""
+        rows = self._rows(
+            "SELECT sent_at, usage FROM calls WHERE state = 'done' AND role = ? ORDER BY sent_at",
+            role,
+        )
+        with decoding(self.name):
+            return [(sent, Usage.model_validate_json(usage).seconds) for sent, usage in rows]
 
     def usage_by_role(self) -> dict[str, Usage]:
         """What each role has used; answers from the cache are not counted again."""
@@ -269,8 +274,8 @@ class CallStore:
                 usage=Usage.model_validate_json(usage),
             )
 
-    def _rows(self, query: str) -> list[Any]:
-        return self._thread.submit(lambda db: db.execute(query).fetchall()).result()
+    def _rows(self, query: str, *values: str) -> list[Any]:
+        return self._thread.submit(lambda db: db.execute(query, values).fetchall()).result()
 
     def close(self) -> None:
         """Wait for what is under way and close the file."""

@@ -301,6 +301,8 @@ def open_model(
     if concurrency < 1:
         raise BadInput(f"concurrency: expected 1 or more, got {concurrency!r}")
     parsed = parse_spec(spec) if isinstance(spec, str) else spec
+    if parsed.kind == "none" and role != "agent":
+        raise BadInput(f"a model is needed for the role {role!r}: expected another than 'none'")
     endpoint = resolve(parsed, base_url)
     store = calls or CallStore()
     limits = budget or Budget()

@@ -322,7 +322,7 @@ def _refusal(
         hint = f"; check {endpoint.key_variable}" if endpoint.key_variable else ""
         text = f"{where} unreachable: it refused the key (HTTP {status}): {reason}{hint}"
         return Fault(Unreachable(text))
-    if endpoint.kind in ("replay", "scripted"):
+    if endpoint.kind in ("replay", "scripted", "none"):
         return Fault(BadInput(reason))
     return Fault(
         BadInput(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from harness.api import EvalSettings, plan_evaluation, run_evaluation
 from harness.core import Task
 from harness.evals import records, shown_in
-from tests.models.http_server import completion, serve
+from tests.models.http_server import Answer, completion, serve
 
 
 def settings(folder: Path, tasks: int = 6, **fields: Any) -> EvalSettings:
@@ -47,7 +48,11 @@ def test_a_skill_is_part_of_every_prompt(tmp_path: Path) -> None:
 
 
 def test_an_earlier_run_tells_what_attempts_use(tmp_path: Path) -> None:
-    with serve(lambda _body: completion("4")) as served:
+    def slow(_body: Any) -> Answer:
+        time.sleep(0.2)
+        return completion("4")
+
+    with serve(slow) as served:
         first = settings(tmp_path, out=tmp_path / "runs" / "first", base_url=served.url)
         run_evaluation(first)
         used = [item.usage for item in records(tmp_path / "runs" / "first")]
@@ -59,7 +64,10 @@ def test_an_earlier_run_tells_what_attempts_use(tmp_path: Path) -> None:
     assert "6 attempts of first (openai/gpt-4.1-mini, skill none); 18 of 18" in found["basis"]
     assert found["most_usd"] >= found["cost_usd"] > 0
     other = estimated(settings(tmp_path, models=("openai/gpt-4.1",)))
-    assert 0 < found["seconds"] < 60 and other["seconds"] is None  # another model has its own pace
+    assert 0.2 < found["seconds"] < 60  # six at once took so long, and eighteen take more
+    assert other["seconds"] is None  # another model has its own pace
+    (tmp_path / "runs" / "first" / "calls.sqlite").write_text("damaged")
+    assert estimated(settings(tmp_path))["seconds"] is None
 
 
 def test_tasks_that_stand_in_the_skill_are_counted(tmp_path: Path) -> None:
@@ -69,7 +77,9 @@ def test_tasks_that_stand_in_the_skill_are_counted(tmp_path: Path) -> None:
     (skill / "SKILL.md").write_text(
         f"{head}Task: What is **the capital**\nof France?\nAnswer: Paris\n"
     )
-    prompts = ["What is the capital of France?", "What is the capital of Peru?", "Paris"]
+    prompts = ["What is the capital of France?", "What is the capital of Fran", "Paris"]
+    prompts.append(f"{20 * 'Read this first. '}What is the capital of Peru?")
+    (skill / "more.md").write_text(f"{20 * 'Read this first. '}What is the capital of Chile?")
     tasks = [Task(id=f"t{n}", prompt=prompt) for n, prompt in enumerate(prompts)]
     assert shown_in(skill, tasks) == 1
 

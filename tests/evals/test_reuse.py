@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import harness
 from harness.api import EvalSettings, compare_runs, run_evaluation
 from harness.cli import cli
-from harness.core import BadInput, LimitReached, Task
+from harness.core import BadInput, LimitReached, Task, remove_tree
 from harness.core.rundir import RunReader
 from harness.evals import Step, plan, records, regrade_folder
 from harness.evals.plan import read_parts, sample_parts
@@ -144,7 +144,14 @@ def test_a_command_without_a_skill_is_the_one_that_could_take_it(lab: Lab) -> No
     with serve(lambda _body: completion("never asked")) as served:
         lab.run("first", served, agent="cmd:echo 4")
         steps = lab.actions("second", served, agent="cmd:echo 4 {skill}")
-    assert steps.count("REUSE") == 4
+        assert steps.count("REUSE") == 4
+        (lab.folder / "my agent.sh").write_text("echo 4")
+        agent = f"cmd:sh '{lab.folder}/my agent.sh'"
+        remove_tree(lab.folder / "first")
+        lab.run("first", served, agent=agent, limit=1)
+        assert lab.actions("third", served, agent=agent, limit=1) == "t0:REUSE"
+        (lab.folder / "my agent.sh").write_text("echo  4")
+        assert lab.actions("fourth", served, agent=agent, limit=1) == "t0:RERUN"
 
 
 def test_invalid_attempts_are_never_taken_over(lab: Lab) -> None:

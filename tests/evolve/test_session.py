@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from harness.cli import cli
-from harness.core import BadInput
+from harness.core import BadInput, LimitReached, remove_tree
 from harness.core.errors import Refused
 from harness.evals import EvalSettings, load_suite, run_evaluation
 from harness.evolve import Event, EvolveSettings, plan_evolution, plan_notes, run_evolution, session
@@ -120,8 +120,34 @@ def test_attempts_of_an_earlier_run_teach_too(settings: EvolveSettings, tmp_path
     taken = run_evolution(given, progress=said.append)
     assert f"4 of 6 attempts are those of {earlier}" in [event.message for event in said]
     assert taken.gate == run_evolution(settings.model_copy(update={"out": tmp_path / "new"})).gate
+    remove_tree(earlier)
+    again = run_evolution(given)  # what was taken over is there
+    assert (again.gate, again.edits) == (taken.gate, taken.edits)
+    with pytest.raises(BadInput, match="no run at"):
+        run_evolution(given.model_copy(update={"out": tmp_path / "third"}))
     ids = {str(run.harness["task_id"]) for run in open_trajectories(given.out / "runs" / "train")}
     assert len(ids) == 6
+
+
+def test_what_is_taken_over_is_not_paid_for_again(tmp_path: Path) -> None:
+    rows = [{"id": f"t{n}", "prompt": f"Say yes {n}", "answer": "yes"} for n in range(4)]
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "script.json").write_text('[{"text": "yes"}]')
+    given: dict[str, Any] = {"suite": str(tmp_path / "t.jsonl"), "sandbox": "none"}
+    given["models"] = (f"scripted/{tmp_path / 'script.json'}",)
+    run_evaluation(EvalSettings(**given, out=tmp_path / "first"))
+    settings = EvolveSettings(
+        **given, out=tmp_path / "out", create="yes", analyst="exemplar", gate="none", epochs=1,
+        earlier=tmp_path / "first", budget_calls=0,
+    )  # fmt: skip
+    assert run_evolution(settings).edits
+    assert run_evolution(settings).edits
+    without = settings.model_copy(update={"out": tmp_path / "without", "earlier": None})
+    with pytest.raises(LimitReached):
+        run_evolution(without)
+    beside = {"suite": None, "trajectories": tmp_path / "first"}
+    with pytest.raises(BadInput, match="--from is a run of the suite"):
+        run_evolution(settings.model_copy(update=beside))
 
 
 def test_a_stage_that_says_nothing_is_shown_to_be_under_way(

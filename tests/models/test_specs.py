@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from harness.core import BadInput
 from harness.models import PRICES_VARIABLE, ModelSpec, open_model, parse_roles, parse_spec, price_of
+from harness.models.budget import FREE
 from harness.models.endpoints import PROVIDERS, resolve
 from tests.models.http_server import completion, serve
 
@@ -40,6 +41,13 @@ def test_roles_fall_back_to_the_spec_without_a_role() -> None:
     assert str(roles["merger"]) == "simulated/lookup"
     assert str(parse_roles(["openai/ft=x"])["judge"]) == "openai/ft=x"
     assert str(parse_roles([])["agent"]) == "local/smollm2-135m"
+
+
+def test_none_is_a_model_for_agents_alone() -> None:
+    spec = parse_roles(["none"])["agent"]
+    assert (str(spec), price_of(spec, official=False)) == ("none", FREE)
+    with pytest.raises(BadInput, match="needed for the role 'judge'"):
+        open_model(spec, role="judge")
 
 
 def test_an_unknown_role_is_named() -> None:

@@ -78,6 +78,9 @@ def test_map_is_part_of_the_reference_that_a_run_records(tmp_path: Path) -> None
     exact = command("eval", path, "--map", "Frage=prompt", "--map", "Soll=answer", "--check",
                     "exact", "--dry-run")  # fmt: skip
     assert "check exact: the answer must be" in exact.stdout
+    named = f"{path}?Frage=prompt"  # as the next command has it
+    exact = command("eval", named, "--map", "Soll=answer", "--check", "exact", "--dry-run")
+    assert "check exact: the answer must be" in exact.stdout
     wrong = command("eval", path, "--map", "Frage")
     assert "expected COLUMN=FIELD such as question=prompt, got 'Frage'" in wrong.stderr
 

@@ -194,7 +194,7 @@ def describe_failure(error: BaseException) -> Failure:
     frames = list(traceback.walk_tb(error.__traceback__))
     own = [(frame, line) for frame, line in frames if not _is_library(frame.f_code.co_filename)]
     short = reprlib.Repr()
-    short.maxstring = short.maxother = _SHOWN
+    short.maxstring = short.maxother = 10 * _SHOWN  # a secret is masked whole, then it is cut
     sources = tuple(
         SourceFrame(
             frame.f_code.co_filename,
@@ -202,13 +202,17 @@ def describe_failure(error: BaseException) -> Failure:
             frame.f_code.co_name,
             linecache.getline(frame.f_code.co_filename, line).strip(),
             {
-                name: "the environment" if value is os.environ else redact(short.repr(value))
+                name: "the environment" if value is os.environ else _cut(redact(short.repr(value)))
                 for name, value in frame.f_locals.items()
             },
         )
         for frame, line in own or frames
     )
-    return Failure(type(error).__name__, str(error), sources)
+    return Failure(type(error).__name__, redact(str(error)), sources)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
 
 def _is_library(name: str) -> bool:
