@@ -313,7 +313,7 @@ def test_attempts_at_temperature_0_are_not_repeated(
         )
         return replied.choices[0].message.content or ""
 
-    rows = [{"id": f"t{n}", "prompt": f"Say {n}", "answer": "yes"} for n in range(4)]
+    rows = [{"id": f"t{n}", "prompt": f"Say {n}", "answer": "yes"} for n in range(2)]
     evolve(
         tmp_path / "out", agent=asks_once, suite=rows, create="short", model=model, gate="none",
         sandbox="none",

@@ -42,7 +42,7 @@ def results(run: Path) -> dict[str, tuple[str, str | None]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kills", [3, pytest.param(10, marks=pytest.mark.full)])
+@pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.full)])
 def test_kill_at_random_moments(
     suite: Path, tmp_path: Path, chat_server: ChatServer, harness: Harness, kills: int
 ) -> None:

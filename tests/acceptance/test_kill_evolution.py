@@ -102,7 +102,7 @@ def finish(process: subprocess.Popen[str]) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.full)])
+@pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.full)])
 def test_kill_at_random_moments(
     suite: Path, tmp_path: Path, teacher: ChatServer, kills: int
 ) -> None:

@@ -23,7 +23,9 @@ class Watched(CheckpointStore):
         self.seen: dict[str, int] = {}
 
     def put(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
-        self.seen.setdefault(checkpoint["id"], len(self.log))
+        # The input is saved beside the first tasks: on a busy machine, after one of them.
+        begins = metadata["step"] < 0 and not config["configurable"].get("checkpoint_ns")
+        self.seen.setdefault(checkpoint["id"], 0 if begins else len(self.log))
         return super().put(config, checkpoint, metadata, new_versions)
 
 
