@@ -14,6 +14,16 @@ from pathlib import Path
 def asks(prompt: str, workdir: str, skill: str | None) -> str:
     """One call."""
     assert Path(workdir).is_dir() and skill is None
+    return _reply(prompt)
+
+
+def asks_with_skill(prompt: str, workdir: str, skill: str | None) -> str:
+    """The same; the skill, if there is one, stands before the prompt."""
+    text = Path(skill, "SKILL.md").read_text("utf-8") if skill else ""
+    return _reply(f"{text}{prompt}")
+
+
+def _reply(prompt: str) -> str:
     request = urllib.request.Request(
         f"{os.environ['OPENAI_BASE_URL']}/chat/completions",
         json.dumps({"model": "any", "messages": [{"role": "user", "content": prompt}]}).encode(),

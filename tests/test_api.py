@@ -25,7 +25,7 @@ from harness.api.work import as_keywords, wait
 from harness.core import BadInput, Task
 from harness.evals import records
 from harness.evolve import EvolveSettings
-from tests.plain_agents import asks, returns_nothing
+from tests.plain_agents import asks, asks_with_skill, returns_nothing
 
 UNTYPED: Any = evaluate
 """For calls that a type checker refuses."""
@@ -113,7 +113,7 @@ def test_rows_have_the_names_that_files_have(tmp_path: Path, model: str) -> None
     plan = plan_evaluation(german, columns={"Frage": "prompt"}, model=model, agent=asks)
     assert plan["tasks"] == 2 and plan["agent"] != plan_evaluation(german[1:], model=model)["agent"]
     (tmp_path / "t.csv").write_text("Frage,answer\nSay yes,yes\n")
-    columns = {"Frage": "prompt"}
+    columns = {"Frage": "question"}  # as a column of a file may be called
     assert plan_evaluation(tmp_path / "t.csv", columns=columns, model=model)["tasks"] == 1
     judged = plan_evaluation(german, columns=columns, model=model, check="exact")["judged_by"]
     assert len(judged) == 1 and judged[0].startswith("check exact: the answer")
@@ -249,6 +249,20 @@ def test_what_cannot_begin_says_why(tmp_path: Path, model: str) -> None:
 )
 def test_messages_name_keywords(said: str, keywords: str) -> None:
     assert as_keywords(said, EvolveSettings) == keywords
+
+
+def test_attempts_of_a_function_are_taken_over_by_an_evolution(tmp_path: Path, model: str) -> None:
+    rows = [{"id": f"t{n}", "prompt": f"Say {n}", "answer": "no"} for n in range(8)]
+    given: Any = {"agent": asks_with_skill, "model": model, "sandbox": "none"}
+    before = evaluate(rows, **given, out=tmp_path / "before")
+    assert "none of the 8 judged attempts passed" in str(before) and "expected 'no'" in str(before)
+    arguments: Any = {**given, "suite": rows, "create": "x", "epochs": 1, "earlier": before.folder}
+    notes = plan_evolution(**arguments)["notes"]
+    train = next(note for note in notes if note.endswith(f"attempts are those of {before.folder}"))
+    taken, _, of = train.partition(" of ")
+    assert int(taken) == int(of.split()[0]) > 0
+    evolved = evolve(tmp_path / "out", **arguments)  # the agent does not mind its skill
+    assert evolved.gate.after == 0 and "judged attempts passed" in str(evolved)
 
 
 def test_an_agent_that_asks_no_model_needs_none(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def evaluate(
         agent: spec, or a function `(prompt, workdir, skill) -> answer`, sync or async. Each attempt
             calls a copy of it in a process of its own, whose `OPENAI_BASE_URL` leads to the model.
         model: spec, or several with roles; default the embedded model.
-        progress: whether to draw a bar; default: in a notebook.
+        progress: whether to draw a bar; default: in a notebook or a terminal.
         settings: further fields of :class:`EvalSettings`.
 
     Raises:
@@ -194,7 +194,7 @@ def evolve(
         agent: spec, or a function `(prompt, workdir, skill) -> answer`, of which a copy is kept in
             `out`; it should read the skill at the path `skill`.
         model: spec for every role, or several with roles; default the embedded model.
-        progress: whether to draw bars; default: in a notebook.
+        progress: whether to draw bars; default: in a notebook or a terminal.
         settings: further fields of :class:`EvolveSettings` (`trajectories` in place of a suite,
             `create` or `skill`, `patches`, `analyst`, `merge`, `gate`, ...).
 

@@ -9,9 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.api.work import as_keywords
-from harness.core import require
+from harness.core import BadInput, require
 from harness.core.terminal import dollars
-from harness.evals import EvalReport, ItemRecord, RunComparison, records
+from harness.evals import (
+    EvalReport,
+    EvalSettings,
+    ItemRecord,
+    RunComparison,
+    load_suite,
+    records,
+    unsolved,
+)
+from harness.evals.plan import read_parts
 from harness.evolve import EvolveResult, EvolveSettings, result_text
 
 if TYPE_CHECKING:
@@ -46,6 +55,21 @@ class Evaluation(Printed, EvalReport):
     def samples(self) -> list[ItemRecord]:
         """The attempts in the order in which they ended, as they were when this was first read."""
         return records(self.folder)
+
+    def __str__(self) -> str:
+        return "\n".join([super().__str__(), *self._unsolved()])
+
+    def _unsolved(self) -> tuple[str, ...]:
+        """Why no attempt passed, if none did."""
+        if self.passed or not self.failed:
+            return ()
+        reference = read_parts(self.folder)[-1].suite
+        try:
+            tasks = {task.id: task for task in load_suite(reference, trusted=True).tasks}
+        except BadInput:  # the suite has moved
+            tasks = {}
+        lines = unsolved(self.samples, tasks)
+        return tuple(as_keywords(line, EvalSettings) for line in lines)
 
     def to_pandas(self) -> pandas.DataFrame:
         """A row an attempt: outcome, score, reason, answer, tokens, cost, seconds.

@@ -288,7 +288,7 @@ def _nowhere(label: str, done: int, total: int, facts: str) -> None:
 
 @contextmanager
 def _drawn(wanted: bool | None) -> Generator[Callable[[str, int, int, str], None]]:
-    if not (in_notebook() if wanted is None else wanted):
+    if not (in_notebook() or sys.stderr.isatty() if wanted is None else wanted):
         yield _nowhere
         return
     with warnings.catch_warnings():

@@ -150,10 +150,17 @@ def run_suite(
 
 
 def _warn_of_shown_tasks(skill: Path, settings: EvalSettings) -> None:
-    from harness.evals import shown_in
+    from harness.evals import shown_in, taught_by
     from harness.evals.runner import suite_of
 
-    if count := shown_in(skill, suite_of(settings).tasks[: settings.limit]):
+    tasks, taught = suite_of(settings).tasks[: settings.limit], taught_by(skill)
+    if count := sum(task.id in taught for task in tasks):
+        echo(
+            f"{count} of {len(tasks)} tasks taught this skill: passing those proves little "
+            "(--split selection takes the others)",
+            err=True,
+        )
+    elif count := shown_in(skill, tasks):
         echo(f"{count} of the tasks appear in the skill: passing those proves nothing", err=True)
 
 

@@ -55,7 +55,11 @@ def evolve(
         return
     for note in plan_notes(settings):
         echo(f"plan: {note}", err=True)
-    result = run_evolution(settings, progress=EventLines())
+    try:
+        result = run_evolution(settings, progress=EventLines())
+    except KeyboardInterrupt:
+        echo("what is finished is kept: the same command goes on", err=True)
+        raise
     following = after_evolution(result, settings)
     text = shown([result_text(result, tinted), *([following] if following else [])], "\n\n")
     emit(result, as_json, text)

@@ -107,7 +107,9 @@ def _after_failure(report: EvalReport, run: Path, settings: EvalSettings) -> str
     following, note = [command_line("view", run)], ""
     if any(map(expected_text, tasks.values())) and _divides(settings.suite):
         following.append(_evolve(report, run, settings.suite))
-        note = "examples of what is expected; with --analyst single a model reads the failures"
+        note = "examples of what is expected"
+        if not report.model.startswith("local/"):  # those are too small to read failures
+            note += "; with --analyst single a model reads the failures"
     return "\n".join([*unsolved(records(run), tasks), "", next_lines(following, note)])
 
 

@@ -217,6 +217,8 @@ def main() -> None:
     """Entry point: turns errors into one message and an exit code."""
     debug = "--debug" in sys.argv[1:]
     _make_printable()
+    # LangGraph leaves its tasks so when Ctrl-C ends them.
+    warnings.filterwarnings("ignore", "coroutine 'arun_with_retry' was never", RuntimeWarning)
     try:
         code: object = cli.main(prog_name="harness", standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)

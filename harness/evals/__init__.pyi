@@ -1,10 +1,12 @@
 from .attempts import Attempts as Attempts
 from .attempts import attempt_context as attempt_context
 from .attempts import gateway_of as gateway_of
+from .costs import Estimate as Estimate
 from .costs import estimate as estimate
 from .costs import plan_evaluation as plan_evaluation
 from .costs import plan_steps as plan_steps
 from .costs import shown_in as shown_in
+from .costs import taught_by as taught_by
 from .costs import time_words as time_words
 from .formats.table import import_results as import_results
 from .formats.table import open_results as open_results

@@ -7,6 +7,7 @@ records, tell sample by sample what still holds after a change (:mod:`harness.ev
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -37,6 +38,8 @@ PARTS_FILE = "parts.json"
 ROOMS = ("agents", "models", "rag", "sandbox", "skills", "tools", "vision")
 """Rooms, and wings where they are there, whose code makes an attempt; `tasks` judges it."""
 DIGEST_LENGTH = 16
+# A function of Python that an evolution has copied into its folder.
+_COPIED = re.compile(r"py:.*/agent/([\w-]+-[0-9a-f]{12})\.py:answer")
 
 
 @dataclass(frozen=True)
@@ -244,6 +247,8 @@ def agent_digest(spec: str, root: Path) -> str:
         spec: of the agent.
         root: folder of the suite, where the file is looked for behind the working folder.
     """
+    if function := _COPIED.fullmatch(spec):
+        spec = f"py:{function[1]}"  # as an eval calls it; its name changes with its code
     kind, _, reference = spec.partition(":")
     if kind == "graph" and ":" not in reference:
         code = digest_tree(assets.root() / "graphs")  # a graph may obtain others

@@ -320,6 +320,12 @@ def joined(path: Path, runs: Sequence[Path]) -> Results:
     return Results(path.name, parts[0].lock, list(items.values()))
 
 
+def _fact(run: Results, name: str) -> Any:
+    """What a lock says; a command with a place for a skill is the one without."""
+    value = run.lock.get(name)
+    return value.replace(" {skill}", "") if name == "agent" and isinstance(value, str) else value
+
+
 def compare_results(before: Results, after: Results, measure: Measure = "outcome") -> RunComparison:
     """Compare two runs, paired by task.
 
@@ -350,7 +356,7 @@ def compare_results(before: Results, after: Results, measure: Measure = "outcome
         paired=paired,
         detectable=detectable,
         needed=needed,
-        differs=tuple(sorted(key for key in keys if before.lock.get(key) != after.lock.get(key))),
+        differs=tuple(sorted(key for key in keys if _fact(before, key) != _fact(after, key))),
         changes=tuple(
             ChangedOutcome(
                 id=item.id, before=old[item.id].outcome, after=item.outcome,

@@ -223,12 +223,12 @@ class ColumnSettings(Value):
     @classmethod
     def _columns_in_reference(cls, values: dict[str, Any]) -> dict[str, Any]:
         """The reference holds both, so that the suite is read the same when found again."""
-        if not (given := columns_of(values)):
+        if not (named := columns_of(values)):
             return values
         if values.get("suite") is None:
             raise BadInput("--map and --check are of a suite's tasks: give the suite")
         path, columns = divided_reference(str(values["suite"]))
-        suite = f"{path}?{urlencode({**columns, **given})}"
+        suite = f"{path}?{urlencode({**columns, **named})}"
         return {**values, "suite": suite, "columns": {}, "check": None}
 
 

@@ -175,6 +175,10 @@ def typical_request(name: str, prompts: Sequence[str], terms: frozenset[str]) ->
     shown = [" ".join(prompt.split()) for prompt in prompts]
     likeness = tfidf_similarities(shown).sum(axis=1)
     chosen = _INNER_NAME.sub("…", min(zip(-likeness, shown, strict=True))[1])
+    first, _, rest = chosen.partition(" ")
+    begin = sum(text.startswith(f"{first} ") for text in shown)
+    if begin < FEWEST and not any(first.lower() in text.split() for text in shown):
+        chosen = f"… {rest}"  # perhaps a name: no other request begins with it, or has it inside
     plain = "".join(c for c in chosen if c.isprintable() and c not in '<>"')
     quoted = shorten(plain, REQUEST, placeholder="…")
     title = name.replace("-", " ").capitalize()

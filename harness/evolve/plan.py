@@ -5,11 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from harness.agents import is_foreign
 from harness.core.terminal import dollars
-from harness.evals import agent_model_spec, estimate, judged_by, plan_steps, time_words
+from harness.evals import (
+    LoadedSuite,
+    agent_model_spec,
+    estimate,
+    judged_by,
+    plan_steps,
+    time_words,
+)
 from harness.evolve.evolution import gate_plan, horizon, seed_skill
 from harness.evolve.settings import FEW_TASKS, REPEATS, EvolveSettings
-from harness.evolve.suite_runs import SuiteRuns, earlier_run, eval_settings, taken_over
+from harness.evolve.suite_runs import (
+    ANALYST_TOKENS,
+    SuiteRuns,
+    earlier_run,
+    eval_settings,
+    taken_over,
+)
 from harness.models import Budget, parse_roles
 from harness.trajectories import open_trajectories
 
@@ -48,6 +62,19 @@ def plan_evolution(asked: EvolveSettings) -> dict[str, Any]:
     }
 
 
+def _analysts(settings: EvolveSettings, train: LoadedSuite) -> str:
+    """What reading every attempt will use, where attempts were made before."""
+    roles = parse_roles(list(settings.models))
+    tasks, agent = train.tasks[: settings.limit] * settings.epochs, str(roles["agent"])
+    runs = [*([settings.earlier] if settings.earlier else []), Path("runs")]
+    expected = estimate(train, tasks, model=agent, skill=settings.skill, runs=runs)
+    used = expected.prompt_tokens + expected.completion_tokens
+    if expected.seconds is None or not used or roles["analyst"] != roles["agent"]:
+        return ""
+    tokens = used + ANALYST_TOKENS * len(tasks)
+    return f": about {tokens:,} tokens, {time_words(expected.seconds * tokens / used)}"
+
+
 def plan_notes(asked: EvolveSettings) -> list[str]:
     """Sentences on what was chosen where nothing was asked for, and on what will be spent.
 
@@ -75,7 +102,9 @@ def plan_notes(asked: EvolveSettings) -> list[str]:
             f"(--analyst single has {analyst} read every run)"
         )
     if not asked.epochs and settings.epochs > 1:
-        notes.append(f"{few}: {settings.epochs} attempts at each (--epochs 1 for one)")
+        foreign = train is not None and is_foreign(settings.agent or train.suite.agent or "")
+        alone = ", or one if the agent asks for temperature 0" * foreign
+        notes.append(f"{few}: {settings.epochs} attempts at each{alone} (--epochs 1 for one)")
     elif not asked.epochs and train is not None and tasks < FEW_TASKS:
         why = "the suite's temperature is 0, which would make several alike"
         if train.suite.sampling.temperature != 0:
@@ -108,7 +137,10 @@ def plan_notes(asked: EvolveSettings) -> list[str]:
         )
     notes += judged_by(train.tasks[: settings.limit]) if train is not None else []
     if settings.asking[0]:
-        notes.append("analysts: one call for every run that teaches, more with --analyst agentic")
+        text = "analysts: one call for every run that teaches, more with --analyst agentic"
+        if train is not None:
+            text += _analysts(settings, train)
+        notes.append(text)
     if settings.judge is not None:
         notes.append(
             "judge: two calls for every proposed edit (three lessons a run at most), and for every "

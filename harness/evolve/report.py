@@ -370,6 +370,7 @@ def result_text(result: EvolveResult, tint: Callable[[str], str] = str) -> str:
             shown([f"{result.skill}:", verdict, f"({result.gate.reason})"], " "),
             f"SKILL.md has {result.lines} lines, {result.skill_tokens} tokens; "
             f"{result.edits} edits made it",
+            *(f"  {line}" for line in result.unsolved),
         ]
     counts = [
         (result.records, "runs gave lessons"),

@@ -148,10 +148,8 @@ async def _evolve(settings: EvolveSettings, progress: Callable[[Event], None]) -
         for model in (analyst, merger, judge_model):
             if model is not None:
                 await model.aclose()
-    if not result.edits:
-        result = result.model_copy(update={"unsolved": runs.unsolved()})
-        text = json.dumps(result.model_dump(mode="json"), ensure_ascii=False, indent=1)
-        write_atomic(settings.out / RESULT, text + "\n")
+    if not result.edits or result.gate.after == 0:
+        result = _explained(result, runs)
     # Calls that were sent and whose answer was never stored, since the process was killed. Each
     # may have been paid for; one that was needed was sent again (`repeated`).
     out, interrupted = settings.out, list[dict[str, Any]]()
@@ -164,6 +162,15 @@ async def _evolve(settings: EvolveSettings, progress: Callable[[Event], None]) -
         write_atomic(out / INTERRUPTED, json.dumps(interrupted, indent=1) + "\n")
         message = f"{len(interrupted)} interrupted calls: {INTERRUPTED}"
         progress(Event(stage="done", message=message))
+    return result
+
+
+def _explained(result: EvolveResult, runs: SuiteRuns) -> EvolveResult:
+    """The result with why no attempt passed, written down again."""
+    lines = runs.still_unsolved() if result.edits else runs.unsolved()
+    result = result.model_copy(update={"unsolved": lines})
+    text = json.dumps(result.model_dump(mode="json"), ensure_ascii=False, indent=1)
+    write_atomic(runs.settings.out / RESULT, text + "\n")
     return result
 
 

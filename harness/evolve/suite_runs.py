@@ -311,8 +311,16 @@ class SuiteRuns:
 
         return await judged(self.taught, self.settings)
 
+    def still_unsolved(self) -> tuple[str, ...]:
+        """Why no attempt of the gate passed with the skill, if none did."""
+        if self.gated is None:
+            return ()
+        looks = sorted((self.settings.out / "runs" / "gate-after").glob("look-*"))
+        items = [item for look in looks for item in records(look)]
+        return unsolved(items, {task.id: task for task in self.gated.tasks})
+
     def unsolved(self) -> tuple[str, ...]:
-        """Why no attempt passed, if none did."""
+        """Why no attempt to learn from passed, if none did."""
         settings, tasks = self.settings, self.taught.tasks if self.taught else ()
         if settings.trajectories is None:
             items = records(settings.out / TRAIN)

@@ -370,10 +370,11 @@ class Judged(Value):
 class EvolveResult(Value):
     """The end of an evolution, as `harness evolve --json` prints it.
 
-    `skill` is "" where a new skill learned nothing, `unsolved` says why where no attempt passed,
-    `accepted` is None where nothing was gated. `edits` and `discarded` are counts; the lists lie in
-    `report.json` and `discarded.json`. `problems` are validation warnings, `baselines` and
-    `transfer` rows of `harness.evolve.baselines`. Evolutions of one `identity` resume one another.
+    `skill` is "" where a new skill learned nothing, `unsolved` says why where no attempt passed, or
+    none of the gate's with the skill; `accepted` is None where nothing was gated. `edits` and
+    `discarded` are counts; the lists lie in `report.json` and `discarded.json`. `problems` are
+    validation warnings, `baselines` and `transfer` rows of `harness.evolve.baselines`. Evolutions
+    of one `identity` resume one another.
     """
 
     skill: str

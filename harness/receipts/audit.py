@@ -8,7 +8,7 @@ from contextlib import aclosing, asynccontextmanager, contextmanager, nullcontex
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from harness.core import (
     BadInput,
@@ -65,6 +65,9 @@ from harness.skills import (
     load_skill,
 )
 from harness.tasks import family
+
+if TYPE_CHECKING:
+    from harness.evals import Estimate
 
 
 class SkillSettings(SuiteSettings):
@@ -161,10 +164,25 @@ def plan_of(settings: AuditSettings) -> dict[str, Any]:
         "looks": list(plan.looks),
         "half_width": round(100 * plan.half_width, 2),
         "detectable": round(100 * plan.detectable, 2),
+        "spread": plan.spread,
+        "estimate": _expected(settings, prepared).model_dump(mode="json"),
         "calls_at_most": plan.rollouts * suite.max_turns,
         "model": agent_model_spec(settings.models),
         "agent": agent_spec(settings, prepared.suite),
     }
+
+
+def _expected(settings: AuditSettings, prepared: Prepared) -> Estimate:
+    """What the rollouts will use: about what attempts with the whole skill did."""
+    from harness.evals import estimate
+
+    plan, tasks, skill = prepared.plan, prepared.suite.tasks, settings.skill
+    gate = skill.parent.parent / "runs" / "gate-after"  # of the evolution that made it
+    return estimate(
+        prepared.suite, [tasks[number % len(tasks)] for number in range(plan.rollouts)],
+        model=agent_model_spec(settings.models), base_url=settings.base_url, skill=skill,
+        runs=[gate, Path("runs")],
+    )  # fmt: skip
 
 
 def run_audit(
@@ -183,7 +201,7 @@ def run_audit(
     """
     prepared = prepare(settings)
     out = settings.run_folder("audit")
-    tell(str(prepared.plan))
+    tell(f"{prepared.plan}; {prepared.plan.spread}")
     records, limit = loops.run(_run(settings, prepared, out, tell, show))
     receipt = receipt_of(records, prepared.parsed)
     contents = {RECEIPT: receipt.text, RECORDS: records.text, CARD: card(receipt)}
@@ -256,6 +274,7 @@ async def _run(
                 if why := why_stop(plan, look, rows):
                     tell(f"stopped after {end} rollouts: {why}")
                     break
+                tell(f"after {end} rollouts not every line is decided: going on")
     skill, lock = parsed.skill, audit.lock(model)
     header = Header(
         name=skill.name,

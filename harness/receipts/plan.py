@@ -11,6 +11,8 @@ LOOKS = (0.5, 0.75, 1.0)
 """Shares of the rollouts at which an audit may stop."""
 VARIANCE = 0.2
 """Assumed variance of a rollout's result within its task, where a coin has 0.25: tasks differ."""
+SPREAD = 0.3
+"""Standard deviation of a unit's effect between tasks, where these differ much."""
 LEAST_TASKS = 8
 """Fewer say nothing about tasks like them."""
 
@@ -80,6 +82,17 @@ class AuditPlan(Value):
     def detectable(self) -> float:
         """Smallest true effect that one look at the end finds with the wanted power."""
         return self.half_width + z_of(self.power) * self.error
+
+    @property
+    def spread(self) -> str:
+        """What to expect where a unit does more at some tasks than at others."""
+        error = (self.error**2 + SPREAD**2 / self.tasks) ** 0.5
+        width = critical(self.values[-1], self.degrees) * error
+        return (
+            f"+-{100 * width:.1f} where the effect of a line differs from task to task (with a "
+            f"standard deviation of {100 * SPREAD:.0f} points): more tasks narrow that, more "
+            "rollouts do not"
+        )
 
     def __str__(self) -> str:
         looks = ", ".join(map(str, self.looks))

@@ -98,7 +98,7 @@ class Source(Value):
     proven: bool | None = None
 
     def __str__(self) -> str:
-        head = f"{self.trajectory_id}: {self.summary or 'no analyst record was kept'}"
+        head = f"{self.trajectory_id}: {self.summary or 'no analyst wrote about it'}"
         lines = [f"  says: {wording}" for wording in self.wordings]
         for quote in self.quotes:
             lines.append(f'  "{quote.text}"  {self.at(quote)}')

@@ -116,6 +116,10 @@ def test_attempts_of_an_earlier_run_teach_too(settings: EvolveSettings, tmp_path
     said: list[Event] = []
     changed = plan_notes(given.model_copy(update={"out": tmp_path / "other"}))
     assert f"0 of 6 attempts are those of {earlier}: other agent" in changed
+    assert any(
+        "or one if the agent asks for temperature 0" in note
+        for note in plan_notes(given.model_copy(update={"epochs": 0}))
+    )
     (tmp_path / "agent.py").write_text(AGENT)
     taken = run_evolution(given, progress=said.append)
     assert f"4 of 6 attempts are those of {earlier}" in [event.message for event in said]

@@ -364,6 +364,7 @@ def test_a_plan_costs_no_call(world: Path) -> None:
     plan = json.loads(shown.stdout)
     assert [unit["id"] for unit in plan["units"]] == [f"SKILL.md:{n}" for n in range(10, 14)]
     assert plan["looks"] == [80, 120, 160] and plan["detectable"] > 10
+    assert plan["estimate"]["attempts"] == 160 and plan["spread"].startswith("+-")
     few = command("skill", "audit", world / "order-desk", "--suite", world / "suite.yaml",
                   "--rollouts", 8)  # fmt: skip
     assert refused(few, 2) and "cannot tell 4 units apart" in str(few.exception)

@@ -76,6 +76,8 @@ def test_a_plan_says_what_it_can_see() -> None:
     plan = plan_audit(24, 300, 1500)
     assert (plan.tasks, plan.pairs, plan.looks) == (300, 750, (750, 1124, 1500))
     assert 0.07 < plan.half_width < 0.09 and 0.09 < plan.detectable < 0.11
+    widths = [plan.model_copy(update={"tasks": tasks}).spread.split()[0] for tasks in (12, 400)]
+    assert 100 * plan.half_width < float(widths[1][2:]) < 10 and 25 < float(widths[0][2:]) < 40
     assert "1500 rollouts at most" in str(plan) and "80 % power" in str(plan)
     assert plan_audit(8, 400, 60).tasks == 15  # two pairs a task, to see interactions
     with pytest.raises(BadInput, match="cannot tell 24 units apart"):

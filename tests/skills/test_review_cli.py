@@ -44,7 +44,7 @@ def test_explain_goes_from_the_line_to_the_step(tmp_path: Path) -> None:
 def test_explain_without_records_says_so_and_refuses_damaged_ones(tmp_path: Path) -> None:
     folder = evolve(tmp_path)
     (tmp_path / "records.json").unlink()
-    assert "no analyst record" in call("explain", line_of(folder, "- read back"))
+    assert "no analyst wrote it" in call("explain", line_of(folder, "- read back"))
     (tmp_path / "records.json").write_text("{}")
     with pytest.raises(BadInput, match="expected a list"):
         call("explain", line_of(folder, "- read back"))

@@ -121,7 +121,7 @@ def explain_line(place: str, as_json: bool) -> None:
     shown = [record for record in origin.records if record.summary or record.quotes]
     lines += [f"  {line}" for record in shown for line in str(record).splitlines()]
     if origin.records and not shown:
-        lines.append("  no analyst record was kept beside the skill")
+        lines.append("  no analyst wrote it, or its record was not kept beside the skill")
     emit(origin, as_json, "\n".join(lines))
 
 

@@ -14,6 +14,7 @@ from harness.cli import (
     dry_run_option,
     echo,
     emit,
+    estimate_lines,
     folder_argument,
     json_option,
     path_type,
@@ -81,7 +82,8 @@ def audit_skill(
     if dry_run:
         plan = plan_of(settings)
         lines = [f"{unit['id']}  {unit['kind']}  {unit['tokens']} tokens" for unit in plan["units"]]
-        emit(plan, as_json, "\n".join([*lines, plan["plan"]]))
+        lines += [plan["plan"], plan["spread"], *estimate_lines(plan["estimate"])]
+        emit(plan, as_json, "\n".join(lines))
         return
     with resumable(run):
         audited = run_audit(settings, tell=partial(echo, err=True), show=tally_progress())

@@ -62,6 +62,8 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "meta": ("meta", "metadata"),
 }
 """Field of a task -> names that its column usually has, the first that is there counts."""
+FIELDS = {name: field for field, names in NAMES.items() for name in names}
+"""The same, from any of the names to the field."""
 SUFFIXES = (".jsonl", ".csv", ".tsv", ".json", ".parquet")
 MAX_CELL = 2**24
 """Characters of a cell of a table."""
@@ -81,7 +83,7 @@ def divided_reference(reference: str) -> tuple[str, dict[str, str]]:
         return reference, {}
     columns = dict(parse_qsl(query, keep_blank_values=True))
     for column, field in columns.items():
-        if field not in NAMES and column != DEFAULT_CHECK:
+        if field not in FIELDS and column != DEFAULT_CHECK:
             raise BadInput(
                 f"column {column!r}: expected one of the fields {', '.join(NAMES)}, got {field!r}"
             )
@@ -134,7 +136,9 @@ def tasks_of(
     used: Counter[str] = Counter()
     tasks: list[Task] = []
     check = columns.get(DEFAULT_CHECK)
-    columns = {name: field for name, field in columns.items() if name != DEFAULT_CHECK}
+    columns = {
+        name: FIELDS.get(field, field) for name, field in columns.items() if name != DEFAULT_CHECK
+    }
     missing = set(columns)
     for number, row in rows:
         where, missing = f"{place}{number}", missing - row.keys()
