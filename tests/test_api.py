@@ -242,6 +242,7 @@ def test_what_cannot_begin_says_why(tmp_path: Path, model: str) -> None:
     [
         ("one attempt (--epochs 4 for 4)", "one attempt (epochs=4 for 4)"),
         ("name another --out, or --trust the suite's", "name another out, or trust the suite's"),
+        ("use --out runs/a, or --trust", "use out='runs/a', or trust"),
         ("learn --from RUN, --user and --novel", "learn earlier RUN, users and --novel"),
         ("'cmd:x --limit 5' of `y --limit`", "'cmd:x --limit 5' of `y --limit`"),
         ("--map A=id, in Python columns={...}", "--map A=id, in Python columns={...}"),

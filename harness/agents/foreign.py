@@ -13,6 +13,7 @@ import contextlib
 import inspect
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -32,6 +33,7 @@ from harness.skills import copy_skill
 from harness.tasks import suite_paths
 
 ANSWER_FILE = "answer.txt"
+_SCRIPT = re.compile(r"[^\s{}]+\.(?:py|sh|js|ts|rb|pl)")
 SKILL_FOLDERS = (".agents/skills", ".claude/skills")
 CHECK_S = 120.0
 """Seconds that a user's file may take to be imported before the first call."""
@@ -64,6 +66,12 @@ class CommandAgent:
         self._base = base
         self._trusted = trusted
         self._folders = (Path.cwd(), base) if trusted else (base,)
+
+    @property
+    def lost_files(self) -> set[str]:
+        """Scripts that it names and that are in none of its folders; a task may bring them."""
+        scripts = {word for word in self._command if _SCRIPT.fullmatch(word)}
+        return {name for name in scripts if not any((at / name).is_file() for at in self._folders)}
 
     async def run(self, sample: Sample, context: AgentContext) -> AgentRun:
         """Attempt one sample."""

@@ -190,8 +190,8 @@ def in_python(kind: type[Value]) -> Generator[None]:
 
 
 def as_keywords(text: str, kind: type[Value]) -> str:
-    """A text that names keywords for the options of settings: `earlier` for `--from`, and
-    `epochs=1` for `--epochs 1`; what is quoted stays, and what speaks of Python already."""
+    """A text that names keywords for the options of settings: `earlier` for `--from`, `epochs=1`
+    for `--epochs 1`, the same of paths; what is quoted stays, and what speaks of Python already."""
     if "in Python" in text:
         return text
     keywords = dict[str, str]()
@@ -202,13 +202,15 @@ def as_keywords(text: str, kind: type[Value]) -> str:
     keywords["--model"] = "model"
 
     def keyword(match: re.Match[str]) -> str:
-        option, number = match["option"], match["number"]
+        option, number, path = match["option"], match["number"], match["path"]
         if option not in keywords:
             return match[0]
-        return keywords[option] + (f"={number}" if number else "")
+        return keywords[option] + (f"={number}" if number else f"={path!r}" if path else "")
 
     return re.sub(
-        r"(?<!\w)'[^']*'|`[^`]*`|(?<![\w-])(?P<option>--[a-z][a-z-]*)(?: (?P<number>\d+))?",
+        r"(?<!\w)'[^']*'|`[^`]*`"
+        r"|(?<![\w-])(?P<option>--[a-z][a-z-]*)"
+        r"(?: (?:(?P<number>\d+)|(?P<path>[^\s,;)]*/[^\s,;)]*)))?",
         keyword,
         text,
     )

@@ -46,6 +46,13 @@ def after_eval(report: EvalReport, run: Path, settings: EvalSettings) -> str:
     """What follows a run: an evolution, or the comparison with the run without the skill; where
     nothing passed, why; "" where there is nothing to learn from, or to compare with."""
     if report.skill is not None:
+        from harness.evals import taught_by
+
+        if settings.skill and settings.split is None and taught_by(settings.skill):
+            fresh = ("--split", "selection", "--skill", settings.skill, *_typed())
+            return next_lines(
+                [command_line("eval", settings.suite, *fresh)], "the tasks that did not teach it"
+            )
         before = _without_skill(run)
         return next_lines([command_line("compare", before, run)]) if before else ""
     if not report.failed:

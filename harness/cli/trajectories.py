@@ -132,17 +132,21 @@ def list_trajectories(path: Path, outcome: str | None, as_json: bool) -> None:
 
 @click.command()
 @click.argument("path", type=path_type)
-@click.argument("trajectory_id")
+@click.argument("trajectory_id", required=False)
 @click.option("--step", type=int, help="Only this step.")
 @click.option("--width", default=400, show_default=True, help="Characters of a text; 0 for all.")
 @json_option
-def show(path: Path, trajectory_id: str, step: int | None, width: int, as_json: bool) -> None:
+def show(
+    path: Path, trajectory_id: str | None, step: int | None, width: int, as_json: bool
+) -> None:
     """Show one trajectory of PATH, step by step.
 
     Example: harness trajectories show trajectories/ 90-1 --step 3 --width 0
     """
     from harness.trajectories import describe, dump, find_trajectory
 
+    if trajectory_id is None:
+        raise click.UsageError(f"Which one? `harness trajectories list {path}` has their ids.")
     trajectory = find_trajectory(path, trajectory_id)
     emit(dump(trajectory), as_json, describe(trajectory, step, width))
 

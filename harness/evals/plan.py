@@ -70,7 +70,12 @@ class EvalPlan:
     guard: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse a skill that would not reach the agent."""
+        """Refuse a skill that would not reach the agent, and a script that is not there."""
+        lost: set[str] = getattr(self.agent, "lost_files", set[str]())
+        if lost := lost - {name for task in self.suite.tasks for name in task.files}:
+            raise BadInput(
+                f"the agent names {min(lost)!r}: there is no such file here, and no task brings it"
+            )
         if self.skill is not None:
             mode = self.skill_mode or self.suite.suite.skill_mode
             refuse_lost_skill(self.agent, self.skill.name, mode)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +165,25 @@ def test_a_file_is_looked_up_where_the_command_was_given(
     assert answer("cmd:./agent.sh x") == "suite x"
     (work / "agent.sh").write_text("echo work")
     assert answer() == "work"
+
+
+def test_a_script_that_is_not_there_is_refused_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.jsonl").write_text('{"id": "t", "prompt": "x", "answer": "y"}\n')
+    given: dict[str, Any] = {"suite": str(tmp_path / "t.jsonl"), "sandbox": "none"}
+    given |= {"models": ("none",), "agent": "cmd:sh answer.sh"}
+    with pytest.raises(BadInput, match=r"'answer.sh': there is no such file here"):
+        run_evaluation(EvalSettings(**given, out=tmp_path / "a"))
+    (tmp_path / "answer.sh").write_text("echo y")
+    (report,) = run_evaluation(EvalSettings(**given, out=tmp_path / "b"))
+    assert report.passed == 1
+    (tmp_path / "answer.sh").rename(tmp_path / "other.sh")
+    task = {"id": "t", "prompt": "x", "answer": "y", "files": {"answer.sh": "other.sh"}}
+    (tmp_path / "t.jsonl").write_text(json.dumps(task))
+    (report,) = run_evaluation(EvalSettings(**given, out=tmp_path / "c"))
+    assert report.passed == 1
 
 
 def test_an_answer_file_wins_over_stdout(work: Path) -> None:
