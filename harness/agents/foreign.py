@@ -71,7 +71,8 @@ class CommandAgent:
     def lost_files(self) -> set[str]:
         """Scripts that it names and that are in none of its folders; a task may bring them."""
         scripts = {word for word in self._command if _SCRIPT.fullmatch(word)}
-        return {name for name in scripts if not any((at / name).is_file() for at in self._folders)}
+        folders = self._folders
+        return {name for name in scripts if not any((top / name).is_file() for top in folders)}
 
     async def run(self, sample: Sample, context: AgentContext) -> AgentRun:
         """Attempt one sample."""
