@@ -10,6 +10,7 @@ from .observing import observed as observed
 from .opening import is_foreign as is_foreign
 from .opening import open_agent as open_agent
 from .opening import refuse_lost_skill as refuse_lost_skill
+from .opening import without_skill as without_skill
 from .protocol import END_SIGNAL as END_SIGNAL
 from .protocol import STOP as STOP
 from .protocol import Action as Action

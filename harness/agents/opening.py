@@ -18,6 +18,11 @@ def is_foreign(spec: str) -> bool:
     return kind in ("cmd", "py") or (kind == "graph" and ":" in reference)
 
 
+def without_skill(spec: str) -> str:
+    """The spec of a run without a skill: a command may leave a place for one all the same."""
+    return spec.replace(" {skill}", "")
+
+
 def refuse_lost_skill(agent: Agent, skill: str, mode: SkillMode) -> None:
     """Refuse to run an agent with a skill that would not reach it: that would measure nothing.
 

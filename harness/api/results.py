@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
 from html import escape
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 COLUMNS = ("id", "task_id", "epoch", "outcome", "value", "reason", "answer", "stratum")
 
 
-class Printed:
+class Printed(ABC):
     """Prints as its facts, in a notebook as a table of them."""
 
     def __str__(self) -> str:
@@ -38,8 +39,9 @@ class Printed:
     def _repr_html_(self) -> str:
         return facts(self._facts())
 
+    @abstractmethod
     def _facts(self) -> dict[str, str]:
-        raise NotImplementedError
+        """What it says, by name."""
 
 
 class Evaluation(Printed, EvalReport):

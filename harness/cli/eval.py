@@ -153,8 +153,8 @@ def _warn_of_shown_tasks(skill: Path, settings: EvalSettings) -> None:
     from harness.evals import shown_in, taught_by
     from harness.evals.runner import suite_of
 
-    tasks, taught = suite_of(settings).tasks[: settings.limit], taught_by(skill)
-    if count := sum(task.id in taught for task in tasks):
+    tasks = suite_of(settings).tasks[: settings.limit]
+    if count := taught_by(skill, tasks):
         echo(
             f"{count} of {len(tasks)} tasks taught this skill: passing those proves little "
             "(--split selection takes the others)",

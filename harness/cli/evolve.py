@@ -13,6 +13,7 @@ from harness.cli.commands import (
     echo,
     emit,
     json_option,
+    resumable,
     shared_option,
 )
 from harness.cli.next_steps import after_evolution
@@ -55,11 +56,8 @@ def evolve(
         return
     for note in plan_notes(settings):
         echo(f"plan: {note}", err=True)
-    try:
+    with resumable(folder):
         result = run_evolution(settings, progress=EventLines())
-    except KeyboardInterrupt:
-        echo("what is finished is kept: the same command goes on", err=True)
-        raise
     following = after_evolution(result, settings)
     text = shown([result_text(result, tinted), *([following] if following else [])], "\n\n")
     emit(result, as_json, text)

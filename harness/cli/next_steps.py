@@ -47,9 +47,11 @@ def after_eval(report: EvalReport, run: Path, settings: EvalSettings) -> str:
     nothing passed, why; "" where there is nothing to learn from, or to compare with."""
     if report.skill is not None:
         from harness.evals import taught_by
+        from harness.evals.runner import suite_of
 
-        if settings.skill and settings.split is None and taught_by(settings.skill):
-            fresh = ("--split", "selection", "--skill", settings.skill, *_typed())
+        skill = settings.skill if settings.split is None else None
+        if skill is not None and taught_by(skill, suite_of(settings).tasks):
+            fresh = ("--split", "selection", "--skill", skill, *_typed())
             return next_lines(
                 [command_line("eval", settings.suite, *fresh)], "the tasks that did not teach it"
             )
@@ -153,16 +155,13 @@ def _divides(suite: str) -> bool:
         return False
 
 
-def _same_agent(earlier: str, later: str) -> bool:
-    """Whether specs are of one agent: a command needs `{skill}` only where it is given one."""
-    return earlier == later or earlier == " ".join(later.replace("{skill}", " ").split())
-
-
 def _without_skill(run: Path) -> Path | None:
     """The latest run beside `run` of the same suite, model and agent without a skill."""
+    from harness.agents import without_skill
     from harness.core.rundir import RunReader
 
     lock = RunReader(run).lock
+    agent = without_skill(str(lock["agent"]))
     best: tuple[float, Path] | None = None
     for path in run.parent.glob("*/run.json"):
         try:
@@ -170,7 +169,7 @@ def _without_skill(run: Path) -> Path | None:
         except (BadInput, ValueError):
             continue
         alike = all(earlier.get(key) == lock[key] for key in ("kind", "suite", "model"))
-        alike = alike and _same_agent(str(earlier.get("agent")), str(lock["agent"]))
+        alike = alike and without_skill(str(earlier.get("agent"))) == agent
         if alike and earlier.get("skill") is None:
             best = max(best or (0.0, path.parent), (path.stat().st_mtime, path.parent))
     return best[1] if best else None

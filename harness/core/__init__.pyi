@@ -33,6 +33,7 @@ from .files import remove_tree as remove_tree
 from .files import temporary_work_folder as temporary_work_folder
 from .files import work_files as work_files
 from .files import write_atomic as write_atomic
+from .files import write_json as write_json
 from .files import write_work_file as write_work_file
 from .http import MAX_BYTES as MAX_BYTES
 from .http import async_http_client as async_http_client

@@ -64,6 +64,11 @@ def write_atomic(path: Path, data: bytes | str | Iterable[str]) -> None:
         raise BadInput(f"cannot write {str(path)!r}: {error.strerror}") from error
 
 
+def write_json(path: Path, document: Any) -> None:
+    """Replace `path` by a JSON document for people to read, in one step."""
+    write_atomic(path, json.dumps(document, ensure_ascii=False, indent=1) + "\n")
+
+
 def canonical_json(value: Any) -> str:
     """Render `value` as JSON with sorted keys and no spaces, the same bytes every time.
 

@@ -67,12 +67,13 @@ def shown_in(skill: Path, tasks: Sequence[Task]) -> int:
     return sum(prompt.count(" ") > SHOWN_WORDS and prompt in text for prompt in prompts)
 
 
-def taught_by(skill: Path) -> set[str]:
-    """Ids of the tasks that an evolution made a skill of; none are known of a skill that moved."""
+def taught_by(skill: Path, tasks: Sequence[Task]) -> int:
+    """How many of the tasks an evolution made the skill of; none is known of a skill that moved."""
     run = skill.parent.parent / "runs" / "train"
     if skill.parent.name != "skill" or not (run / "run.json").is_file():
-        return set()
-    return {item.task_id for item in finished_items(RunReader(run))}
+        return 0
+    taught = {item.task_id for item in finished_items(RunReader(run))}
+    return sum(task.id in taught for task in tasks)
 
 
 def _words(text: str) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from harness.agents import Agent, SkillMode, refuse_lost_skill
+from harness.agents import Agent, SkillMode, refuse_lost_skill, without_skill
 from harness.core import (
     BadInput,
     Task,
@@ -72,7 +72,7 @@ class EvalPlan:
     def __post_init__(self) -> None:
         """Refuse a skill that would not reach the agent, and a script that is not there."""
         lost: set[str] = getattr(self.agent, "lost_files", set[str]())
-        if lost := lost - {name for task in self.suite.tasks for name in task.files}:
+        if lost and (lost := lost.difference(*(task.files for task in self.suite.tasks))):
             raise BadInput(
                 f"the agent names {min(lost)!r}: there is no such file here, and no task brings it"
             )
@@ -186,9 +186,7 @@ def parts_of(plan: EvalPlan, model: str, reference: str = "") -> RunParts:
         "skill_mode": plan.skill_mode or suite.skill_mode,
         "seed": plan.seed,
     }
-    agent = plan.agent.spec
-    if plan.skill is None:  # a command may be given the place for one in a run without it, or not
-        agent = agent.replace(" {skill}", "")
+    agent = plan.agent.spec if plan.skill else without_skill(plan.agent.spec)
     shared = {
         "skill": digest_tree(plan.skill) if plan.skill else "",
         "prompts": prompts_digest(),
@@ -258,27 +256,22 @@ def agent_digest(spec: str, root: Path) -> str:
     if kind == "graph" and ":" not in reference:
         code = digest_tree(assets.root() / "graphs")  # a graph may obtain others
     elif kind == "cmd":
-        code = " ".join(map(_content, _command_files(reference, root)))
+        paths = (_named(word, root, folder=False) for word in shlex.split(reference))
+        code = " ".join(_content(path) for path in paths if path is not None)
     else:
         path = agent_file(spec, root)
         code = "" if path is None else _content(path)
     return digest([spec, code])[:DIGEST_LENGTH]
 
 
-def _command_files(command: str, root: Path) -> list[Path]:
-    """The files that a command line names, in the working folder or else in that of the suite."""
-    files: list[Path] = []
-    for word in shlex.split(command):
-        paths = (folder / word for folder in (Path.cwd(), root))
-        files += [path for path in paths if _content(path, folder=False)][:1]
-    return files
-
-
 def agent_file(spec: str, root: Path) -> Path | None:
     """The file or folder that a user's agent names before its last colon; None if there is none."""
-    name = spec.partition(":")[2].rpartition(":")[0]
-    paths = (folder / name for folder in (Path.cwd(), root)) if name else ()
-    return next((path for path in paths if _content(path)), None)
+    return _named(spec.partition(":")[2].rpartition(":")[0], root)
+
+
+def _named(name: str, root: Path, *, folder: bool = True) -> Path | None:
+    paths = (place / name for place in (Path.cwd(), root)) if name else ()
+    return next((path for path in paths if _content(path, folder=folder)), None)
 
 
 @lru_cache

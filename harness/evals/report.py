@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from pydantic import Field, JsonValue
 
+from harness.agents import without_skill
 from harness.core import (
     BadInput,
     Outcome,
@@ -321,9 +322,9 @@ def joined(path: Path, runs: Sequence[Path]) -> Results:
 
 
 def _fact(run: Results, name: str) -> Any:
-    """What a lock says; a command with a place for a skill is the one without."""
+    """What a lock says; a command with a place for a skill is the same agent as one without."""
     value = run.lock.get(name)
-    return value.replace(" {skill}", "") if name == "agent" and isinstance(value, str) else value
+    return without_skill(str(value)) if name == "agent" else value
 
 
 def compare_results(before: Results, after: Results, measure: Measure = "outcome") -> RunComparison:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,11 +63,10 @@ def plan_evolution(asked: EvolveSettings) -> dict[str, Any]:
     }
 
 
-def _analysts(settings: EvolveSettings, train: LoadedSuite) -> str:
+def _analysts(settings: EvolveSettings, train: LoadedSuite, runs: Sequence[Path]) -> str:
     """What reading every attempt will use, where attempts were made before."""
     roles = parse_roles(list(settings.models))
     tasks, agent = train.tasks[: settings.limit] * settings.epochs, str(roles["agent"])
-    runs = [*([settings.earlier] if settings.earlier else []), Path("runs")]
     expected = estimate(train, tasks, model=agent, skill=settings.skill, runs=runs)
     used = expected.prompt_tokens + expected.completion_tokens
     if expected.seconds is None or not used or roles["analyst"] != roles["agent"]:
@@ -111,6 +111,7 @@ def plan_notes(asked: EvolveSettings) -> list[str]:
             why = "--select, --baselines, --user or --transfer multiplies them"
         notes.append(f"one attempt at each task: {why} (--epochs {REPEATS} for {REPEATS})")
     earlier = earlier_run(settings)
+    runs_before = [*([earlier] if earlier else []), Path("runs")]
     for suite, sides in ((train, 1), (gated, 2)):
         if suite is None:
             continue
@@ -127,7 +128,7 @@ def plan_notes(asked: EvolveSettings) -> list[str]:
             continue
         expected = estimate(
             suite, tasks, model=agent_model_spec(settings.models), base_url=settings.base_url,
-            skill=settings.skill, runs=[*([earlier] if earlier else []), Path("runs")],
+            skill=settings.skill, runs=runs_before,
         )  # fmt: skip
         which = "attempts to learn from" if sides == 1 else "attempts of the gate at most"
         notes.append(
@@ -139,7 +140,7 @@ def plan_notes(asked: EvolveSettings) -> list[str]:
     if settings.asking[0]:
         text = "analysts: one call for every run that teaches, more with --analyst agentic"
         if train is not None:
-            text += _analysts(settings, train)
+            text += _analysts(settings, train, runs_before)
         notes.append(text)
     if settings.judge is not None:
         notes.append(

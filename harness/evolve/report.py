@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from harness.core import BadInput, Patch, Usage, render_page, shown, write_atomic
+from harness.core import BadInput, Patch, Usage, render_page, shown, write_atomic, write_json
 from harness.core.terminal import dollars
 from harness.evolve.analysts.location import Location, Locator
 from harness.evolve.artifacts import Runs
@@ -296,7 +296,7 @@ def write_all(evolved: Finished, result: EvolveResult) -> None:
     }
     write_atomic(out / "report.html", page)
     for name, document in documents.items():
-        write_atomic(out / name, json.dumps(document, ensure_ascii=False, indent=1) + "\n")
+        write_json(out / name, document)
 
 
 def locate(evolved: Finished) -> list[list[Location]]:

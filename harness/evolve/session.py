@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from harness.core import BadInput, loops, write_atomic
+from harness.core import BadInput, loops, write_json
 from harness.core.plugins import load
 from harness.core.terminal import span
 from harness.evals import budget_of
@@ -159,7 +158,7 @@ async def _evolve(settings: EvolveSettings, progress: Callable[[Event], None]) -
             rows = [call.model_dump(mode="json") for call in calls.in_flight()]
         interrupted += [{"store": store, **row} for row in rows]
     if interrupted:
-        write_atomic(out / INTERRUPTED, json.dumps(interrupted, indent=1) + "\n")
+        write_json(out / INTERRUPTED, interrupted)
         message = f"{len(interrupted)} interrupted calls: {INTERRUPTED}"
         progress(Event(stage="done", message=message))
     return result
@@ -169,8 +168,7 @@ def _explained(result: EvolveResult, runs: SuiteRuns) -> EvolveResult:
     """The result with why no attempt passed, written down again."""
     lines = runs.still_unsolved() if result.edits else runs.unsolved()
     result = result.model_copy(update={"unsolved": lines})
-    text = json.dumps(result.model_dump(mode="json"), ensure_ascii=False, indent=1)
-    write_atomic(runs.settings.out / RESULT, text + "\n")
+    write_json(runs.settings.out / RESULT, result.model_dump(mode="json"))
     return result
 
 

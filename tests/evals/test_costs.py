@@ -11,7 +11,7 @@ import pytest
 
 from harness.api import EvalSettings, plan_evaluation, run_evaluation
 from harness.core import Task
-from harness.evals import records, shown_in
+from harness.evals import records, shown_in, taught_by
 from tests.models.http_server import Answer, completion, serve
 
 
@@ -68,6 +68,16 @@ def test_an_earlier_run_tells_what_attempts_use(tmp_path: Path) -> None:
     assert other["seconds"] is None  # another model has its own pace
     (tmp_path / "runs" / "first" / "calls.sqlite").write_text("damaged")
     assert estimated(settings(tmp_path))["seconds"] is None
+
+
+def test_tasks_of_this_suite_that_taught_the_skill_are_counted(tmp_path: Path) -> None:
+    skill, run = tmp_path / "skill" / "mine", tmp_path / "runs" / "train"
+    with serve(lambda _body: completion("4")) as served:
+        run_evaluation(settings(tmp_path, 3, out=run, base_url=served.url))
+    tasks = [Task(id=name, prompt="x") for name in ("t1", "t2", "t7")]
+    assert taught_by(skill, tasks) == 2
+    assert taught_by(skill, tasks[2:]) == 0  # another suite is no selection of it
+    assert taught_by(tmp_path / "moved" / "mine", tasks) == 0
 
 
 def test_tasks_that_stand_in_the_skill_are_counted(tmp_path: Path) -> None:
