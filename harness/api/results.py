@@ -18,6 +18,7 @@ from harness.evals import (
     ItemRecord,
     RunComparison,
     load_suite,
+    near_misses,
     records,
     unsolved,
 )
@@ -59,18 +60,18 @@ class Evaluation(Printed, EvalReport):
         return records(self.folder)
 
     def __str__(self) -> str:
-        return "\n".join([super().__str__(), *self._unsolved()])
+        return "\n".join([super().__str__(), *self._failures()])
 
-    def _unsolved(self) -> tuple[str, ...]:
-        """Why no attempt passed, if none did."""
-        if self.passed or not self.failed:
+    def _failures(self) -> tuple[str, ...]:
+        """Why no attempt passed, if none did; else which only had other words around them."""
+        if not self.failed:
             return ()
         reference = read_parts(self.folder)[-1].suite
         try:
             tasks = {task.id: task for task in load_suite(reference, trusted=True).tasks}
         except BadInput:  # the suite has moved
             tasks = {}
-        lines = unsolved(self.samples, tasks)
+        lines = (near_misses if self.passed else unsolved)(self.samples, tasks)
         return tuple(as_keywords(line, EvalSettings) for line in lines)
 
     def to_pandas(self) -> pandas.DataFrame:
