@@ -6,7 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from harness.stats.intervals import wilson, z_of
+from harness.stats.intervals import wilson
+
+DRAWS = 4000
+"""Of the three shares behind a corrected rate."""
 
 
 class Corrected(NamedTuple):
@@ -29,8 +32,9 @@ def corrected_rate(
     """The true pass rate behind a judged one, with an interval that holds the judge's error, too.
 
     Rogan and Gladen (1978): (rate + specificity - 1) / (sensitivity + specificity - 1), where both
-    were measured on labels. The interval is that of Lang and Reiczigel (2014), which adds
-    pseudo-counts to all three shares; `benchmarks/judge/coverage.py` shows its coverage.
+    were measured on labels. The interval holds the central 95 % of that formula over draws of the
+    three shares from their posteriors with Jeffreys' prior (seeded, so that it is the same every
+    time); `benchmarks/judge/coverage.py` compares its coverage with that of others.
 
     Args:
         rate: share of attempts that the judge passed.
@@ -48,22 +52,21 @@ def corrected_rate(
     informed = informedness(right_passes, passes, right_fails, fails)
     if n <= 0 or informed is None or informed[1] <= 0:
         return None
-    z = z_of(0.975)
-    judged = (n * rate + z * z / 2) / (n + z * z)
-    sensitivity = (right_passes + 1) / (passes + 2)
-    specificity = (right_fails + 1) / (fails + 2)
+    import numpy as np
+
+    draw = np.random.default_rng(20260325)
+    shares = ((rate * n, n), (right_passes, passes), (right_fails, fails))
+    judged, sensitivity, specificity = (
+        draw.beta(hits + 0.5, size - hits + 0.5, DRAWS) for hits, size in shares
+    )
     youden = sensitivity + specificity - 1
-    true = (judged + specificity - 1) / youden
-    miss = sensitivity * (1 - sensitivity) / (passes + 2)
-    alarm = specificity * (1 - specificity) / (fails + 2)
-    shift = 2 * z * z * (true * miss - (1 - true) * alarm)
-    noise = judged * (1 - judged) / (n + z * z) + true**2 * miss + (1 - true) ** 2 * alarm
-    spread = z * math.sqrt(noise) / youden
-    value = (rate + right_fails / fails - 1) / (right_passes / passes + right_fails / fails - 1)
-    low, high = true + shift - spread, true + shift + spread
+    true = (judged + specificity - 1)[youden > 0] / youden[youden > 0]
+    low, high = map(float, np.quantile(true, (0.025, 0.975)))
     if high <= 0 or low >= 1:
         return None
-    return Corrected(min(1.0, max(0.0, value)), max(0.0, low), min(1.0, high))
+    value = (rate + right_fails / fails - 1) / (right_passes / passes + right_fails / fails - 1)
+    value = min(1.0, max(0.0, value))
+    return Corrected(value, min(value, max(0.0, low)), max(value, min(1.0, high)))
 
 
 def informedness(
