@@ -140,8 +140,9 @@ async def run(options: argparse.Namespace) -> dict[str, Any]:
             served = await stack.enter_async_context(serving(served_app(options.model)))
             url, spec = f"{served}/v1", f"openai/{options.model.partition('/')[2]}"
         mine = await asyncio.to_thread(ours, rows, spec, url, options.calls)
-        name = spec.partition("/")[2]
-        theirs = await asyncio.to_thread(ragas, rows, url, name, options.ragas_python)
+        theirs = await asyncio.to_thread(
+            ragas, rows, url, spec.partition("/")[2], options.ragas_python
+        )
     plain = without_model(rows)
     pairs = [
         (float((judgement.faithful is true) - (peer_judgement.faithful is true)), 1.0)

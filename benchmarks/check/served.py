@@ -36,8 +36,8 @@ import numpy as np
 
 from benchmarks.check.whole import BASELINES, CHECKERS, facts, interval
 from benchmarks.reports import Journal, add_run, option, read_options
-from harness.core import HarnessError, LimitReached, Unreachable
-from harness.rag.check.blind import CheckSettings, check_blind
+from harness.rag.check import Row as Answer
+from harness.rag.check.blind import CheckSettings, check_batch_blind
 from harness.rag.check.verify import OverlapVerifier, Source, read
 from harness.rag.retrieve import sentence_spans
 from harness.stats import balanced_accuracy
@@ -93,23 +93,19 @@ def passage(claim: Labelled, most: int) -> str:
 def judge(claim: Labelled, options: argparse.Namespace) -> Row:
     """What the model's verdicts are, with calls and seconds, and what needs no model."""
     started = time.monotonic()
-    settings = CheckSettings(mixed=options.mixed, base_url=options.base_url)
-    row: Row = {"verdict": "INVALID", "verdicts": {}, "calls": 0}
-    try:
-        report = check_blind(
-            claim.claim, passage(claim, options.sentences), options.model, settings
-        )
-        row = {
-            "verdict": report.verdict.value,
-            "verdicts": Counter(part.verdict.value for part in report.claims),
-            "calls": sum(report.calls.values()),
-        }
-    except (Unreachable, LimitReached):
-        raise
-    except HarnessError as error:
-        row["reason"] = str(error)[:200]
-    row["seconds"] = round(time.monotonic() - started, 2)
-    return row | facts(claim, OverlapVerifier())
+    report = check_batch_blind(
+        [Answer(id="", answer=claim.claim, contexts=(passage(claim, options.sentences),))],
+        options.model,
+        CheckSettings(mixed=options.mixed, base_url=options.base_url),
+    )[0].report
+    return {
+        "verdict": report.verdict.value,
+        "verdicts": Counter(part.verdict.value for part in report.claims),
+        "reason": report.reason,
+        "calls": sum(report.calls.values()),
+        "seconds": round(time.monotonic() - started, 2),
+        **facts(claim, OverlapVerifier()),
+    }
 
 
 def compared(
@@ -153,7 +149,6 @@ def careful(judged: Sequence[tuple[Labelled, Row]], reading: str) -> dict[str, A
         "rules": lambda row: row["rules"] == 1,
         **{f"model, {name}": read_as for name, read_as in READINGS.items()},
     }
-    counts = Counter(claim.supported for claim, _ in judged)
     table = {
         name: {
             "false_found": sum(not c.supported and not read_as(row) for c, row in judged),
@@ -161,7 +156,12 @@ def careful(judged: Sequence[tuple[Labelled, Row]], reading: str) -> dict[str, A
         }
         for name, read_as in ways.items()
     }
-    return {"false": counts[False], "true": counts[True], **table, **effort(judged)}
+    return {
+        "claims": len(judged),
+        "true": sum(claim.supported for claim, _ in judged),
+        **table,
+        **effort(judged),
+    }
 
 
 def main() -> None:
