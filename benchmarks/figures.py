@@ -82,8 +82,9 @@ def receipts() -> str:
     """docs/receipts/index.md: the receipts beside shipped skills, and what others' skills do."""
     paths = sorted((assets.root() / "skills").glob("*.receipt.json"))
     values = {"audits": list(map(read, paths)), "ladders": ladders(), "manifest": read_manifest()}
-    public = read(assets.root() / "evals" / "results" / "public_skills.json")
-    return page("receipts.md.jinja", {**values, "public_skills": public})
+    results = assets.root() / "evals" / "results"
+    values |= {name: read(results / f"{name}.json") for name in ("public_skills", "skill_transfer")}
+    return page("receipts.md.jinja", values)
 
 
 def read(path: Path) -> Any:

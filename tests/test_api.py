@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 import threading
 import traceback
 from importlib import import_module
@@ -188,9 +189,16 @@ def test_a_changed_function_is_another_agent(tmp_path: Path, model: str) -> None
     assert set(compare_runs(first.folder, second.folder).differs) == {"agent"}
 
 
-def test_a_result_is_a_frame_and_a_table(tmp_path: Path, model: str) -> None:
+def test_a_result_is_a_frame_and_a_table(
+    tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     report = evaluate(tasks=TASKS, agent=asks, model=model, out=tmp_path / "<i>", sandbox="none")
-    frame = report.to_pandas()
+    frame, rows = report.to_pandas(), report.rows()
+    assert {(row["outcome"], row["answer"]) for row in rows} == {("pass", "yes"), ("fail", "yes")}
+    assert set(rows[0]) == set(frame.columns)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(BadInput, match=r"rows\(\) needs no pandas.*: pip install pandas"):
+        report.to_pandas()
     assert list(frame["outcome"]).count("pass") == 1
     assert {"answer", "reason", "tokens", "cost_usd", "seconds"} <= set(frame.columns)
     assert "passed: 50.0%" in str(report) and "1 passed, 1 failed" in str(report)
@@ -379,5 +387,5 @@ def test_a_bar_is_drawn_where_it_is_wanted(
         tasks=TASKS, agent=asks, model=model, out=tmp_path / "b", sandbox="none", progress=True
     )
     shown = capsys.readouterr().err
-    assert "2/2" in shown and "failed: 1" in shown
+    assert "2/2" in shown and "passed: 1" in shown
     assert "?" not in shown and " left" not in shown  # two tasks tell no rate

@@ -37,9 +37,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.check.whole import interval
 from benchmarks.reports import option, read_options, report
 from harness.rag.check.verify import Source, read
-from harness.stats import auc, balanced_accuracy, cluster_interval
+from harness.stats import auc, balanced_accuracy
 from harness.train.verifier.features import Featured, Labelled, evaluation_sets, featured
 from harness.train.verifier.fit import (
     Rows,
@@ -186,7 +187,7 @@ def score_set(scores: Scored, chosen: str) -> dict[str, Any]:
         for name, flags in scores.baselines.items()
     }
     best = max(figures, key=lambda name: figures[name])
-    low, high = interval(flags[chosen], scores.baselines[best], test)
+    low, high = interval(flags[chosen], scores.baselines[best], test.supported, test.sources)
     difference = variants[chosen]["balanced_accuracy"] - figures[best]
     return {
         "claims": len(test.supported),
@@ -226,20 +227,6 @@ def _simple(sample: Sequence[Featured]) -> dict[str, Flags]:
     flags["number flag"] = test.features[:, SIMPLE.index(SIMPLE[2])] == 0
     flags["logistic on the three, cross-validated in the rest"] = cross_fitted(test, 1.0) >= 0.5
     return flags
-
-
-def interval(flags: Flags, baseline: Flags, rows: Rows) -> tuple[float, float]:
-    """95 % interval of the difference in balanced accuracy, drawn by documents."""
-
-    def difference(chosen: NDArray[np.int64]) -> float | None:
-        labels = rows.supported[chosen]
-        if labels.all() or not labels.any():
-            return None
-        return balanced_accuracy(flags[chosen], labels) - balanced_accuracy(
-            baseline[chosen], labels
-        )
-
-    return cluster_interval(difference, rows.sources)
 
 
 def numeric_layer(sample: Sequence[Featured]) -> dict[str, dict[str, Any]]:

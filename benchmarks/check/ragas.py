@@ -2,12 +2,14 @@
 
     python -m benchmarks.check.ragas --ragas-python VENV/bin/python --documents 30
     python -m benchmarks.check.ragas --ragas-python VENV/bin/python --simulated 0.2
+    python -m benchmarks.check.ragas --ragas-python VENV/bin/python --model vllm/NAME --base-url URL
 
 Answers of one fact about a note of eight, half of them wrong (`check_blindness_cases.py`). RAGAS
 (in its own environment) says faithful at a score of 1; ours at PASS, blind with one sample, and
 once without any model. Accuracy counts what has no verdict as not right; it stands beside the
-accuracy of what has one. Calls are those that were sent, repeated ones included. Intervals: 95 %,
-bootstrap over answers. Results by model are added to `--out`.
+accuracy of what has one. Calls are those that were sent, repeated ones included; seconds pass
+while one answer at a time is checked. `vllm/` holds our roles to a JSON schema, as `harness check`
+does. Intervals: 95 %, bootstrap over answers. Results by model are added to `--out`.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ import asyncio
 import json
 import os
 import subprocess
-from collections.abc import Sequence
+import sys
+import time
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from statistics import mean, median
@@ -28,7 +32,7 @@ from benchmarks.check.ragas_simulator import app
 from benchmarks.reports import add_run, option, read_options
 from harness.engines import served_app
 from harness.models import CallStore, serving
-from harness.rag.check import Outcome, Row, check_batch
+from harness.rag.check import BatchReport, Outcome, Row, check_batch
 from harness.rag.check.blind import CheckSettings, check_batch_blind
 from harness.stats import ratio_interval
 
@@ -37,27 +41,37 @@ ASKED = "What do the notes say?"
 
 
 class Said(NamedTuple):
-    """What a checker says of one answer: faithful or not, None without a verdict; its calls."""
+    """Of one answer: whether a checker calls it faithful, None without a verdict; its effort."""
 
     faithful: bool | None
     calls: int
+    seconds: float
 
 
-def ours(rows: Sequence[Row], url: str, model: str, calls: Path | None) -> list[Said]:
+def ours(rows: Sequence[Row], spec: str, url: str, calls: Path | None) -> list[Said]:
     """Our verdicts, blind with one sample."""
     settings = CheckSettings(base_url=url, calls=CallStore(calls))
-    results = check_batch_blind(rows, [f"openai/{model}"], settings, concurrency=1)
-    return [_said(row.report.verdict, sum(row.report.calls.values())) for row in results]
+
+    def check_row(row: Row) -> list[BatchReport]:
+        return check_batch_blind([row], [spec], settings, concurrency=1)
+
+    return [_timed(check_row, row) for row in rows]
 
 
 def without_model(rows: Sequence[Row]) -> list[Said]:
     """Our verdicts by rule."""
-    results = check_batch(list(rows), "zero-tolerance", "rules")
-    return [_said(result.report.verdict, 0) for result in results]
+    return [
+        _timed(lambda row: list(check_batch([row], "zero-tolerance", "rules")), row) for row in rows
+    ]
 
 
-def _said(verdict: Outcome, calls: int) -> Said:
-    return Said(None if verdict is Outcome.INVALID else verdict is Outcome.PASS, calls)
+def _timed(check_row: Callable[[Row], list[BatchReport]], row: Row) -> Said:
+    started = time.monotonic()
+    report = check_row(row)[0].report
+    seconds = round(time.monotonic() - started, 2)
+    print("ours", row.id, report.verdict, seconds, file=sys.stderr, flush=True)
+    faithful = None if report.verdict is Outcome.INVALID else report.verdict is Outcome.PASS
+    return Said(faithful, sum(report.calls.values()), seconds)
 
 
 def ragas(rows: Sequence[Row], url: str, model: str, python: Path) -> list[Said]:
@@ -71,7 +85,7 @@ def ragas(rows: Sequence[Row], url: str, model: str, python: Path) -> list[Said]
     process = subprocess.run(
         [str(python), str(PEER), url, model],
         input="\n".join(lines),
-        capture_output=True,
+        stdout=subprocess.PIPE,
         text=True,
         check=True,
     )
@@ -79,7 +93,11 @@ def ragas(rows: Sequence[Row], url: str, model: str, python: Path) -> list[Said]
     for reply in replies[:3]:
         print("ragas", reply, flush=True)
     return [
-        Said(None if reply["score"] is None else reply["score"] == 1.0, reply["calls"])
+        Said(
+            None if reply["score"] is None else reply["score"] == 1.0,
+            reply["calls"],
+            reply["seconds"],
+        )
         for reply in replies
     ]
 
@@ -100,6 +118,8 @@ def summary(judgements: Sequence[Said], truth: Sequence[bool]) -> dict[str, Any]
         "invalid": round(mean(judgement.faithful is None for judgement in judgements), 4),
         "calls_median": median(judgement.calls for judgement in judgements),
         "calls_mean": round(mean(judgement.calls for judgement in judgements), 2),
+        "seconds_median": round(median(judgement.seconds for judgement in judgements), 2),
+        "seconds_mean": round(mean(judgement.seconds for judgement in judgements), 2),
     }
 
 
@@ -112,15 +132,17 @@ async def run(options: argparse.Namespace) -> dict[str, Any]:
         for case in cases
     ]
     async with AsyncExitStack() as stack:
-        url, model = options.base_url, options.model
+        url, spec = options.base_url, options.model
         if options.simulated is not None:
             url = await stack.enter_async_context(serving(app(options.simulated))) + "/v1"
-            model = "simulated"
+            spec = "openai/simulated"
         elif url is None:
             served = await stack.enter_async_context(serving(served_app(options.model)))
-            url, model = f"{served}/v1", options.model.partition("/")[2]
-        mine = await asyncio.to_thread(ours, rows, url, model, options.calls)
-        theirs = await asyncio.to_thread(ragas, rows, url, model, options.ragas_python)
+            url, spec = f"{served}/v1", f"openai/{options.model.partition('/')[2]}"
+        mine = await asyncio.to_thread(ours, rows, spec, url, options.calls)
+        theirs = await asyncio.to_thread(
+            ragas, rows, url, spec.partition("/")[2], options.ragas_python
+        )
     plain = without_model(rows)
     pairs = [
         (float((judgement.faithful is true) - (peer_judgement.faithful is true)), 1.0)
@@ -150,7 +172,7 @@ def main() -> None:
     options = read_options(
         __doc__,
         ragas_python=Path,
-        model=option(default="local/smollm2-135m", help="or a name, with --base-url"),
+        model=option(default="local/smollm2-135m", help="openai/ and vllm/ with --base-url"),
         base_url=option(),
         simulated=option(type=float, metavar="P", help="share of unreadable replies"),
         documents=30,

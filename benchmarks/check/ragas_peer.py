@@ -3,7 +3,7 @@
     PYTHON benchmarks/check/ragas_peer.py BASE_URL MODEL < cases.jsonl
 
 Started by `benchmarks/check/ragas.py`; prints one JSON object a line: id, score (null where there
-is none), requests that were sent, and the error.
+is none), requests that were sent, seconds, and the error.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import json
 import math
 import os
 import sys
+import time
 from importlib import import_module
 from typing import Any
 
@@ -38,7 +39,7 @@ async def main() -> None:
     metric = import_module("ragas.metrics.collections").Faithfulness(llm=llm)
     for line in sys.stdin:
         case: dict[str, Any] = json.loads(line)
-        sent[0], score, problem = 0, None, ""
+        sent[0], score, problem, started = 0, None, "", time.monotonic()
         try:
             metric_score = await metric.ascore(
                 user_input=case["question"],
@@ -49,8 +50,10 @@ async def main() -> None:
             score = None if math.isnan(value) else value
         except Exception as error:  # noqa: BLE001  # whatever the peer raises is what is measured
             problem = f"{type(error).__name__}: {error}"[:200]
-        row = {"id": case["id"], "score": score, "calls": sent[0], "error": problem}
-        print(json.dumps(row), flush=True)
+        seconds = round(time.monotonic() - started, 2)
+        print("ragas", case["id"], score, seconds, problem, file=sys.stderr, flush=True)
+        row = {"id": case["id"], "score": score, "calls": sent[0], "seconds": seconds}
+        print(json.dumps(row | {"error": problem}), flush=True)
     await http.aclose()
 
 

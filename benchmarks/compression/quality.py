@@ -178,6 +178,7 @@ def main() -> None:
         cache=option(type=Path, required=True, help="folder of scores"),
         out=Path("evals/results/compression_quality.json"),
         size=option(nargs="*", default=[], help="SET=COUNT: its cases, at most"),
+        skip=option(nargs="*", default=[], help="SET=COUNT: without so many of them, the first"),
         seed=17,
         sets=["xquad", "covidqa", "qmsum"],
         learned=option(nargs="*", default=list(LEARNED)),
@@ -189,16 +190,18 @@ def main() -> None:
     critics: dict[str, Critic] = {"BM25": LexicalCritic(), "embedding": EmbeddingCritic(encoder)}
     if options.learned:
         critics |= learned(options.learned, encoder, options.weights, options.cache)
-    sizes = {
-        name: int(count) for name, _, count in (limit.partition("=") for limit in options.size)
-    }
+    sizes, skipped = (
+        {name: int(count) for name, _, count in (limit.partition("=") for limit in limits)}
+        for limits in (options.size, options.skip)
+    )
     earlier = earlier_report(options.out)
     # A set that is not asked for stays as it was.
     sets: dict[str, Any] = earlier["sets"] if earlier.get("seed") == options.seed else {}
     for name in options.sets:
         cases = readers[name]()
-        cases = sample(cases, sizes.get(name, len(cases)), options.seed)
-        sets[name] = measure(cases, critics, options.seed)
+        cases = sample(cases, sizes.get(name, len(cases)), options.seed)[skipped.get(name, 0) :]
+        part = f"{name} without the first {skipped[name]}" if name in skipped else name
+        sets[part] = measure(cases, critics, options.seed)
     report({"seed": options.seed, "budgets": list(BUDGETS), "sets": sets}, options.out)
 
 

@@ -1,10 +1,11 @@
 """`check: rubric` in a suite with a real model: agreement with labels, and flips between two runs.
 
-    python -m benchmarks.judge.suite ../shared/data/dev --model local/qwen2.5-coder-0.5b --out run
+    python -m benchmarks.judge.suite ../shared/data/dev --model local/qwen2.5-coder-0.5b --runs run
 
 The tasks are pairs of LLMBar whose answers are short: of each pair one answer, the better one of
 every second pair, is what the agent (a look-up) answers. The label is whether it was the better
 one. Both runs ask the model anew. Beside the agreement stands that of passing every answer.
+A run that was interrupted is resumed.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 
 import yaml
 
-from harness.core import read_rows
+from harness.core import mapping, read_rows
 from harness.core.rundir import RunReader
 from harness.stats import wilson
 
@@ -60,6 +61,7 @@ def write_suite(folder: Path, data: Path, limit: int, model: str) -> dict[str, b
     (folder / "tasks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (folder / "answers.json").write_text(json.dumps(answers))
     (folder / "agent.py").write_text(AGENT)
+    (folder / "none.json").write_text('[{"text": ""}]')
     suite = {
         "name": "labelled",
         "tasks": "tasks.jsonl",
@@ -69,23 +71,22 @@ def write_suite(folder: Path, data: Path, limit: int, model: str) -> dict[str, b
     return labels
 
 
-def outcomes(folder: Path, number: int) -> tuple[dict[str, str], int]:
+def outcomes(
+    folder: Path, number: int, base_url: str | None, concurrency: int
+) -> tuple[dict[str, str], int]:
     """Task -> outcome of one run of the suite, and the judge's tokens."""
     out = folder / f"run-{number}"
     command = [
         sys.executable, "-m", "harness", "eval", str(folder / "suite.yaml"), "--agent",
-        f"py:{folder / 'agent.py'}:answer", "--out", str(out), "--concurrency", "1",
-        "--model", "scripted/none.json",
+        f"py:{folder / 'agent.py'}:answer", "--resume" if out.exists() else "--out", str(out),
+        "--concurrency", str(concurrency), "--model", f"scripted/{folder / 'none.json'}",
+        # The agent looks answers up, and the check asks a model: no code of others runs.
+        "--sandbox", "none", "--trust", *(["--base-url", base_url] if base_url else []),
     ]  # fmt: skip
-    script = folder / "none.json"
-    script.write_text('[{"text": ""}]')
-    command[-1] = f"scripted/{script}"
     subprocess.run(command, check=False)
     items = list(RunReader(out).items())
-    tokens = 0
-    for item in items:
-        usage = item["detail"].get("judge", {}).get("usage", {})
-        tokens += usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0)
+    used = (mapping(mapping(item["detail"].get("judge")).get("usage")) for item in items)
+    tokens = sum(row.get("prompt_tokens", 0) + row.get("completion_tokens", 0) for row in used)
     return {item["task_id"]: item["outcome"] for item in items}, tokens
 
 
@@ -94,12 +95,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--model", required=True)
+    parser.add_argument("--base-url")
     parser.add_argument("--limit", type=int, default=12)
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--concurrency", type=int, default=1)
+    parser.add_argument("--runs", type=Path, required=True, help="folder of suite and runs")
+    parser.add_argument("--out", type=Path, help="JSON file of results")
     options = parser.parse_args()
-    suite = options.out.absolute()
+    suite = options.runs.absolute()
     labels = write_suite(suite, options.folder, options.limit, options.model)
-    (first, tokens), (second, _) = outcomes(suite, 1), outcomes(suite, 2)
+    (first, tokens), (second, _) = (
+        outcomes(suite, number, options.base_url, options.concurrency) for number in (1, 2)
+    )
     valid = [name for name in labels if first.get(name) in ("pass", "fail")]
     right = sum((first[name] == "pass") == labels[name] for name in valid)
     both = [name for name in valid if second.get(name) in ("pass", "fail")]
@@ -114,7 +120,10 @@ def main() -> None:
         "flips": {"count": flips, "n": len(both), "ci95": wilson(flips, len(both))},
         "tokens of the judge, a run": tokens,
     }  # fmt: skip
-    print(json.dumps(result, indent=1))
+    text = json.dumps(result, indent=1)
+    print(text)
+    if options.out is not None:
+        options.out.write_text(text + "\n")
 
 
 if __name__ == "__main__":

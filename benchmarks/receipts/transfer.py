@@ -12,6 +12,7 @@ gone on with; a row of the same skill, model and number of tasks is replaced.
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,7 @@ def main() -> None:
         base_url=option(),
         only=option(choices=list(SKILLS)),
         tasks=48,
+        concurrency=32,
         runs=Path("runs/transfer"),
         out=Path("evals/results/skill_transfer.json"),
     )
@@ -65,10 +67,13 @@ def main() -> None:
         else:
             run = options.runs / f"{skill}-{options.model.rpartition('/')[2]}-{options.tasks}"
             begun = (run / PLAN).is_file()
+            # A ladder's receipt is written beside the skill: that of the shipped one stays.
+            copy = shutil.copytree(folder, options.runs / "skills" / skill, dirs_exist_ok=True)
             settings = LadderSettings(
-                skill=folder, suite=suite, examples=f"evals/examples/{examples}",
+                skill=copy, suite=suite, examples=f"evals/examples/{examples}",
                 rungs="none,random,nearest", limit=options.tasks, models=(options.model,),
-                base_url=options.base_url, **{"resume" if begun else "out": run},
+                base_url=options.base_url, concurrency=options.concurrency,
+                **{"resume" if begun else "out": run},
             )  # fmt: skip
             ladder = run_ladder(settings, tell=print).ladder
         new = row(skill, ladder)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from harness.api.work import as_keywords
 from harness.core import BadInput, require
@@ -18,6 +18,7 @@ from harness.evals import (
     ItemRecord,
     RunComparison,
     load_suite,
+    near_misses,
     records,
     unsolved,
 )
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     import pandas
 
 COLUMNS = ("id", "task_id", "epoch", "outcome", "value", "reason", "answer", "stratum")
+USED = ("tokens", "cost_usd", "seconds")
 
 
 class Printed(ABC):
@@ -47,6 +49,9 @@ class Printed(ABC):
 class Evaluation(Printed, EvalReport):
     """The report of an eval, and what every attempt came to.
 
+    `samples` are the attempts, `rows()` what they came to as dictionaries, `to_pandas()` as a data
+    frame.
+
     Attributes:
         folder: of the run; `harness view` and `compare_runs` read it.
     """
@@ -59,37 +64,36 @@ class Evaluation(Printed, EvalReport):
         return records(self.folder)
 
     def __str__(self) -> str:
-        return "\n".join([super().__str__(), *self._unsolved()])
+        return "\n".join([super().__str__(), *self._failures()])
 
-    def _unsolved(self) -> tuple[str, ...]:
-        """Why no attempt passed, if none did."""
-        if self.passed or not self.failed:
+    def _failures(self) -> tuple[str, ...]:
+        """Why no attempt passed, if none did; else which only had other words around them."""
+        if not self.failed:
             return ()
         reference = read_parts(self.folder)[-1].suite
         try:
             tasks = {task.id: task for task in load_suite(reference, trusted=True).tasks}
         except BadInput:  # the suite has moved
             tasks = {}
-        lines = unsolved(self.samples, tasks)
+        lines = (near_misses if self.passed else unsolved)(self.samples, tasks)
         return tuple(as_keywords(line, EvalSettings) for line in lines)
 
+    def rows(self) -> list[dict[str, Any]]:
+        """A row an attempt: outcome, score, reason, answer, tokens, cost, seconds."""
+        return [
+            {name: getattr(sample, name) for name in COLUMNS}
+            | {name: getattr(sample.usage, name) for name in USED}
+            for sample in self.samples
+        ]
+
     def to_pandas(self) -> pandas.DataFrame:
-        """A row an attempt: outcome, score, reason, answer, tokens, cost, seconds.
+        """The same rows as a data frame.
 
         Raises:
             BadInput: if pandas is not installed.
         """
-        frame = require("pandas", "a data frame needs pandas", "pandas")
-        rows = [
-            {
-                **{name: getattr(sample, name) for name in COLUMNS},
-                "tokens": sample.usage.tokens,
-                "cost_usd": sample.usage.cost_usd,
-                "seconds": sample.usage.seconds,
-            }
-            for sample in self.samples
-        ]
-        return frame.DataFrame(rows, columns=[*COLUMNS, "tokens", "cost_usd", "seconds"])
+        frame = require("pandas", "rows() needs no pandas, a data frame does", "pandas")
+        return frame.DataFrame(self.rows(), columns=[*COLUMNS, *USED])
 
     def _facts(self) -> dict[str, str]:
         rate = "no valid attempt" if self.score is None else f"{self.score:.1%}"

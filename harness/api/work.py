@@ -265,7 +265,7 @@ def bars(wanted: bool | None) -> Generator[Callable[[str, Tally], None] | None]:
     with _drawn(wanted) as draw:
 
         def update(label: str, tally: Tally) -> None:
-            counts = {"failed": tally.failed, "invalid": tally.invalid}
+            counts = {"passed": tally.passed, "invalid": tally.invalid}
             facts = {name: count for name, count in counts.items() if count}
             draw(label, tally.done, tally.total, f"{facts or ''}".strip("{}").replace("'", ""))
 

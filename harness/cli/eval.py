@@ -214,7 +214,7 @@ def _show_plan(settings: EvalSettings, as_json: bool) -> None:
     unsaid = ("steps", "estimate", "calls_at_most")
     facts = {key: value for key, value in plan.items() if key not in unsaid}
     if (lift := plan.get("detectable_lift")) is not None:
-        facts["detectable_lift"] = f"{100 * lift:.1f} points with 80% power"
+        facts["detectable_lift"] = f"{100 * lift:.1f} points, 80% power, if 25% of results change"
     lines = fact_lines(facts.items())
     if "steps" in plan:
         steps = plan["steps"]

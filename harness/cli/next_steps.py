@@ -62,9 +62,12 @@ def after_eval(report: EvalReport, run: Path, settings: EvalSettings) -> str:
     suite = settings.suite
     if not report.passed:
         return _after_failure(report, run, settings)
-    if not _divides(suite):
-        return ""
-    return next_lines([_evolve(report, run, suite)], NAMING)
+    from harness.evals import near_misses, records
+    from harness.evals.runner import suite_of
+
+    near = near_misses(records(run), {task.id: task for task in suite_of(settings).tasks})
+    following = next_lines([_evolve(report, run, suite)], NAMING) if _divides(suite) else ""
+    return "\n".join([*near, *(["", following] if near and following else [following])])
 
 
 def _evolve(report: EvalReport, run: Path, suite: str) -> str:

@@ -20,7 +20,7 @@ UNCHANGED_S = 15.0
 
 
 class Progress:
-    """Done / failed / invalid, tokens, cost; time left, at the end time used.
+    """Done, passed, invalid, tokens, cost; time left, at the end time used.
 
     Args:
         total: of the items.
@@ -35,13 +35,16 @@ class Progress:
     def update(
         self,
         done: int,
-        failed: int,
+        passed: int | None,
         invalid: int,
         tokens: int,
         cost_usd: float | None,
         waits_for: str = "",
     ) -> None:
         """Show the state of the work; `waits_for` names what is under way, where that takes long.
+
+        `passed` is None where nothing is judged. What did not pass is not named: it is no fault of
+        the work.
 
         Tokens and cost are those of what is done: before the first, there are none to be shown.
         """
@@ -51,12 +54,13 @@ class Progress:
         facts = [*used, time_left(now - self._started, done, self._total), waits_for]
         more = "  ".join(fact for fact in facts if fact)
         if (drawn := bars()) is not None:
-            drawn.show(self._label, done, self._total, failed=failed, invalid=invalid, more=more)
+            drawn.show(self._label, done, self._total, passed=passed, invalid=invalid, more=more)
         elif now - self._last >= (self._every if done != self._done else UNCHANGED_S) or (
             done == self._total
         ):
             self._last, self._done = now, done
-            counts = f"{done}/{self._total}  failed {failed}  invalid {invalid}"
+            judged = "" if passed is None else f"  passed {passed}  invalid {invalid}"
+            counts = f"{done}/{self._total}{judged}"
             echo(f"{self._label} {counts}  {more}".rstrip(), err=True)
 
 
@@ -103,7 +107,7 @@ def tally_progress(*, resumable: bool = False) -> Callable[[str, Tally], None]:
         progress = shown.setdefault(label, Progress(tally.total, label))
         usage = tally.usage
         progress.update(
-            tally.done, tally.failed, tally.invalid, usage.tokens, usage.cost_usd, tally.waits_for
+            tally.done, tally.passed, tally.invalid, usage.tokens, usage.cost_usd, tally.waits_for
         )
         if (
             resumable

@@ -159,7 +159,11 @@ def _comparison_text(result: RunComparison) -> str:
                 else "p is exact, the interval an approximation: where they disagree, p decides"
             )
     if result.detectable is not None:
-        lines.append(f"smallest difference these tasks can show: {result.detectable:.1%}")
+        seen = f"as {paired.discordance:.0%}" if paired.discordance else "if 25%"
+        lines.append(
+            f"smallest difference these tasks can show: {result.detectable:.1%} (80% power, {seen} "
+            "of the results change)"
+        )
     if result.needed is not None:
         more = result.needed - paired.tasks
         lines.append(

@@ -125,7 +125,7 @@ class Bars:
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24),
             TextColumn("{task.fields[count]}", markup=False),
-            TextColumn("{task.fields[failed]}", markup=False, style=BAD),
+            TextColumn("{task.fields[passed]}", markup=False, style=GOOD),
             TextColumn("{task.fields[invalid]}", markup=False, style=DOUBT),
             TextColumn("{task.fields[more]}", markup=False, style="dim"),
             console=Console(stderr=True, highlight=False),
@@ -136,12 +136,19 @@ class Bars:
         self._progress.start()
 
     def show(
-        self, label: str, done: int, total: int, *, failed: int = 0, invalid: int = 0, more: str
+        self,
+        label: str,
+        done: int,
+        total: int,
+        *,
+        passed: int | None = None,
+        invalid: int = 0,
+        more: str,
     ) -> None:
         """Draw how far the work of a label is; the bars end when all of it is done."""
         fields: dict[str, Any] = {
             "count": f"{done}/{total}",
-            "failed": f"{failed} failed" if failed else "",
+            "passed": "" if passed is None else f"{passed} passed",
             "invalid": f"{invalid} invalid" if invalid else "",
             "more": printable(more),
         }

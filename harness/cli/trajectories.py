@@ -36,7 +36,7 @@ def trajectories() -> None:
     """Import, export, look at and replay trajectories.
 
     A trajectory is what an attempt left: messages, tool calls and their results. PATH is a store, a
-    run folder, or logs that import reads.
+    run folder, the side of a gate (EVOLVED/runs/gate-after), or logs that import reads.
 
     Example: harness trajectories import logs/ --out trajectories/
     """

@@ -58,6 +58,11 @@ class RunReader:
         return read_latest(self.path / "trajectories.seg", "trajectory_id")
 
 
+def looks_of(path: Path) -> list[Path]:
+    """The run folders of a gate's side, which runs its tasks in looks; none in any other folder."""
+    return sorted(run.parent for run in path.glob("look-*/run.json"))
+
+
 class RunWriter(RunReader):
     """The one writer of a run directory. Use as a context manager.
 

@@ -66,6 +66,7 @@ from .suite import SplitBy as SplitBy
 from .suite import Suite as Suite
 from .suite import load_suite as load_suite
 from .unsolved import judged_by as judged_by
+from .unsolved import near_misses as near_misses
 from .unsolved import unsolved as unsolved
 from .workers import Attempt as Attempt
 from .workers import Attempter as Attempter

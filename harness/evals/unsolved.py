@@ -1,4 +1,4 @@
-"""Why no attempt passed: what judged the answers, one of them beside what was expected, a way out.
+"""Why attempts failed: what judged the answers, one of them beside what was expected, a way out.
 
 A newcomer's first run often ends at 0 %, because the check wants the bare answer and the agent
 answers in a sentence.
@@ -25,6 +25,27 @@ DEMANDS = {
 FORM = ("em", "exact", "numeric", "f1")
 """Checks that fail an answer which holds the expected text among other words."""
 SHOWN = 160
+FEW = 0.1
+"""A smaller share of failed answers that hold the expected text is not worth a sentence."""
+WAY_OUT = (
+    "these may be right, but in the wrong form: tell the agent to reply with the bare answer (a "
+    'format rule), or let another check judge them ("check": "contains" in the tasks)'
+)
+
+
+def near_misses(items: Sequence[ItemRecord], tasks: Mapping[str, Task]) -> tuple[str, ...]:
+    """Sentences on failed answers of a run that hold the expected text; none without any."""
+    failed = [item for item in items if item.outcome == "fail" and item.task_id in tasks]
+    failed.sort(key=lambda item: (item.task_id, item.epoch))
+    _, wordy = _of_form([(item, tasks[item.task_id]) for item in failed])
+    if len(wordy) < FEW * len(failed) or not wordy:
+        return ()
+    holds = "contains" if len(wordy) == 1 else "contain"
+    return (
+        f"{len(wordy)} of {len(failed)} failed answers {holds} the expected text among other "
+        f"words, for example {wordy[0].id}: {_beside(wordy[0], tasks[wordy[0].task_id])}",
+        WAY_OUT,
+    )
 
 
 def judged_by(tasks: Sequence[Task]) -> list[str]:
@@ -54,19 +75,14 @@ def unsolved(items: Sequence[ItemRecord], tasks: Mapping[str, Task]) -> tuple[st
     lines = [f"none of the {len(judged)} judged attempts passed{beside}"]
     matched = [(item, tasks[item.task_id]) for item in judged if item.task_id in tasks]
     lines += judged_by([task for _, task in matched])
-    formal = [pair for pair in matched if (pair[1].check or default_check(pair[1])) in FORM]
+    formal, wordy = _of_form(matched)
     called = [item.id for item, task in matched if _is_call(task, item.answer)]
-    wordy = [
-        item for item, task in formal if _contains(task, item.answer) and item.id not in called
-    ]
     example = next(iter(wordy or [item for item in judged if item.answer] or judged))
     lines.append(f"for example {example.id}: {_beside(example, tasks.get(example.task_id))}")
     if wordy:
         lines += [
-            f"{len(wordy)} of {len(formal)} answers contain the expected text among other words",
-            "these may be right, but in the wrong form: tell the agent to reply with the bare "
-            'answer (a format rule), or let another check judge them ("check": "contains" in the '
-            "tasks)",
+            f"{len(wordy)} of {formal} answers contain the expected text among other words",
+            WAY_OUT,
         ]
         return tuple(lines)
     if called:
@@ -87,6 +103,13 @@ def unsolved(items: Sequence[ItemRecord], tasks: Mapping[str, Task]) -> tuple[st
     hard = "if they are wrong, the tasks are too hard for this agent"
     lines.append("; ".join([*remedies, f"{hard}: try a stronger model, or easier tasks"]))
     return tuple(lines)
+
+
+def _of_form(pairs: Sequence[tuple[ItemRecord, Task]]) -> tuple[int, list[ItemRecord]]:
+    """How many answers a check of the form judged, and those of them that hold what is expected."""
+    formal = [pair for pair in pairs if (pair[1].check or default_check(pair[1])) in FORM]
+    held = [pair for pair in formal if _contains(pair[1], pair[0].answer)]
+    return len(formal), [item for item, task in held if not _is_call(task, item.answer)]
 
 
 def _is_call(task: Task, answer: str | None) -> bool:

@@ -182,9 +182,7 @@ def typical_request(name: str, prompts: Sequence[str], terms: frozenset[str]) ->
     plain = "".join(c for c in chosen if c.isprintable() and c not in '<>"')
     quoted = shorten(plain, REQUEST, placeholder="…")
     title = name.replace("-", " ").capitalize()
-    text = (
-        f'{title}. Use for requests such as: "{quoted.rstrip(".")}". Not for {requests().not_for}.'
-    )
+    text = f'{title}. Use for requests like this: "{quoted.rstrip(".")}".'
     return "" if residue(text, terms) or len(quoted.split()) < WORDY else text
 
 

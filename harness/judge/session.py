@@ -26,7 +26,7 @@ from harness.judge.probes.bias import OrderJudge, marks, probe, read_bias
 from harness.judge.report import Judged, JudgeReport, report_of
 from harness.judge.rows import LabelRow, Row, passes, read_judged
 from harness.judge.rubric import question_of
-from harness.judge.types import Judge, Question, Rater
+from harness.judge.types import Judge, Question, Rater, Setting
 from harness.models import CallStore, Model, open_model, parse_roles
 from harness.tasks import JudgeSettings
 
@@ -44,6 +44,7 @@ class JudgeCommand(ModelSettings):
     Attributes:
         rows: JSONL file, or the folder of an eval run.
         method: how answers are compared; single answers are judged directly, or by the skill.
+        setting: what the method `skill` shows its judge.
         rubric: criteria, or a file of them.
         suite: whose `judge:` holds, in place of `rubric`, `votes` and `threshold`.
         calibrate: labels; with them the error of the judge is written to `calibration.json`.
@@ -51,6 +52,9 @@ class JudgeCommand(ModelSettings):
 
     rows: Path
     method: Annotated[Method, Option("How answers are compared.")] = "direct"
+    setting: Annotated[
+        Setting, Option("With --method skill: 'fair' leaves references and criteria of rows out.")
+    ] = "operational"
     rubric: Annotated[str, Option("Criteria, a line each; or a .md or .txt file of them.")] = ""
     votes: Annotated[int, Field(ge=1, le=99), Option("Replies for each verdict.")] = 1
     threshold: Annotated[
@@ -61,6 +65,9 @@ class JudgeCommand(ModelSettings):
         Path | None, Option("Labels (JSONL of id, label): measure the judge.", metavar="LABELS")
     ] = None
     probe: Annotated[bool, Option("Look for six biases of the judge, too.")] = False
+    probe_pairs: Annotated[int, Field(ge=1, le=192), Option("Pairs of each of the six probes.")] = (
+        PROBE_PAIRS
+    )
     limit: Annotated[int | None, Field(ge=1), Option("Take the first rows only.")] = None
     out: Path
     concurrency: Annotated[int, Field(ge=1), Option()] = 8
@@ -107,7 +114,7 @@ def plan(settings: JudgeCommand) -> dict[str, Any]:
         )
         calls += each * max(1, len(row.candidates) - 1)
     if settings.probe:
-        calls += len(marks("")) * PROBE_PAIRS * (SKILL_CALLS if skill else direct)
+        calls += len(marks("")) * settings.probe_pairs * (SKILL_CALLS if skill else direct)
     return {
         "rows": len(rows),
         "mode": rows[0].mode,
@@ -134,7 +141,7 @@ def open_judge(settings: JudgeCommand, judging: JudgeSettings, model: Model) -> 
         return OpenRSJudge(model, sandbox, seed=settings.seed)
     from harness.judge.skill_rm.judge import SkillJudge
 
-    return SkillJudge(model, sandbox, seed=settings.seed)
+    return SkillJudge(model, sandbox, setting=settings.setting, seed=settings.seed)
 
 
 async def judge_rows(
@@ -152,7 +159,7 @@ async def judge_rows(
     lock = {
         "kind": "judge", "rows": digest_file(file / "run.json" if file.is_dir() else file),
         "method": settings.method, "key": judging.key(spec), "model": spec, "seed": settings.seed,
-        "limit": settings.limit,
+        "limit": settings.limit, "setting": settings.setting,
     }  # fmt: skip
     finished: dict[str, Judged] = {}
     with CallStore(settings.out / "calls.sqlite") as calls:
@@ -194,7 +201,7 @@ async def judge_rows(
                 bias, path = None, settings.out / BIAS
                 if settings.probe and isinstance(judge, OrderJudge):
                     bias = await probe(
-                        judge, judge.name, spec, count=PROBE_PAIRS, seed=settings.seed
+                        judge, judge.name, spec, count=settings.probe_pairs, seed=settings.seed
                     )
                     write_atomic(path, bias.model_dump_json(indent=2) + "\n")
                 elif path.exists():

@@ -61,7 +61,8 @@ def shown_blocks(provenance: Provenance, skill: Skill) -> list[ShownBlock]:
     """The text files of a skill as blocks, none of them written by more than one edit.
 
     Markdown is cut into its blocks. The frontmatter, other files, and what several edits wrote in
-    one block are shown as they stand: lines of one edit together.
+    one block are shown as they stand: lines of one edit together. A heading names no edit: it
+    stands over those of others, too.
     """
     blocks: list[ShownBlock] = []
     for file in skill.all_files:
@@ -78,7 +79,8 @@ def shown_blocks(provenance: Provenance, skill: Skill) -> list[ShownBlock]:
             if any(edit != edits[0] for edit in edits):
                 blocks += _plain(rows)
             else:
-                blocks += [_block(rows, html, edits[0] if edits else None)]
+                heading = html.startswith("<h")
+                blocks += [_block(rows, html, edits[0] if edits and not heading else None)]
     return blocks
 
 

@@ -24,7 +24,9 @@ from .intervals import t_of as t_of
 from .intervals import upper_limit as upper_limit
 from .intervals import wilson as wilson
 from .intervals import z_of as z_of
+from .judged import CalibrationErrors as CalibrationErrors
 from .judged import Corrected as Corrected
+from .judged import calibration_errors as calibration_errors
 from .judged import corrected_rate as corrected_rate
 from .judged import informedness as informedness
 from .judged import reliability_curve as reliability_curve

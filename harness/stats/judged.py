@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from harness.stats.intervals import wilson, z_of
+from harness.stats.intervals import wilson
+
+DRAWS = 4000
+"""Of the three shares behind a corrected rate."""
 
 
 class Corrected(NamedTuple):
@@ -29,8 +33,9 @@ def corrected_rate(
     """The true pass rate behind a judged one, with an interval that holds the judge's error, too.
 
     Rogan and Gladen (1978): (rate + specificity - 1) / (sensitivity + specificity - 1), where both
-    were measured on labels. The interval is that of Lang and Reiczigel (2014), which adds
-    pseudo-counts to all three shares; `benchmarks/judge/coverage.py` shows its coverage.
+    were measured on labels. The interval holds the central 95 % of that formula over draws of the
+    three shares from their posteriors with Jeffreys' prior (seeded, so that it is the same every
+    time); `benchmarks/judge/coverage.py` compares its coverage with that of others.
 
     Args:
         rate: share of attempts that the judge passed.
@@ -48,22 +53,21 @@ def corrected_rate(
     informed = informedness(right_passes, passes, right_fails, fails)
     if n <= 0 or informed is None or informed[1] <= 0:
         return None
-    z = z_of(0.975)
-    judged = (n * rate + z * z / 2) / (n + z * z)
-    sensitivity = (right_passes + 1) / (passes + 2)
-    specificity = (right_fails + 1) / (fails + 2)
+    import numpy as np
+
+    draw = np.random.default_rng(20260325)
+    shares = ((rate * n, n), (right_passes, passes), (right_fails, fails))
+    judged, sensitivity, specificity = (
+        draw.beta(hits + 0.5, size - hits + 0.5, DRAWS) for hits, size in shares
+    )
     youden = sensitivity + specificity - 1
-    true = (judged + specificity - 1) / youden
-    miss = sensitivity * (1 - sensitivity) / (passes + 2)
-    alarm = specificity * (1 - specificity) / (fails + 2)
-    shift = 2 * z * z * (true * miss - (1 - true) * alarm)
-    noise = judged * (1 - judged) / (n + z * z) + true**2 * miss + (1 - true) ** 2 * alarm
-    spread = z * math.sqrt(noise) / youden
-    value = (rate + right_fails / fails - 1) / (right_passes / passes + right_fails / fails - 1)
-    low, high = true + shift - spread, true + shift + spread
+    true = (judged + specificity - 1)[youden > 0] / youden[youden > 0]
+    low, high = map(float, np.quantile(true, (0.025, 0.975)))
     if high <= 0 or low >= 1:
         return None
-    return Corrected(min(1.0, max(0.0, value)), max(0.0, low), min(1.0, high))
+    value = (rate + right_fails / fails - 1) / (right_passes / passes + right_fails / fails - 1)
+    value = min(1.0, max(0.0, value))
+    return Corrected(value, min(value, max(0.0, low)), max(value, min(1.0, high)))
 
 
 def informedness(
@@ -101,3 +105,44 @@ def reliability_curve(
     shares = isotonic_regression(means, weights=list(map(len, groups.values()))).x
     rows = zip(groups, shares, groups.values(), strict=True)
     return [(score, float(share), len(group)) for score, share, group in rows]
+
+
+class CalibrationErrors(NamedTuple):
+    """How far probabilities are from the rates of what they predict, in [0, 1].
+
+    Attributes:
+        expected: mean gap over the bins, weighted by their rows (ECE).
+        average: mean gap over the bins that hold a row (ACE).
+        maximum: largest gap (MCE).
+    """
+
+    expected: float
+    average: float
+    maximum: float
+
+
+def calibration_errors(
+    probabilities: Sequence[float], labels: Sequence[bool], bins: int = 10
+) -> CalibrationErrors:
+    """Gaps between mean probability and share of true labels, in bins of equal width.
+
+    A probability on an edge belongs to the bin below it. MORE (arXiv 2312.07401) reports ECE,
+    the script of APO (arXiv 2311.08045) ACE and MCE.
+
+    Args:
+        probabilities: in [0, 1], such as that the chosen answer beats the rejected one.
+        labels: whether it did.
+        bins: how many.
+
+    Raises:
+        ValueError: no rows, or a probability outside [0, 1].
+    """
+    if not probabilities or not all(0 <= probability <= 1 for probability in probabilities):
+        raise ValueError(f"expected probabilities in [0, 1], not {list(probabilities)!r:.80}")
+    edges = [edge / bins for edge in range(1, bins)]
+    binned: dict[int, list[float]] = {}
+    for probability, label in zip(probabilities, labels, strict=True):
+        binned.setdefault(bisect_left(edges, probability), []).append(probability - label)
+    totals = [abs(math.fsum(gaps)) for gaps in binned.values()]
+    gaps = [total / len(rows) for total, rows in zip(totals, binned.values(), strict=True)]
+    return CalibrationErrors(sum(totals) / len(labels), sum(gaps) / len(gaps), max(gaps))

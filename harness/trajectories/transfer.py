@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from harness.core import BadInput, Trajectory, Value, digest, mapping, write_atomic
 from harness.core.redaction import Redactor
-from harness.core.rundir import RunReader
+from harness.core.rundir import RunReader, looks_of
 from harness.trajectories.formats.chat_rows import to_openai, to_sharegpt
 from harness.trajectories.formats.inspect_export import write_inspect
 from harness.trajectories.formats.table import detect_format, open_trajectories
@@ -185,10 +185,11 @@ def export_trajectories(
             _write_json(out / name, dump(trajectory), indent=2)
     elif target == "inspect":
         task, seconds = "trajectories", dict[str, float]()
-        if (path / "run.json").is_file():  # an eval run
-            run = RunReader(path)
-            task = str(run.lock.get("suite") or task)
-            seconds = {row["id"]: row["usage"]["seconds"] for row in run.items()}
+        for folder in looks_of(path) or [path]:
+            if (folder / "run.json").is_file():  # an eval run
+                run = RunReader(folder)
+                task = str(run.lock.get("suite") or task)
+                seconds |= {row["id"]: row["usage"]["seconds"] for row in run.items()}
         write_inspect(counted(), out / "trajectories.eval", task, seconds)
     else:
         made = TRAINING[target](counted()) if target in TRAINING else map(_ROWS[target], counted())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
+from types import SimpleNamespace
 
 import click
 import pytest
@@ -59,6 +60,9 @@ def test_a_run_leads_to_a_skill_named_after_its_suite(
 ) -> None:
     monkeypatch.setattr("harness.cli.next_steps._divides", bool)
     report = EvalReport.model_construct(skill=None, passed=1, failed=1, suite=suite)
+    monkeypatch.setattr("harness.evals.records", lambda _run: [])
+    tasks = SimpleNamespace(tasks=())
+    monkeypatch.setattr("harness.evals.runner.suite_of", lambda _settings: tasks)
     with click.Context(click.Command("run")):
         text = after_eval(report, Path("run"), EvalSettings.model_construct(suite="tasks"))
     (evolve,) = lines(text)

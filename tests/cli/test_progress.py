@@ -32,6 +32,14 @@ def test_what_is_awaited_is_named_once_in_a_while(capsys: pytest.CaptureFixture[
         progress.update(0, 0, 0, 0, 0.0, "2 under way for 9 s")
     progress.update(1, 0, 0, 10, 0.0, "2 under way for 9 s")
     assert capsys.readouterr().err.splitlines() == [
-        "run 0/4  failed 0  invalid 0  2 under way for 9 s",
-        "run 1/4  failed 0  invalid 0  10 tokens  $0.0000  2 under way for 9 s",
+        "run 0/4  passed 0  invalid 0  2 under way for 9 s",
+        "run 1/4  passed 0  invalid 0  10 tokens  $0.0000  2 under way for 9 s",
     ]
+
+
+def test_what_did_not_pass_is_not_said_to_have_failed(capsys: pytest.CaptureFixture[str]) -> None:
+    Progress(150, "audit", every=0).update(150, 34, 0, 10, 0.0)
+    Progress(2, "replay", every=0).update(2, None, 0, 0, None)
+    audit, replay = capsys.readouterr().err.splitlines()
+    assert audit.startswith("audit 150/150  passed 34  invalid 0  10 tokens")
+    assert replay.startswith("replay 2/2  0 tokens"), "nothing is judged"

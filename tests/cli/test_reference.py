@@ -1,11 +1,14 @@
-"""docs/reference/commands.md is the help text of every command; it cannot drift.
+"""docs/reference/commands.md is the help text of every command, python.md that of every function of
+`harness.api`; they cannot drift.
 
 After a change: HARNESS_UPDATE_DOCS=1 pytest tests/cli/test_reference.py
 """
 
 from __future__ import annotations
 
+import inspect
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,13 +17,40 @@ from typing import Any
 import click
 import pytest
 
+import harness.api
+from harness.api.keywords import EvalKeywords, EvolveKeywords
+from harness.api.work import as_keywords
 from harness.cli import cli
+from harness.core import Option, Value
+from harness.evals import EvalSettings
+from harness.evolve import EvolveSettings
 
 pytestmark = pytest.mark.wing(
     "rag", "debug", "record", "receipts", "vision", "engines", "learn", "fleet", "train", "judge"
 )
 
 HEAD = "# Commands\n\nThe help text of every command, kept equal to the program by a test.\n"
+BAR = r"\|"
+PYTHON_HEAD = """# Python
+
+The functions of `harness.api`, kept equal to the program by a test; the
+[guide](../guide.md#use-it) shows them at work. A `Suite` is a path, the name of a suite, or rows:
+mappings, `Task`s or a data frame of pandas. `Models` are a spec or several. Where an event loop is
+running, as in an async program, `await` the twin of a function. This example asks no model:
+
+```python
+>>> from harness.api import compare_runs, evaluate
+>>> rows = [{"id": word, "question": f"Say {word}", "expected": word} for word in ("yes", "no")]
+>>> same = {"model": "none", "sandbox": "none"}
+>>> before = evaluate(rows, agent="cmd:echo maybe", out="runs/maybe", **same)
+>>> after = evaluate(rows, agent="cmd:echo yes", out="runs/yes", **same)
+>>> sorted((row["id"], row["outcome"], row["answer"]) for row in after.rows())
+[('no', 'fail', 'yes'), ('yes', 'pass', 'yes')]
+>>> compare_runs(before.folder, after.folder).paired.fixed
+('yes',)
+
+```
+"""
 
 
 def sections(command: click.Command, name: str, parent: click.Context | None) -> list[str]:
@@ -40,6 +70,59 @@ def sections(command: click.Command, name: str, parent: click.Context | None) ->
     return found
 
 
+def documented(name: str) -> str:
+    """A function with its signature, or a class with what it has."""
+    value: Any = getattr(harness.api, name)
+    lines = [f"## {name}\n"]
+    if name[0].isupper():
+        names: list[str] = [*value.model_fields, *vars(value)]
+        members = (f"`{member}`" for member in names if not member.startswith(("_", "model_")))
+        lines += [f"Members: {', '.join(members)}.\n", "```text"]
+    else:
+        if f"a{name}" in dir(harness.api):
+            lines.append(f"Its twin is `a{name}`.\n")
+        signature = re.sub(r"(?<=: |> )'([^']*)'", r"\1", str(inspect.signature(value)))
+        parameters = re.sub(r", (?=\*|\w+:)", ",\n    ", signature).replace("(", "(\n    ", 1)
+        lines += [f"```text\n{name}{parameters}\n"]
+    docstring = re.sub(r":\w+:`~?([\w.]+)`", r"`\1`", inspect.getdoc(value) or "")
+    return "\n".join([*lines, docstring, "```\n"])
+
+
+def settings_table(title: str, settings: type[Value], keywords: type) -> str:
+    """The keywords that are fields of settings, with the help of their options."""
+    rows = [f"## {title}\n", "| keyword | type | default | meaning |", "|---|---|---|---|"]
+    for name, kind in keywords.__annotations__.items():
+        field = settings.model_fields[name]
+        meaning = "".join(mark.help for mark in field.metadata if isinstance(mark, Option))
+        meaning = as_keywords(meaning, settings).replace("<", "&lt;")
+        cells = [f"`{name}`", f"`{kind.__forward_arg__}`", f"`{field.default!r}`", meaning]
+        rows.append(f"| {' | '.join(cell.replace('|', BAR) for cell in cells)} |")
+    return "\n".join(rows) + "\n"
+
+
+def python_page() -> str:
+    """The functions, their settings, and what they return."""
+    public = dir(harness.api)
+    functions = [name for name in public if name[0].islower() and name[1:] not in public]
+    classes = [getattr(harness.api, name) for name in public if name[0].isupper()]
+    bases = {EvalSettings, EvolveSettings, *(base for kind in classes for base in kind.__bases__)}
+    return "\n".join(
+        [
+            PYTHON_HEAD,
+            *map(documented, functions),
+            settings_table("Settings of evaluate and plan_evaluation", EvalSettings, EvalKeywords),
+            settings_table("Settings of evolve and plan_evolution", EvolveSettings, EvolveKeywords),
+            *(documented(kind.__name__) for kind in classes if kind not in bases),
+        ]
+    )
+
+
+def check(path: Path, expected: str) -> None:
+    if os.environ.get("HARNESS_UPDATE_DOCS"):
+        path.write_text(expected, encoding="utf-8")
+    assert path.read_text("utf-8") == expected
+
+
 def test_the_reference_is_the_help_text(repository: Path) -> None:
     # In a process of its own: a test that ran a subcommand alone has left its settings in click.
     done = subprocess.run(
@@ -49,11 +132,11 @@ def test_the_reference_is_the_help_text(repository: Path) -> None:
         text=True,
         check=True,
     )
-    path = repository / "docs" / "reference" / "commands.md"
-    if os.environ.get("HARNESS_UPDATE_DOCS"):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(done.stdout)
-    assert path.read_text() == done.stdout
+    check(repository / "docs" / "reference" / "commands.md", done.stdout)
+
+
+def test_the_reference_of_python_is_its_docstrings(repository: Path) -> None:
+    check(repository / "docs" / "reference" / "python.md", python_page())
 
 
 if __name__ == "__main__":

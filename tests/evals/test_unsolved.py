@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from harness.core import Outcome, Task, invalid
-from harness.evals import ItemRecord, unsolved
+from harness.evals import ItemRecord, near_misses, unsolved
 from harness.tasks.answers import compare_answer
 
 
@@ -95,3 +95,14 @@ def test_without_the_tasks_the_reason_is_shown() -> None:
 def test_nothing_is_said_where_an_attempt_passed_or_none_was_judged() -> None:
     assert unsolved(*_run({"41": "41", "42": "It is 42."})) == ()
     assert unsolved([_invalid("a")], {}) == ()
+
+
+def test_near_misses_are_counted_where_others_passed() -> None:
+    items, tasks = _run({"41": "41", "42": "It is 42.", "43": "no idea", "44": "44!? 44"})
+    first, remedy = near_misses([*items, _invalid("45")], tasks)
+    expected = "2 of 3 failed answers contain the expected text among other words, for example 42: "
+    assert first == f"{expected}expected '42', got 'It is 42.'"
+    assert "format rule" in remedy
+    assert near_misses(*_run({"41": "41", "42": "no idea"})) == ()
+    assert near_misses(*_run({"42": "It is 43."}, check="contains")) == ()
+    assert near_misses(items, {}) == ()

@@ -80,7 +80,7 @@ def test_requests_without_words_of_their_own_are_described_by_the_most_typical()
         "The courier left it <b>in</b> the rain \x1b[31m\u202e", "password reset mail never came",
     ]  # fmt: skip
     text = described(notes).text
-    assert 'Use for requests such as: "' in text and " Not for " in text
+    assert 'Use for requests like this: "' in text
     assert not re.search(r"Berlin|12|4711|Monday|<", text)
 
 

@@ -62,6 +62,14 @@ def test_every_label_has_an_example() -> None:
     assert len(worked_examples(many, 3)) == 3, "hardly any answer stands twice"
 
 
+def test_every_form_has_an_example() -> None:
+    units = ["GBP", "GBP", "USD", "GBP", "EUR", "JPY"]
+    runs = [trajectory(f"t{n}", "pass", f"{n}4{n},31{n}.50 {units[n % 6]}") for n in range(24)]
+    chosen = [edit.content[-3:] for edit in worked_examples(runs, 2)]
+    assert sorted(chosen) == ["EUR", "GBP", "JPY", "USD"]
+    assert worked_examples(runs, 0) == []
+
+
 def test_examples_come_from_passing_runs_one_a_task() -> None:
     again = trajectory("France@1", "pass", "Paris")
     chosen = worked_examples([*FAILING, *PASSING, again], 3)

@@ -316,3 +316,26 @@ def test_an_unprobed_judge_is_said_to_be_one(tmp_path: Path) -> None:
         command = ["judge", str(rows), "--model", "openai/j", "--base-url", served.url]
         result = CliRunner().invoke(cli, [*command, "--out", str(tmp_path / "run")])
     assert "not looked for (--probe)" in result.output
+
+
+def test_the_pairs_of_a_probe_can_be_chosen(tmp_path: Path) -> None:
+    rows = write(tmp_path / "pairs.jsonl", [{"id": "p", "prompt": "p", "a": "x", "b": "y"}])
+    planned, _ = judge(rows, "--probe", "--probe-pairs", "5", "--dry-run")
+    assert json.loads(planned.stdout)["calls"] == 2 + 6 * 5
+
+
+@pytest.mark.parametrize(("setting", "shown"), [("fair", False), ("operational", True)])
+def test_a_setting_decides_whether_the_skill_sees_a_reference(
+    tmp_path: Path, setting: str, shown: bool
+) -> None:
+    prompts: list[str] = []
+
+    def answer(body: dict[str, Any]) -> Answer:
+        prompts.append(body["messages"][-1]["content"])
+        return completion("?")
+
+    row = {"id": "p", "prompt": "p", "a": "x", "b": "y", "reference": "SECRET"}
+    rows = write(tmp_path / "pairs.jsonl", [row])
+    words = ("--method", "skill", "--setting", setting, "--sandbox", "none")
+    judge(rows, *words, "--out", tmp_path / "run", answer=answer)
+    assert any("SECRET" in prompt for prompt in prompts) is shown

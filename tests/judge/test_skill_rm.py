@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -141,18 +143,66 @@ def test_no_gold_like_key_passes_the_firewall(metadata: Any, gold: Any) -> None:
         assert "LEAK" not in seen
 
 
+GOLD, OPEN = "qzgold", "qzopen"
+"""Marks of keys and values that no message may hold, and of those that the checklist shows."""
+
+
+def gold_key(draw: random.Random) -> str:
+    """A key that says what is right: a stem in some spelling, with the mark beside it."""
+    stem, place = draw.choice(sorted(BLOCKED)), draw.randrange(3)
+    wide = "".join(chr(ord(letter) + 0xFEE0) for letter in stem)
+    stem = draw.choice([stem, stem.upper(), stem.title(), "-".join(stem), f"is_{stem}", wide])
+    return (f"{GOLD}{stem}", f"{stem}_{GOLD}", f"{GOLD} {stem}s 2")[place]
+
+
+def metadata_of(draw: random.Random, depth: int = 3, mark: str = OPEN) -> Any:
+    """Nested metadata; whatever lies below a gold-like key carries its mark."""
+    kind = draw.random()
+    if depth == 0 or kind < 0.2:
+        return mark
+    if kind < 0.4:
+        return [metadata_of(draw, depth - 1, mark) for _ in range(draw.randrange(3))]
+    keys = draw.sample(["topic", "length", "language", "level"], draw.randrange(3))
+    members = {key: metadata_of(draw, depth - 1, mark) for key in keys}
+    gold = [gold_key(draw) for _ in range(draw.randrange(3))]
+    return members | {key: metadata_of(draw, depth - 1, GOLD) for key in gold}
+
+
+def messages_of_fuzzed_samples(count: int) -> int:
+    """Drive samples through the graph; how many of them showed metadata to the judge."""
+    shown = 0
+    for seed in range(count):
+        draw = random.Random(seed)
+        setting, mounted = draw.choice(("fair", "operational")), f"qzmounted{seed}"
+        row = {gold_key(draw): GOLD for _ in range(draw.randrange(4))}
+        row |= dict.fromkeys(draw.sample(sorted(BLOCKED), draw.randrange(4)), GOLD)
+        row |= {"prompt": "p", "reference": mounted, "metadata": metadata_of(draw)}
+        answers = ["x", "y"][: draw.randint(1, 2)]
+        every = ("sample-checklist", "sample-reference", "correctness", "common-failures")
+        neutral = "equal" if len(answers) == 2 else "met"
+        steps = [{"action": "view", "resource": name, "decision": neutral} for name in every]
+        steps += [{"action": "record", "criterion": "c"}, {"action": "finish"}]
+        draw.shuffle(steps)
+        model = player(*steps, choose=every)
+        context = SkillContext(
+            model, Bank(sample_of(row, answers, setting), setting), None, Question(prompt="p")
+        )
+        run(assets.load_graph("reward_skill").ainvoke({}, context=context))
+        text = json.dumps(model.requests, ensure_ascii=False)
+        text = unicodedata.normalize("NFKC", text).lower()
+        assert GOLD not in text, (seed, row)
+        assert setting == "operational" or (mounted not in text and OPEN not in text), (seed, row)
+        shown += OPEN in text
+    return shown
+
+
 def test_no_gold_like_key_is_in_a_message() -> None:
-    gold = dict.fromkeys(BLOCKED, "LEAK")
-    row: dict[str, Any] = {"prompt": "p", "metadata": {**gold, "topic": "sums"}, **gold}
-    model = player(
-        {"action": "view", "resource": "sample-checklist"}, {"action": "finish"},
-        choose=("sample-checklist",),
-    )  # fmt: skip
-    sample = sample_of(row, ["x", "y"], "operational")
-    context = SkillContext(model, Bank(sample, "operational"), None, Question(prompt="p"))
-    run(assets.load_graph("reward_skill").ainvoke({}, context=context))
-    assert "sums" in json.dumps(model.requests)
-    assert "LEAK" not in json.dumps(model.requests)
+    assert messages_of_fuzzed_samples(200) > 20
+
+
+@pytest.mark.full
+def test_no_gold_like_key_is_in_a_message_of_a_thousand_samples() -> None:
+    assert messages_of_fuzzed_samples(1000) > 100
 
 
 def test_open_metadata_stays() -> None:

@@ -55,7 +55,10 @@ def test_install_export_and_diff(repository: Path, tmp_path: Path) -> None:
     assert {one["status"] for one in again} == {"unchanged"}
     archive = tmp_path / "spreadsheet-basics.skill"
     printed = call("export", folder, "--target", "zip", "--out", str(tmp_path))
-    assert f"written: {archive} (a ZIP archive)\n" in printed
+    assert (
+        f"written: {archive} (a ZIP archive)\nlock file: {tmp_path}/harness-skills.lock.json"
+        in printed
+    )
     assert is_zipfile(archive)
     copy = str(tmp_path / ".agents/skills/spreadsheet-basics")
     assert json.loads(call("diff", folder, copy, "--json"))["equal"] is True

@@ -34,7 +34,7 @@ def test_install_serves_both_clients_and_skills_ref_agrees(tmp_path: Path) -> No
 def test_check_writes_nothing_and_shows_the_difference(tmp_path: Path) -> None:
     assert export(SKILL, "agents", tmp_path, check=True).status == "would write"
     assert list(tmp_path.iterdir()) == []
-    export(SKILL, "agents", tmp_path)
+    assert export(SKILL, "agents", tmp_path).lock == str(tmp_path / "harness-skills.lock.json")
     before = digest_tree(tmp_path)
     newer = replace(SKILL, body=SKILL.body + "\nMore.\n")
     planned = export(newer, "agents", tmp_path, check=True)

@@ -97,3 +97,16 @@ def test_what_two_edits_wrote_in_one_block_is_shown_as_it_stands() -> None:
     shown = dict(blocks_of(*edits))
     assert shown["A paragraph"] == 3
     assert shown["goes on here."] == 2
+
+
+def test_a_heading_names_none_of_the_edits_below_it() -> None:
+    """The edit that wrote it taught one of the examples below it."""
+    examples = [
+        rule(f"Task: {n}\nAnswer: {n}", 1).model_copy(
+            update={"op": "add_section", "target_section": "## Worked examples"}
+        )
+        for n in range(3)
+    ]
+    shown = blocks_of(*examples)[-4:]
+    assert shown[0] == ("## Worked examples", None)
+    assert [support for _, support in shown[1:]] == [1, 1, 1]

@@ -192,6 +192,20 @@ def test_a_malformed_line_is_named(tmp_path: Path) -> None:
         list(open_trajectories(source))
 
 
+def test_the_side_of_a_gate_is_read_with_all_its_looks(tmp_path: Path) -> None:
+    side = tmp_path / "evolved" / "runs" / "gate-after"
+    for number in (1, 2):
+        with RunWriter(side / f"look-0{number}", {"suite": "s"}) as run:
+            value = from_openai({"messages": CHAT}, "x", f"t{number}")
+            run.append_trajectory(value.model_dump(mode="json", exclude_none=True))
+    report = export_trajectories(side, tmp_path / "out", "openai")
+    assert (report.exported, report.rows) == (2, 2)
+    assert collect_stats(open_trajectories(side)).tasks == 2
+    assert export_trajectories(side, tmp_path / "out", "inspect").exported == 2
+    with pytest.raises(BadInput, match=rf"holds runs: name one of {side}$"):
+        export_trajectories(tmp_path / "evolved", tmp_path / "out", "openai")
+
+
 def test_unknown_formats_list_the_known(tmp_path: Path) -> None:
     source = _write(tmp_path / "in.jsonl", [{"what": 1}])
     with pytest.raises(BadInput, match=r"(?s)known formats.*atif.*trace2skill.*sharegpt"):

@@ -52,6 +52,9 @@ def export_skill(
     file is a ZIP archive. A receipt of DIR travels beside the copy. An evolved skill that no gate
     accepted is refused (exit code 5).
 
+    harness-skills.lock.json in --out keeps digests: a folder that was edited since is not
+    overwritten.
+
     Example: harness skill export skills/spreadsheet-basics --target zip --out dist
     """
     from harness.skills import export, load_skill, receipt_files, refuse_ungated
@@ -95,8 +98,10 @@ def install_skill(
     """Install a skill into a project, for clients of .agents/skills and of .claude/skills.
 
     SOURCE is a skill directory, a .skill or .zip file, OWNER/REPO of GitHub, or the address of any
-    git repository, with @REF for a branch, a tag or a commit. The lock file keeps where it came
-    from. An evolved skill that no gate accepted is refused (exit code 5).
+    git repository, with @REF for a branch, a tag or a commit. An evolved skill that no gate
+    accepted is refused (exit code 5).
+
+    harness-skills.lock.json in the project keeps where it came from.
 
     \b
     Example: harness skill install skills/spreadsheet-basics --into my-project
@@ -186,4 +191,6 @@ def _report(exports: list[Exported], as_json: bool) -> None:
     form = {"skill": " (a ZIP archive)"}
     lines = [f"{e.diff}{e.status}: {e.path}{form.get(e.target, '')}" for e in exports]
     lines += [f"  {path}" for export in exports for path in export.also]
+    if lock := exports[0].lock:
+        lines.append(f"lock file: {lock} (digests of what was written)")
     emit([export.model_dump(mode="json") for export in exports], as_json, "\n".join(lines))

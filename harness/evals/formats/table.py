@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 from harness.core import BadInput, mapping, read_json, read_rows
-from harness.core.rundir import RunWriter
+from harness.core.rundir import RunWriter, looks_of
 from harness.evals.formats.inspect import inspect_results
 from harness.evals.formats.lm_eval import NO_SAMPLES, is_sample, lm_eval_results, samples_in
 from harness.evals.formats.promptfoo import is_promptfoo, promptfoo_results
@@ -39,8 +39,8 @@ def open_results(path: Path, metric: str | None = None) -> list[Results]:
     """
     if (path / "run.json").is_file():
         return [read_run(path)]
-    if looks := sorted(path.glob("look-*/run.json")):
-        return [joined(path, [look.parent for look in looks])]
+    if looks := looks_of(path):
+        return [joined(path, looks)]
     if not path.exists():
         raise BadInput(f"expected results, found nothing at {str(path)!r}")
     return _reader(path, metric)(path)

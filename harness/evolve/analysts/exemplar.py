@@ -37,6 +37,8 @@ EXPECTED = "worked examples and answer format, from expected answers"
 LABELS = 12
 """Up to so many different answers, each given twice or more on average, are labels of classes: one
 example of each is shown, even if fewer were asked for."""
+FORMS = 5
+"""As many different answers, their numbers left out, are forms (`9 GBP`, `9 USD`): as `LABELS`."""
 LONG = 1.5
 """Examples are at most so many times as long as the median task."""
 
@@ -147,7 +149,8 @@ def worked_examples(trajectories: Sequence[Trajectory], count: int) -> list[Edit
 
     After the first, each time the one least like those chosen is taken, of those that are not much
     longer than the median: unlike in the words of the task and in the characters of the answer, of
-    which a small model copies whatever all examples share.
+    which a small model copies whatever all examples share. What no example shows, it does not
+    write: each label, or each form, of which there are few has an example.
     """
 
     def cost(run: Trajectory) -> tuple[int, int, str]:
@@ -160,9 +163,15 @@ def worked_examples(trajectories: Sequence[Trajectory], count: int) -> list[Edit
         if run.outcome == "pass" and complete and not unsupported_words(run):
             best.setdefault(run.task_id, run)
     candidates = list(best.values())
-    answers = {run.answer.strip() for run in candidates}
-    if len(answers) <= min(LABELS, len(candidates) / 2):  # a class that no example shows is lost
-        count = max(count, len(answers)) if count else 0
+    forms = {
+        run.task_id: re.sub(r"\d(?:[\d.,]*\d)?", "9", run.answer.strip()) for run in candidates
+    }
+    for kinds, most in (
+        ({run.answer.strip() for run in candidates}, LABELS),
+        ({*forms.values()}, FORMS),
+    ):
+        if count and len(kinds) <= min(most, len(candidates) / 2):
+            count = max(count, len(kinds))
     if len(candidates) <= count or count < 1:
         return [example_edit(run) for run in candidates[: max(0, count)]]
     longest = LONG * median(len(run.prompt) for run in candidates)
@@ -173,7 +182,9 @@ def worked_examples(trajectories: Sequence[Trajectory], count: int) -> list[Edit
 
     def likeness(i: int) -> float:
         return max(
-            similarity[i, j] + SequenceMatcher(None, pool[i].answer, pool[j].answer).ratio()
+            similarity[i, j]
+            + SequenceMatcher(None, pool[i].answer, pool[j].answer).ratio()
+            + (forms[pool[i].task_id] == forms[pool[j].task_id])
             for j in chosen
         )
 

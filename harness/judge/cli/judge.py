@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     cls=SettingsCommand,
     settings="harness.judge.session:JudgeCommand",
     only=(
-        *MODEL_FIELDS, "sandbox", "method", "rubric", "votes", "threshold", "suite", "calibrate",
-        "probe", "limit",
+        *MODEL_FIELDS, "sandbox", "method", "setting", "rubric", "votes", "threshold", "suite",
+        "calibrate", "probe", "probe_pairs", "limit",
     ),
 )  # fmt: skip
 @click.argument("rows", type=path_type)

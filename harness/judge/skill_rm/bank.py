@@ -23,11 +23,9 @@ from harness.core import (
     read_yaml,
     temporary_work_folder,
 )
+from harness.judge.types import Setting
 from harness.sandbox import Limits, Sandbox
 
-Setting = Literal["fair", "operational"]
-"""`fair`: the judge sees task and answers; `operational`: reference and checklist of the sample,
-too. The setting `baseline` of the paper is :class:`harness.judge.direct.DirectJudge`."""
 SKILL = "reward-judge"
 LONGEST = 10_000
 """Characters of a resource or of what one prints."""

@@ -10,8 +10,8 @@ from typing import Any, Literal
 from harness.core import Usage, assets
 from harness.judge.asking import Asked, ask
 from harness.judge.direct import DirectJudge, both_orders
-from harness.judge.skill_rm.bank import Bank, Sample, Setting
-from harness.judge.types import Evidence, Preference, Question, Verdict
+from harness.judge.skill_rm.bank import Bank, Sample
+from harness.judge.types import Evidence, Preference, Question, Setting, Verdict
 from harness.models import Model, Sampling
 from harness.sandbox import Sandbox
 

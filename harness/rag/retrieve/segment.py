@@ -115,9 +115,12 @@ def _write_terms(folder: Path, entries: Sequence[Entry]) -> None:
                 tokens_of[span] = tokens_of.get(span) or terms(search_text(document, chunk))
                 texts[name].append(tokens_of[span])
                 compounding[name].append(compounds)
+    index = LexicalIndex.build(texts[CHUNK_TERMS], compounding[CHUNK_TERMS])
     for name in texts:
+        if texts[name] != texts[CHUNK_TERMS]:  # short documents are chunk and parent in one
+            index = LexicalIndex.build(texts[name], compounding[name])
         (folder / name).mkdir()
-        LexicalIndex.build(texts[name], compounding[name]).save(folder / name)
+        index.save(folder / name)
 
 
 def _sync(path: Path) -> None:

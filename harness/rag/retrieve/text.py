@@ -7,6 +7,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Container, Iterator
 from functools import cache, lru_cache
+from itertools import repeat
 from typing import Any
 
 from harness.core import require
@@ -29,24 +30,28 @@ _SCRIPTS = {  # first word of a letter's Unicode name -> language, where the scr
     "CYRILLIC": "ru",
 }
 _FUNCTION_WORDS = {
-    "en": "the of and to is that was with are this from which what how who when does it for by",
-    "de": "der die das und ist nicht ein eine mit von auf den dem zu wird auch für wie was sich",
-    "nl": "het een van en is dat op niet voor met aan zijn wordt ook door bij naar hoe wat",
-    "sv": "och att det som är på av för med inte den ett till har om vad hur kan från",
-    "da": "og at det som er på af for med ikke den til har om hvad hvordan kan fra blev",
-    "no": "og det som er på av for med ikke den til har om hva hvordan kan fra ble jeg",
-    "fi": "ja on ei se että joka mutta kun oli hän ovat myös sekä tai kuin mitä miten",
-    "fr": "le la les et des est une dans pour que qui sur pas du au par avec comment quelle",
-    "es": "el los las y es una en por que con para del se su como más qué cuál",
-    "pt": "o os as e é uma em por que com para do da não dos como mais foi quem",
-    "it": "il gli di che è una per con non della sono nel dei del alla come più chi",
-    "pl": "i w na z jest się nie do że to jak przez od po czy oraz",
-    "cs": "a v na je se že s z do to jak pro od po byl jako které",
-    "hu": "a az és hogy nem egy is ez van volt meg mint vagy csak",
-    "tr": "ve bir bu için ile olarak olan de da en çok ne nasıl daha",  # noqa: RUF001  # Turkish has this letter
-    "ro": "și în de la cu este pe nu din care pentru mai să sunt",
-    "id": "yang dan di dari untuk dengan ini itu pada tidak adalah dalam akan",
-    "vi": "và của là có trong cho không được các một những với này",
+    language: function_words.split()
+    for language, function_words in {
+        "en": "the of and to is that was with are this from which what how who when does it for by",
+        "de": "der die das und ist nicht ein eine mit von auf den dem zu wird auch für wie was "
+        "sich",
+        "nl": "het een van en is dat op niet voor met aan zijn wordt ook door bij naar hoe wat",
+        "sv": "och att det som är på av för med inte den ett till har om vad hur kan från",
+        "da": "og at det som er på af for med ikke den til har om hvad hvordan kan fra blev",
+        "no": "og det som er på av for med ikke den til har om hva hvordan kan fra ble jeg",
+        "fi": "ja on ei se että joka mutta kun oli hän ovat myös sekä tai kuin mitä miten",
+        "fr": "le la les et des est une dans pour que qui sur pas du au par avec comment quelle",
+        "es": "el los las y es una en por que con para del se su como más qué cuál",
+        "pt": "o os as e é uma em por que com para do da não dos como mais foi quem",
+        "it": "il gli di che è una per con non della sono nel dei del alla come più chi",
+        "pl": "i w na z jest się nie do że to jak przez od po czy oraz",
+        "cs": "a v na je se že s z do to jak pro od po byl jako které",
+        "hu": "a az és hogy nem egy is ez van volt meg mint vagy csak",
+        "tr": "ve bir bu için ile olarak olan de da en çok ne nasıl daha",  # noqa: RUF001  # Turkish has this letter
+        "ro": "și în de la cu este pe nu din care pentru mai să sunt",
+        "id": "yang dan di dari untuk dengan ini itu pada tidak adalah dalam akan",
+        "vi": "và của là có trong cho không được các một những với này",
+    }.items()
 }
 _UKRAINIAN = re.compile("[іїєґ]")
 # Languages that write compound nouns as one word.
@@ -76,7 +81,7 @@ def identify_language(text: str) -> str | None:
     counts = Counter(re.findall(r"[^\W\d_]+", sample))
     votes = Counter(
         {
-            language: sum(counts[word] for word in function_words.split())
+            language: sum(map(counts.get, function_words, repeat(0)))
             for language, function_words in _FUNCTION_WORDS.items()
         }
     )

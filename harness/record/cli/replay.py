@@ -56,6 +56,6 @@ def replay(
         timeout_s=timeout,
         python=python,
         out=out,
-        progress=lambda finished, _: shown.update(finished, 0, 0, 0, None),
+        progress=lambda finished, _: shown.update(finished, None, 0, 0, None),
     )
     emit(report, as_json, format_table(report))

@@ -158,6 +158,7 @@ class Exported(Value):
         status: of all that was to be written: "unchanged" if every part was there.
         diff: from what was there to the skill, "" where nothing was.
         also: further files, with indexes that other skills share.
+        lock: the file that holds their digests; "" while there is none.
     """
 
     target: Target
@@ -165,6 +166,7 @@ class Exported(Value):
     status: Status
     diff: str = ""
     also: tuple[str, ...] = ()
+    lock: str = ""
 
 
 def export(
@@ -275,6 +277,7 @@ def _report(target: Target, out: Path, placed: list[Placed]) -> Exported:
         status=changed[0] if changed else "unchanged",
         diff="".join(part.diff for part in placed),
         also=tuple(str(out / part.path) for part in placed[1:]),
+        lock=str(out / LOCK) if (out / LOCK).is_file() else "",
     )
 
 

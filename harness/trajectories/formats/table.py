@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from harness.core import BadInput, Trajectory, first_fault, listing, mapping, read_json, read_rows
 from harness.core.plugins import load, plugins
+from harness.core.rundir import looks_of
 from harness.core.segments import read_latest
 from harness.trajectories.formats.chat_rows import from_openai, from_reply, from_sharegpt
 from harness.trajectories.formats.claude_code import is_claude_code, read_claude_code
@@ -34,6 +35,7 @@ from harness.trajectories.formats.trace_exports import (
 )
 from harness.trajectories.lenient import Notes, read_lines
 
+_SEGMENT = "trajectories.seg"
 _LOOKED_AT = 20
 """Rows of a JSONL file that are looked at to tell its format."""
 
@@ -61,7 +63,8 @@ def open_trajectories(path: Path, source_format: str = "auto") -> Iterator[Traje
     """Read trajectories one at a time, whatever form they lie in.
 
     Args:
-        path: a store or run folder, an ATIF file or folder, official logs, or a JSONL file.
+        path: a store or run folder, the side of a gate (all its looks), an ATIF file or folder,
+            official logs, or a JSONL file.
         source_format: one of :func:`formats`, or `auto` to look.
 
     Raises:
@@ -101,6 +104,9 @@ def detect_format(path: Path) -> str:
     except (RecursionError, ValueError) as error:  # JSON nested too deeply, or no UTF-8
         raise BadInput(f"{str(path)!r}: cannot be read: {error}") from error
     if name is None:
+        inner = [*path.glob("*"), *path.glob("runs/*")]
+        if runs := ", ".join(sorted(str(folder) for folder in inner if _is_store(folder))):
+            raise BadInput(f"{str(path)!r} holds runs: name one of {runs}")
         raise BadInput(f"cannot tell what {str(path)!r} holds; known formats are:\n{_listed()}")
     return name
 
@@ -126,8 +132,7 @@ def _listed() -> str:
 
 
 def _detect(path: Path) -> str | None:
-    names = ("trajectories.seg", "run.json")
-    if path.name == names[0] or any((path / name).is_file() for name in names):
+    if path.name == _SEGMENT or _is_store(path):
         return "store"
     if log_files(path) or (path.suffix in (".md", ".jsonl") and path.is_file() and is_log(path)):
         return "trace2skill"
@@ -139,6 +144,11 @@ def _detect(path: Path) -> str | None:
         return "inspect"
     files = [*sorted(path.rglob("*.jsonl")), *sorted(path.rglob("*.json"))]
     return next(filter(None, (_of_file(file, True) for file in files)), None)
+
+
+def _is_store(path: Path) -> bool:
+    names = (_SEGMENT, "run.json")
+    return any((path / name).is_file() for name in names) or bool(looks_of(path))
 
 
 def _of_file(path: Path, in_folder: bool) -> str | None:
@@ -184,9 +194,10 @@ def _read_atif(path: Path) -> Iterator[Trajectory]:
 
 
 def _read_store(path: Path) -> Iterator[Trajectory]:
-    segment = path / "trajectories.seg" if path.is_dir() else path
-    for number, record in enumerate(read_latest(segment, "trajectory_id"), start=1):
-        yield _document(record, f"{segment}, record {number}")
+    folders = looks_of(path) or [path]
+    for segment in [folder / _SEGMENT for folder in folders] if path.is_dir() else [path]:
+        for number, record in enumerate(read_latest(segment, "trajectory_id"), start=1):
+            yield _document(record, f"{segment}, record {number}")
 
 
 def _document(row: Any, where: str) -> Trajectory:
@@ -208,7 +219,7 @@ def _read_rows(
 
 
 FORMATS = {
-    "store": Format("folder with trajectories.seg: a store of ours, or a run folder", _read_store),
+    "store": Format("a store of ours, a run folder, or the side of a gate", _read_store),
     "atif": Format(
         "ATIF document (.json), JSONL of documents, or a folder of them",
         _read_atif,

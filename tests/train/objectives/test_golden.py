@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 
+from harness.stats import calibration_errors
 from harness.train.objectives.advantages import gd2po, whitened
 from harness.train.objectives.contrast import contrastive_losses, contrastive_reward
 from harness.train.objectives.distillation import reverse_kl
@@ -104,6 +105,12 @@ def test_apo(golden: Any) -> None:
     alone = ranking_loss(rewards[:1], scores[:1])
     assert float(ranking_loss(rewards, scores, weights=weights)) == near(float(alone))
     assert float(official) < float(alone)
+
+
+def test_calibration_errors(golden: Any) -> None:
+    row = golden["apo_ece"]
+    errors = calibration_errors(row["p"], [bool(label) for label in row["y"]], row["n_bins"])
+    assert list(errors) == near(row["ece_ace_mce"])
 
 
 def test_more(golden: Any) -> None:

@@ -11,6 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harness.stats import calibration_errors
 from harness.train.objectives import games
 from harness.train.objectives.advantages import (
     clipped_loss,
@@ -285,3 +286,27 @@ def test_games_by_hand() -> None:
     assert float(value) == pytest.approx(-sum(offline) / 2)
     more = games.offline_loss(logprobs, reference, rewards, weights, torch.tensor([1.0, 3.0]))
     assert float(more) == pytest.approx(float(value) + 1.0)
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1), st.integers(1, 20))
+def test_no_calibration_error_exceeds_the_maximum(
+    rows: list[tuple[float, bool]], bins: int
+) -> None:
+    probabilities, labels = [p for p, _ in rows], [label for _, label in rows]
+    errors = calibration_errors(probabilities, labels, bins)
+    assert 0 <= max(errors.expected, errors.average) <= errors.maximum + 1e-9 <= 1 + 1e-9
+    # In a single bin all three are the gap of the means, which more bins do not make smaller.
+    single = calibration_errors(probabilities, labels, 1)
+    gap = abs(sum(probabilities) - sum(labels)) / len(rows)
+    assert list(single) == pytest.approx([gap] * 3, abs=1e-9)
+    assert errors.expected >= single.expected - 1e-9
+
+
+def test_calibration_errors_of_no_rows_or_of_no_probabilities_are_refused() -> None:
+    # An edge belongs to the bin below: 0.5 stands alone here, with neither 0.6 nor 1.
+    assert calibration_errors([0.5, 0.6, 1.0], [True, True, False], 2) == (
+        pytest.approx((0.5 + 0.6) / 3), pytest.approx(0.4), 0.5
+    )  # fmt: skip
+    for probabilities in ([], [1.2], [float("nan")]):
+        with pytest.raises(ValueError, match="expected probabilities"):
+            calibration_errors(probabilities, [True] * len(probabilities))

@@ -1,0 +1,83 @@
+"""benchmarks/check/served.py and ragas.py against an endpoint that looks values up."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections import Counter
+from typing import Any
+
+from benchmarks.check import ragas, served
+from benchmarks.check.ragas_simulator import app
+from benchmarks.check.whole import BASELINES, CHECKERS
+from harness.models import serving
+from harness.rag.check import Row
+from harness.train.verifier.features import Labelled
+
+NOTE = "The pump of the mill was replaced in 2019. It cost 1,200 euros."
+
+
+def claims(count: int) -> list[Labelled]:
+    return [
+        Labelled("set", f"Claim {number}.", f"Document {number // 3}.", number % 4 == 0)
+        for number in range(count)
+    ]
+
+
+def test_as_many_claims_of_both_labels_are_drawn_from_as_many_documents_as_there_are() -> None:
+    drawn = served.drawn(claims(60), 10, 22)
+    assert Counter(claim.supported for claim in drawn) == {True: 5, False: 5}
+    for label in (True, False):
+        documents = [claim.document for claim in drawn if claim.supported is label]
+        assert len(set(documents)) == 5
+    assert drawn == served.drawn(claims(60), 10, 22) == served.drawn(claims(60), 20, 22)[:10]
+
+
+def test_a_short_document_is_read_whole_and_a_long_one_where_it_speaks_of_the_claim() -> None:
+    claim = Labelled("set", "The pump was replaced in 2018.", NOTE, supported=False)
+    assert "1,200" in served.passage(claim, 1)
+    filler = " ".join(f"Nobody came to meeting {number}." for number in range(20))
+    long = Labelled("set", claim.claim, f"{NOTE} {filler}", supported=False)
+    assert served.passage(long, 1) == "The pump of the mill was replaced in 2019."
+
+
+async def served_judgements() -> tuple[list[dict[str, Any]], list[ragas.Said]]:
+    """Of a true and a false claim; and what ours says of an answer beside RAGAS."""
+    async with serving(app(0.0)) as url:
+        options = argparse.Namespace(
+            mixed=False, base_url=f"{url}/v1", sentences=5,
+            model=["vllm/simulated", "proposer=simulated/lookup"],
+        )  # fmt: skip
+        claims = [
+            Labelled("set", f"The pump was replaced in {year}.", NOTE, true)
+            for year, true in ((2019, True), (2018, False))
+        ]
+        rows = [await asyncio.to_thread(served.judge, claim, options) for claim in claims]
+        answer = Row(id="1", answer="It cost 1,200 euros.", contexts=(NOTE,))
+        ours = await asyncio.to_thread(ragas.ours, [answer], "openai/simulated", f"{url}/v1", None)
+    return rows, ours
+
+
+def test_a_served_model_judges_a_claim_and_seconds_are_counted() -> None:
+    (true, false), judgements = asyncio.run(served_judgements())
+    assert false["verdicts"]["CONTRADICTED"] >= 1
+    assert false["verdict"] == "FAIL"
+    assert served.READINGS["not contradicted"](true)
+    assert not served.READINGS["not contradicted"](false)
+    assert all(row["seconds"] > 0 and row["calls"] > 0 for row in (true, false))
+    assert ragas.summary(judgements, [True])["seconds_mean"] > 0
+
+
+def test_the_figures_of_a_set_and_of_careful_claims() -> None:
+    row = {"verdict": "PASS", "verdicts": {"SUPPORTED": 1}, "calls": 1, "seconds": 2.0}
+    least = dict.fromkeys([*BASELINES, *CHECKERS], 1.0)
+    judged = [
+        (claim, row | {"verdict": "PASS" if claim.supported else "FAIL"} | least)
+        for claim in claims(12)
+    ]
+    figures = served.compared(judged, "pass", "numbers", least)
+    assert figures["balanced_accuracy"]["pass"] == 1
+    assert figures["difference"] == 0.5
+    table = served.careful(judged, "pass")
+    assert table["model"] == {"false_found": 9, "true_flagged": 0}
+    assert table["rules"] == {"false_found": 0, "true_flagged": 0}
