@@ -12,6 +12,7 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 from benchmarks.reports import Journal, read_options, report
 from harness.core import write_atomic
@@ -47,7 +48,7 @@ def main() -> None:
     )
     journal = Journal(options.runs / "journal.jsonl")
 
-    def ladder(seed: int) -> dict[str, object]:
+    def ladder(seed: int) -> dict[str, Any]:
         run = options.runs / f"seed-{seed}"
         begun = (run / PLAN).is_file()
         result = run_ladder(
@@ -76,6 +77,7 @@ def main() -> None:
         for seed in range(1, options.repetitions + 1)
     ]  # fmt: skip
     called = sum(row["called"] for row in rows)
+    span = wilson(called, len(rows))
     verdicts = Counter(row["verdict"] for row in rows)
     report(
         {
@@ -85,7 +87,7 @@ def main() -> None:
             "temperature": options.temperature,
             "repetitions": len(rows),
             "called": called,
-            "called_ci95": [round(end, 4) for end in wilson(called, len(rows))],
+            "called_ci95": span and [round(end, 4) for end in span],
             "verdicts": dict(verdicts.most_common()),
             "rows": rows,
         },

@@ -9,8 +9,12 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
 
 from harness.agents import AgentContext, AgentRun, Sample, SkillMode, is_foreign
 from harness.core import (
@@ -137,8 +141,12 @@ class Attempts:
         attempt = await self._run_agent(sample, context)
         if attempt.invalid is not None:
             return attempt, invalid(attempt.invalid)
-        score = await asyncio.to_thread(family.score, task, base, workdir, attempt.answer)
-        return attempt, score
+        scored = partial(family.score, task, base, workdir, attempt.answer)
+        if plan.suite.suite.judge is None:
+            return attempt, await asyncio.to_thread(scored)
+        # It waits for the event loop, which may need one of its own few threads for the answer.
+        own = CapacityLimiter(1)
+        return attempt, await run_sync(scored, abandon_on_cancel=True, limiter=own)
 
     async def _run_agent(self, sample: Sample, context: AgentContext) -> AgentRun:
         """Run the agent; a foreign one gets an endpoint, where its calls are seen and counted."""

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from harness.cli import cli
 from harness.cli.next_steps import after_eval, after_evolution, after_receipt
 from harness.core import BadInput
-from harness.evals import EvalReport, EvalSettings
+from harness.evals import EvalReport, EvalSettings, ItemRecord
 from harness.evolve import EvolveResult, EvolveSettings
 
 
@@ -60,9 +60,15 @@ def test_a_run_leads_to_a_skill_named_after_its_suite(
 ) -> None:
     monkeypatch.setattr("harness.cli.next_steps._divides", bool)
     report = EvalReport.model_construct(skill=None, passed=1, failed=1, suite=suite)
-    monkeypatch.setattr("harness.evals.records", lambda _run: [])
-    tasks = SimpleNamespace(tasks=())
-    monkeypatch.setattr("harness.evals.runner.suite_of", lambda _settings: tasks)
+
+    def nothing(_: object) -> SimpleNamespace:
+        return SimpleNamespace(tasks=())
+
+    def none(_: object) -> list[ItemRecord]:
+        return []
+
+    monkeypatch.setattr("harness.evals.records", none)
+    monkeypatch.setattr("harness.evals.runner.suite_of", nothing)
     with click.Context(click.Command("run")):
         text = after_eval(report, Path("run"), EvalSettings.model_construct(suite="tasks"))
     (evolve,) = lines(text)

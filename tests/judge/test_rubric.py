@@ -92,6 +92,17 @@ def test_a_run_says_that_its_judge_is_uncalibrated(suite: Path) -> None:
     assert report["tokens"] == 0  # the agent's own
 
 
+def test_more_answers_than_threads_are_judged_at_a_time(
+    suite: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Scoring waits for the event loop, whose own threads the judge's first call needs."""
+    monkeypatch.setattr("concurrent.futures.thread.os.cpu_count", lambda: 1)
+    rows = [{"id": f"t{n}", "prompt": f"Say no{n}", "check": "rubric"} for n in range(12)]
+    (suite / "tasks.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    result, bodies = evaluate(suite, "--out", str(suite / "run"), "--concurrency", "12")
+    assert (json.loads(result.stdout)["failed"], len(bodies)) == (12, 12)
+
+
 def test_reasons_name_the_criterion(suite: Path) -> None:
     evaluate(suite, "--out", str(suite / "run"))
     reasons = {item.task_id: item.reason for item in records(suite / "run")}
