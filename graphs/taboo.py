@@ -18,7 +18,7 @@ from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMiss
 from langgraph.runtime import Runtime
 
 from harness.core import render
-from harness.synth.games.taboo import TURNS, Table, Utterance, outcome
+from harness.synth.games.taboo import TURNS, Role, Table, Utterance, outcome
 from harness.synth.types import Unjudged
 
 
@@ -50,24 +50,13 @@ Update = dict[str, Any]
 
 async def attack(state: State, runtime: Context) -> Update:
     """Lead the talk towards the word, without uttering it."""
-    game = _game(state)
-    system = render("taboo_attack", word=state.get("word", ""), left=TURNS - len(game) // 2)
-    try:
-        text = await runtime.context.speak("attacker", system, game)
-    except Unjudged as error:
-        return {"outcome": f"invalid: {error}"}
-    return _with(state, Utterance(role="attacker", content=text))
+    system = render("taboo_attack", word=state.get("word", ""), left=_left(state))
+    return await _utter(state, runtime, "attacker", system)
 
 
 async def defend(state: Public, runtime: Context) -> Update:
     """Answer, and guess the word when it is clear; this view has no word."""
-    game = _game(state)
-    system = render("taboo_defend", left=TURNS - len(game) // 2)
-    try:
-        text = await runtime.context.speak("defender", system, game)
-    except Unjudged as error:
-        return {"outcome": f"invalid: {error}"}
-    return _with(state, Utterance(role="defender", content=text))
+    return await _utter(state, runtime, "defender", render("taboo_defend", left=_left(state)))
 
 
 def referee(state: State) -> Update:
@@ -91,8 +80,17 @@ def _game(state: Public) -> list[Utterance]:
     return [Utterance.model_validate(row) for row in state.get("said", [])]
 
 
-def _with(state: Public, utterance: Utterance) -> Update:
-    return {"said": [*state.get("said", []), utterance.model_dump()]}
+def _left(state: Public) -> int:
+    return TURNS - len(state.get("said", [])) // 2
+
+
+async def _utter(state: Public, runtime: Context, role: Role, system: str) -> Update:
+    """What was said, with the player's utterance; the outcome where it could not be asked."""
+    try:
+        text = await runtime.context.speak(role, system, _game(state))
+    except Unjudged as error:
+        return {"outcome": f"invalid: {error}"}
+    return {"said": [*state.get("said", []), {"role": role, "content": text}]}
 
 
 def build() -> Any:

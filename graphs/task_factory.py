@@ -52,13 +52,9 @@ async def propose(state: State, runtime: Context) -> Update:
 async def filter_proposals(state: State, runtime: Context) -> Update:
     """Apply the rules, which need no model; leave out what was there before, or must not leak."""
     factory, rows = runtime.context, _records(state)
-    before, checked = factory.earlier_tasks(state.get("number", 0)), list[Record]()
-    for row in rows:
-        record = await factory.validate(row, "filter", [])
-        if record.decision == "open":
-            record = _new(record, factory, before, "filter")
-        checked.append(record)
-    return _dumped(checked)
+    before = factory.earlier_tasks(state.get("number", 0))
+    checked = [await factory.validate(row, "filter", []) for row in rows]
+    return _dumped([_new(row, factory, before, "filter") for row in checked])
 
 
 async def validate(state: State, runtime: Context) -> Update:
@@ -111,9 +107,7 @@ def curate(state: State, runtime: Context) -> Update:
     factory, rows = runtime.context, list[Record]()
     before = factory.earlier_tasks(state.get("number", 0))
     for row in _records(state):
-        record = row
-        if row.decision == "open":
-            record = _new(row, factory, before, "curate")
+        record = _new(row, factory, before, "curate")
         if record.decision == "open":
             before.add_proposal(record.proposal)
             record = record.ended("accepted", "curate", "", "")
@@ -129,7 +123,9 @@ def onwards(state: State, runtime: Context) -> str:
 
 
 def _new(record: Record, factory: Factory, before: Registry, stage: Stage) -> Record:
-    """Reject a task of a given suite, and one that is there already."""
+    """Reject a task of a given suite, and one that is there already, unless it is decided on."""
+    if record.decision != "open":
+        return record
     if name := factory.suites.same_proposal(record.proposal):
         return record.ended("rejected", stage, "leak", f"leak: it is task {name}")
     if name := before.same_proposal(record.proposal):

@@ -1,6 +1,6 @@
 """How often a single search finds the answer's document: fog questions beside plain ones.
 
-    python -m benchmarks.synth.fog [--count 200] [--table FILE]
+    python -m benchmarks.synth.fog [--count 200] [--table FILE] [--out FILE]
 
 For the same answers: hit@5 of BM25 with the question as the query. Without a table, one of 150 rows
 is made up.
@@ -8,18 +8,17 @@ is made up.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import csv
-import json
 import tempfile
 from pathlib import Path
 from random import Random
+from typing import Any
 
-from harness.stats import wilson
+from benchmarks.reports import option, read_options, report, share_interval
 from harness.synth.documents import Library
-from harness.synth.fog.graph import graph_of_table
-from harness.synth.fog.writing import Question, draw, plain
+from harness.synth.fog.graph import EntityGraph, graph_of_table
+from harness.synth.fog.writing import Question, draw
 from harness.synth.tables.table import read_table
 
 
@@ -39,19 +38,32 @@ def people(path: Path, size: int = 150) -> Path:
     return path
 
 
+def plain(graph: EntityGraph, target: str) -> str:
+    """A question of level 1 on an entity, for comparison: all names and values are given."""
+    parts = [
+        f"{relation} {end if start == target else start}"
+        for relation, start, end in graph.edges(target)
+    ]
+    parts += [
+        f"{name} {number:g}"
+        for name, rows in sorted(graph.values.items())
+        for number in sorted(rows.get(target, ()))
+    ]
+    return f"Which entry has {', '.join(parts)}?"
+
+
 async def hits(library: Library, queries: list[tuple[str, str]]) -> int:
     """How many answers are among the five best passages of their query."""
     ranked = [await library.search(query, 5) for query, _ in queries]
     rows = zip(ranked, queries, strict=True)
-    return sum(answer in {hit.doc for hit in found} for found, (_, answer) in rows)
+    return sum(answer in {hit.doc for hit in ranking} for ranking, (_, answer) in rows)
 
 
 def main() -> None:
     """Print hit@5 of both with its interval."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--count", type=int, default=200)
-    parser.add_argument("--table", type=Path)
-    options = parser.parse_args()
+    table = option(type=Path, default=None)
+    options = read_options(__doc__, count=200, table=table, out=table)
+    result: dict[str, Any] = {"command": "python -m benchmarks.synth.fog", "simulated": True}
     with tempfile.TemporaryDirectory() as place:
         path = options.table or people(Path(place) / "people.csv")
         library, graph = (
@@ -70,7 +82,9 @@ def main() -> None:
         ):
             count = asyncio.run(hits(library, queries))
             n = len(queries)
-            print(json.dumps({name: count / n, "hit@5": count, "of": n, "ci95": wilson(count, n)}))
+            ci95 = share_interval(count, n)
+            result[name] = {"share": count / n, "hit@5": count, "of": n, "ci95": ci95}
+    report(result, options.out)
 
 
 if __name__ == "__main__":

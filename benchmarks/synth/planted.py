@@ -1,6 +1,6 @@
 """Planted proposals: which faults the task factory rejects, for which reason, and what it keeps.
 
-    python -m benchmarks.synth.planted [--error 0.05] [--out FILE]
+    python -m benchmarks.synth.planted [--error 0 0.05] [--out FILE]
 
 200 faulty and 200 good proposals of the kind `search`. Proposer and checker are scripted
 (SIMULATED): the figures say what the factory does with a checker that reads well, and with one of
@@ -9,15 +9,14 @@ which a share of the replies is wrong. They say nothing about a real model.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import json
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.reports import option, read_options, report
 from harness.core.plugins import load
 from harness.core.rundir import RunReader, RunWriter
 from harness.stats import wilson
@@ -90,16 +89,10 @@ def measure(error: float) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Print a line for each share of wrong replies."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--error", type=float, action="append")
-    parser.add_argument("--out", type=Path)
-    options = parser.parse_args()
-    rows = [measure(error) for error in options.error or (0.0, 0.05)]
-    for row in rows:
-        print(json.dumps(row, indent=1))
-    if options.out:
-        options.out.write_text(json.dumps(rows, indent=1) + "\n")
+    """Measure each share of wrong replies."""
+    options = read_options(__doc__, error=[0.0, 0.05], out=option(type=Path, default=None))
+    head = {"command": "python -m benchmarks.synth.planted", "simulated": True}
+    report({**head, "runs": [measure(error) for error in options.error]}, options.out)
 
 
 if __name__ == "__main__":

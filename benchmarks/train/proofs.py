@@ -1,6 +1,6 @@
 """Does each objective learn what it is for? A small problem each, beside its control, five seeds.
 
-    python -m benchmarks.train.proofs [--only NAME ...] [--out evals/results/train_proofs.json]
+    python -m benchmarks.train.proofs [--only NAME ...] [--designs] [--out FILE]
 
 Synthetic throughout: each problem has the fault that the objective is against, and nothing else.
 `gain` is the objective's figure less the control's, with a 95 % interval over seeds (Student's t);
@@ -23,11 +23,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from benchmarks.reports import earlier_report, option, read_options, report
+from benchmarks.train.bandit import two_rewards
 from benchmarks.train.characters import fast_rate
+from benchmarks.train.designs import DESIGNS
+from benchmarks.train.outliers import outlier, outlier_by_neighbour, outlier_of_one_way
 from benchmarks.train.steps import reseed, step
 from harness.stats import t_of
-from harness.train.objectives.advantages import clipped_loss, gd2po, normalized, refill
-from harness.train.objectives.contrast import contrastive_losses
+from harness.train.objectives.advantages import clipped_loss, normalized, refill
 from harness.train.objectives.coteaching import trusted
 from harness.train.objectives.distillation import distillation_loss, reverse_kl
 from harness.train.objectives.long_context import Likelihoods, solopo_loss
@@ -41,13 +43,26 @@ from harness.train.objectives.preferences import (
 from harness.vision.metrics import global_reward, local_reward
 
 SEEDS, FIRST = 5, 100
+TRIED = ("ours", "control", "gain", "ci95", "cpu_seconds")
 # The figure of the objective and that of its control.
 Pair = tuple[float, float]
 Spans = Sequence[tuple[float, float]]
 
 
-def length_bias(seed: int) -> Pair:
-    """DIR: accuracy on pairs where the shorter text is better, after training where it is rare."""
+def length_bias(
+    seed: int,
+    weight: float = 1.0,
+    rate: float = 0.003,
+    steps: int = 300,
+    size: int = 500,
+    guesses: int = 5,
+    spread: bool = False,
+) -> Pair:
+    """DIR: accuracy on pairs where the shorter text is better, after training where it is rare.
+
+    The reward model learns at `rate`, the guesser of the bias at 0.01 and in `guesses` steps for
+    each of the model's, on states of deviation 1 with `spread`.
+    """
     reseed(seed)
 
     def pairs(size: int, longer: float) -> Tensor:
@@ -55,26 +70,28 @@ def length_bias(seed: int) -> Pair:
         length = 2.0 * (torch.rand(size) < longer) - 1 + 0.1 * torch.randn(size)
         return torch.stack([content, length, torch.randn(size)], 1)
 
-    train, test = pairs(500, 0.9), pairs(2000, 0.1)
+    train, test = pairs(size, 0.9), pairs(2000, 0.1)
     bias = (train[:, 1] > 0).long()
 
     def trained(weight: float) -> float:
         reseed(seed + 100)
         encoder, head = nn.Linear(3, 16), nn.Linear(16, 1, bias=False)
         guess = nn.Sequential(nn.Linear(16, 64), nn.ReLU(), nn.Linear(64, 2))
-        model = torch.optim.AdamW([*encoder.parameters(), *head.parameters()], 0.01)
+        model = torch.optim.AdamW([*encoder.parameters(), *head.parameters()], rate)
         guesser = torch.optim.AdamW(guess.parameters(), 0.01)
-        for _ in range(300):
+        for _ in range(steps):
             # The encoder is linear, so the state of a difference is the difference of states.
             states = encoder(train) - encoder(torch.zeros_like(train))
-            fit_bias(guess, states, bias, guesser)
+            shown = states / states.std(0) if spread else states
+            if weight:
+                fit_bias(guess, shown, bias, guesser, guesses)
             gap = head(states)[:, 0]
-            step(model, dir_loss(gap, torch.zeros_like(gap), guess(states), bias, weight))
+            step(model, dir_loss(gap, torch.zeros_like(gap), guess(shown), bias, weight))
         with torch.no_grad():
             gap = head(encoder(test) - encoder(torch.zeros_like(test)))
         return float((gap > 0).double().mean())
 
-    return trained(1.0), trained(0.0)
+    return trained(weight), trained(0.0)
 
 
 def conflicting_sources(seed: int) -> Pair:
@@ -152,10 +169,10 @@ class Reader(nn.Module):
         self.key, self.value = nn.Embedding(keys, width), nn.Embedding(values, width)
         self.query, self.out = nn.Embedding(keys, width), nn.Linear(width, values)
 
-    def forward(self, keys: Tensor, values: Tensor, asked: Tensor) -> Tensor:
-        """Keys and values of shape (batch, pairs), asked of shape (batch,)."""
+    def forward(self, keys: Tensor, values: Tensor, query: Tensor) -> Tensor:
+        """Keys and values of shape (batch, pairs), query of shape (batch,)."""
         rows = self.key(keys)
-        near = (rows @ self.query(asked)[:, :, None])[..., 0] / rows.shape[-1] ** 0.5
+        near = (rows @ self.query(query)[:, :, None])[..., 0] / rows.shape[-1] ** 0.5
         return self.out((near.softmax(-1)[..., None] * self.value(values)).sum(1))
 
 
@@ -175,17 +192,17 @@ def needle(seed: int) -> Pair:
         chance, model = torch.Generator().manual_seed(seed), Reader()
         optimizer = torch.optim.Adam(model.parameters(), 0.01)
         for _ in range(500):
-            keys, values, asked = batch(128, chance)
+            keys, values, query = batch(128, chance)
             right = values[:, 0]
             wrong = (right + torch.randint(1, 8, right.shape, generator=chance)) % 8
-            short = model(keys[:, :1], values[:, :1], asked)
+            short = model(keys[:, :1], values[:, :1], query)
             order = torch.rand(keys.shape, generator=chance).argsort(1)
-            long = model(keys.gather(1, order), values.gather(1, order), asked)
+            long = model(keys.gather(1, order), values.gather(1, order), query)
             parts = likelihoods(short, right), likelihoods(short, wrong), likelihoods(long, right)
             step(optimizer, solopo_loss(*parts, "orpo", 1.0, weight))
-        keys, values, asked = batch(2000, chance)
+        keys, values, query = batch(2000, chance)
         with torch.no_grad():
-            answers = model(keys, values, asked).argmax(-1)
+            answers = model(keys, values, query).argmax(-1)
         return float((answers == values[:, 0]).double().mean())
 
     return trained(1.0), trained(0.0)
@@ -259,25 +276,6 @@ def policy_text(seed: int) -> Pair:
     return float(rates[0]), float(rates[1])
 
 
-def outlier(seed: int) -> Pair:
-    """CLIPO: how often the planted outlier of correct rollouts is the lowest, beside a centroid.
-
-    The centroid is the trivial control: the correct rollout whose cosine to their mean is lowest.
-    """
-    chance = torch.Generator().manual_seed(seed)
-    lowest = [0, 0]
-    for _ in range(100):
-        centre = torch.randn(16, generator=chance)
-        states = centre + 0.5 * torch.randn(16, 16, generator=chance)
-        states[8:] = torch.randn(8, 16, generator=chance)
-        states[3] = torch.randn(16, generator=chance)
-        losses, _ = contrastive_losses(states, torch.arange(16) < 8, [0] * 16, "supcon_out")
-        near = functional.cosine_similarity(states[:8], states[:8].mean(0, keepdim=True))
-        lowest[0] += int(losses.argmax()) == 3
-        lowest[1] += int(near.argmin()) == 3
-    return lowest[0] / 100, lowest[1] / 100
-
-
 def jitter(seed: int) -> Pair:
     """MUSEG: share of steps at which moving spans further costs something, beside a hit or miss.
 
@@ -308,31 +306,6 @@ def hit(spans: Spans, gold: Spans) -> float:
     return float(common >= 0.5 * (end - start + last - first - common))
 
 
-def two_rewards(seed: int) -> Pair:
-    """GD2PO: how often a policy takes the arm that is good by both rewards, beside GDPO.
-
-    Two arms are best by a reward and worst by the other; one is fair by both, one bad. The sums of
-    the first three are alike; where the fair arm has the best sum, GDPO takes it as well.
-    """
-    means = torch.tensor([[1.0, 0.0, 0.5, 0.1], [0.0, 1.0, 0.5, 0.1]])
-
-    def trained(rule: Any) -> float:
-        reseed(seed)
-        logits = torch.zeros(4, requires_grad=True)
-        optimizer = torch.optim.Adam([logits], 0.05)
-        for _ in range(150):
-            arms = torch.multinomial(logits.detach().softmax(0), 32, replacement=True)
-            rewards = means[:, arms] + 0.3 * torch.randn(2, 32)
-            groups = [number // 8 for number in range(32)]
-            advantages = gd2po(rewards, groups, rule).values[:, None]
-            now = logits.log_softmax(0)[arms][:, None]
-            ones = torch.ones_like(now)
-            step(optimizer, clipped_loss(now, now.detach(), advantages[:, 0], ones))
-        return float(logits.detach().softmax(0)[2])
-
-    return trained("hard"), trained("none")
-
-
 def refilled(seed: int) -> Pair:
     """DUPO: share of a batch's slots that teach, beside the same batch left as it is."""
     draw = random.Random(seed)
@@ -356,7 +329,7 @@ def refilled(seed: int) -> Pair:
 
 
 # The objective's problem, and what its interval must be above.
-PROOFS: dict[str, tuple[Callable[[int], Pair], float]] = {
+PROOFS: dict[str, tuple[Callable[..., Pair], float]] = {
     "DIR": (length_bias, 0.1),
     "MORE": (conflicting_sources, 0.0),
     "APO": (exploited_reward, 0.0),
@@ -364,6 +337,8 @@ PROOFS: dict[str, tuple[Callable[[int], Pair], float]] = {
     "Mutual-Taught": (drift, 0.0),
     "PolicyAlign": (policy_text, 0.0),
     "CLIPO": (outlier, 0.0),
+    "CLIPO, one way": (outlier_of_one_way, 0.0),
+    "CLIPO, neighbour": (outlier_by_neighbour, 0.0),
     "MUSEG": (jitter, 0.0),
     "GD2PO": (two_rewards, 0.0),
     "DUPO": (refilled, 0.0),
@@ -371,11 +346,12 @@ PROOFS: dict[str, tuple[Callable[[int], Pair], float]] = {
 }
 
 
-def prove(name: str, first: int, seeds: int) -> dict[str, Any]:
+def prove(name: str, first: int, seeds: int, design: str = "") -> dict[str, Any]:
     """Figures over seeds, the gain with its interval, and seconds of processor time."""
     start = time.process_time()
     problem, bar = PROOFS[name]
-    rows = [problem(seed) for seed in range(first, first + seeds)]
+    settings = DESIGNS[name][design] if design else {}
+    rows = [problem(seed, **settings) for seed in range(first, first + seeds)]
     gains = [ours - control for ours, control in rows]
     half = t_of(seeds) * stdev(gains) / seeds**0.5
     return {
@@ -391,17 +367,28 @@ def prove(name: str, first: int, seeds: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Prove all, or some; those that the file holds already stay in it."""
+    """Prove all, or some; those that the file holds already stay in it.
+
+    With `--designs` those that were tried are measured instead, on the seeds that settings were
+    chosen on.
+    """
     names = option(nargs="*", default=list(PROOFS), choices=list(PROOFS))
     options = read_options(
-        __doc__, only=names, first=FIRST, seeds=SEEDS, out=option(type=Path, default=None)
-    )
+        __doc__, only=names, first=FIRST, seeds=SEEDS, designs=False,
+        out=option(type=Path, default=None),
+    )  # fmt: skip
     torch.set_num_threads(1)
     head = {"command": "python -m benchmarks.train.proofs", "seeds": options.seeds}
     proofs: dict[str, Any] = earlier_report(options.out).get("proofs", {})
+    tried: dict[str, Any] = earlier_report(options.out).get("tried", {})
     for name in options.only:
-        proofs[name] = prove(name, options.first, options.seeds)
-        report({**head, "first": options.first, "proofs": proofs}, options.out)
+        if options.designs:
+            for design in DESIGNS.get(name, ()):
+                row = prove(name, 0, options.seeds, design)
+                tried.setdefault(name, {})[design] = {key: row[key] for key in TRIED}
+        else:
+            proofs[name] = prove(name, options.first, options.seeds)
+        report({**head, "first": options.first, "proofs": proofs, "tried": tried}, options.out)
 
 
 if __name__ == "__main__":

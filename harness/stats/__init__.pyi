@@ -40,6 +40,7 @@ from .paired import required_tasks as required_tasks
 from .paired import sign_flip_p as sign_flip_p
 from .pass_at_k import Repeated as Repeated
 from .pass_at_k import at_least as at_least
+from .pass_at_k import even_spread as even_spread
 from .pass_at_k import pass_all as pass_all
 from .pass_at_k import pass_at as pass_at
 from .pass_at_k import repeated as repeated

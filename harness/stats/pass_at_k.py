@@ -74,3 +74,18 @@ def repeated(groups: Sequence[Sequence[float]], epochs: int) -> dict[str, Repeat
                 value=mean, ci95=share_interval(values), tasks=len(values)
             )
     return figures
+
+
+def even_spread(counts: Sequence[int]) -> tuple[float, float] | None:
+    """Pearson's chi-square of counts against equal ones, and its p.
+
+    None with a single class, or fewer than five expected in each: the distribution holds from there
+    on (Cochran 1954).
+    """
+    from scipy.special import chdtrc
+
+    expected = sum(counts) / len(counts) if counts else 0.0
+    if len(counts) < 2 or expected < 5:
+        return None
+    statistic = sum((count - expected) ** 2 for count in counts) / expected
+    return statistic, float(chdtrc(len(counts) - 1, statistic))

@@ -17,17 +17,18 @@ _NUMBER = re.compile(r"-?\d[\d,]*\.?\d*")
 
 
 async def say(
-    model: Model, messages: Sequence[Message], *, seed: int, temperature: float, tokens: int
+    model: Model, messages: Sequence[Message] | str, *, seed: int, temperature: float, tokens: int
 ) -> str:
-    """The text of a reply, without thoughts.
+    """The text of a reply to messages, or to a prompt alone, without thoughts.
 
     Raises:
         Unjudged: if the model cannot be asked.
         LimitReached: if the budget cannot hold the call.
     """
+    rows = [{"role": "user", "content": messages}] if isinstance(messages, str) else [*messages]
     sampling = Sampling(temperature=temperature, max_tokens=tokens, seed=seed)
     try:
-        reply = await model.complete(list(messages), sampling=sampling)
+        reply = await model.complete(rows, sampling=sampling)
     except (Unreachable, BadInput, Refused, SampleLimitReached) as error:
         raise Unjudged(f"{type(error).__name__}: {error}") from error
     return reply.text.rpartition("</think>")[2].strip()
@@ -86,9 +87,8 @@ async def vote(model: Model, prompt: str, *, votes: int, seed: int) -> bool | No
     Raises:
         Unjudged: if the model cannot be asked.
     """
-    messages = [{"role": "user", "content": prompt}]
     replies = [
-        await say(model, messages, seed=seed + number, temperature=0.7 if number else 0, tokens=200)
+        await say(model, prompt, seed=seed + number, temperature=0.7 if number else 0, tokens=200)
         for number in range(votes)
     ]
     marks = [set(_MARK.findall(reply)) for reply in replies]

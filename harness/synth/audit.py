@@ -9,6 +9,7 @@ from random import Random
 
 from harness.core import BadInput, Value, write_atomic
 from harness.core.rundir import RunReader
+from harness.corpora import SOURCES, parse_sources
 from harness.stats import wilson
 from harness.synth.types import Record
 
@@ -48,11 +49,13 @@ def write_sheet(run: Path, count: int, seed: int) -> Path:
     if path.exists():
         return path
     rows = [Record.model_validate(row["record"]) for row in RunReader(run).items()]
-    kept = [row.proposal for row in rows if row.decision == "accepted"]
-    if not kept:
+    accepted = [row.proposal for row in rows if row.decision == "accepted"]
+    if not accepted:
         raise BadInput(f"{str(run)!r} has no accepted task to label")
-    chosen = Random(seed).sample(kept, min(count, len(kept)))
-    sources = _texts(run)
+    chosen = Random(seed).sample(accepted, min(count, len(accepted)))
+    library = run / "library" / SOURCES
+    texts = library.read_text("utf-8") if library.is_file() else ""
+    sources = {row.id: row.text for row in parse_sources(SOURCES, texts)}
     text = io.StringIO(newline="")
     sheet = csv.writer(text)
     sheet.writerow(HEADS)
@@ -88,14 +91,6 @@ def read_sheet(path: Path) -> Audit:
         sheet=str(path), tasks=len(rows), labelled=n, faulty=faulty,
         share=faulty / n if n else None, ci95=wilson(faulty, n),
     )  # fmt: skip
-
-
-def _texts(run: Path) -> dict[str, str]:
-    from harness.corpora import SOURCES, parse_sources
-
-    path = run / "library" / SOURCES
-    rows = parse_sources(SOURCES, path.read_text("utf-8")) if path.is_file() else []
-    return {row.id: row.text for row in rows}
 
 
 def _plain(cell: str) -> str:

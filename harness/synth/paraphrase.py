@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Literal
 
 from pydantic import JsonValue
 
 from harness.core import render
 from harness.synth.asking import say, vote
-from harness.synth.types import Materials, Proposal, Proposer, Unjudged
+from harness.synth.types import Check, Materials, Proposal, Proposer, Unjudged
 
 _NUMBER = re.compile(r"\d[\d,.]*\d|\d")
 _QUOTED = re.compile(r"'([^'\n]+)'")
@@ -42,20 +41,15 @@ class Paraphrased:
             return proposal
         prompt = render("synth_paraphrase", question=proposal.question, keep=protected(proposal))
         reply = await say(
-            self._materials.proposer, [{"role": "user", "content": prompt}],
+            self._materials.proposer, prompt,
             seed=self._materials.seed + number, temperature=0.7, tokens=400,
         )  # fmt: skip
         meta: dict[str, JsonValue] = {**proposal.meta, "plain": proposal.question}
         return proposal.model_copy(update={"question": " ".join(reply.split()), "meta": meta})
 
 
-class SameTask:
+class SameTask(Check):
     """Rejects a paraphrase that does not ask for the same; what was not reworded passes."""
-
-    stage: Literal["filter", "validate"] = "validate"
-
-    def __init__(self, materials: Materials) -> None:
-        self._materials = materials
 
     async def fault(self, proposal: Proposal, peers: Sequence[Proposal]) -> str:
         """See :class:`harness.synth.types.Validator`."""
@@ -87,5 +81,5 @@ def protected(proposal: Proposal) -> list[str]:
     """What a paraphrase must keep: numbers, quoted words, names, and `meta.names`."""
     text = str(proposal.meta.get("plain", proposal.question))
     names = proposal.meta.get("names")
-    found = [*_QUOTED.findall(text), *_NUMBER.findall(text), *_NAME.findall(text)]
-    return [*dict.fromkeys([*(map(str, names) if isinstance(names, list) else []), *found])]
+    texts = [*_QUOTED.findall(text), *_NUMBER.findall(text), *_NAME.findall(text)]
+    return [*dict.fromkeys([*(map(str, names) if isinstance(names, list) else []), *texts])]

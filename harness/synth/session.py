@@ -25,7 +25,8 @@ from harness.core import (
 from harness.core.plugins import load, plugins
 from harness.core.rundir import RunWriter
 from harness.evals import DEFAULT_MODEL, ModelSettings, Split, budget_of, prompts_digest
-from harness.models import Budget, CallStore, open_model, parse_roles
+from harness.models import CallStore, open_model, parse_roles
+from harness.stats import even_spread
 from harness.synth.factory import EvalSolver, Factory, open_validators
 from harness.synth.paraphrase import Paraphrased
 from harness.synth.registry import Registry, known_suites
@@ -125,15 +126,15 @@ class SynthCommand(ModelSettings):
 
     def spec(self, role: Any) -> str:
         """Spec of proposer or checker: `--model ROLE=SPEC`, `--model SPEC`, or that of `--for`."""
-        given = list(self.models) or [self.solver or DEFAULT_MODEL]
-        return str(parse_roles(given)[role])
+        return str(parse_roles(list(self.models) or [self.solver or DEFAULT_MODEL])[role])
 
 
 class SynthReport(Value):
     """The end of a factory, as `harness synth --json` prints it.
 
     `rejected` counts what decided (validator or rule), `difficulty` accepted tasks by right
-    attempts, such as "3/5"; `samples` are the first accepted tasks.
+    attempts, such as "3/5"; `evenness` is the chi-square of these against equal counts at every
+    level of the band, with its p; `samples` are the first accepted tasks.
     """
 
     run: str
@@ -145,6 +146,7 @@ class SynthReport(Value):
     invalid: int
     reasons: dict[str, str]
     difficulty: dict[str, int]
+    evenness: tuple[float, float] | None = None
     solver: str | None
     splits: dict[Split, int]
     samples: list[dict[str, JsonValue]]
@@ -261,7 +263,18 @@ async def synthesise(
             low=low,
             high=high,
             attempts=settings.attempts,
-            solve=_solver(settings, materials, proposer, budget),
+            solve=None
+            if settings.solver is None
+            else EvalSolver(
+                materials,
+                proposer.suite,
+                settings.solver,
+                settings.base_url,
+                settings.sandbox,
+                settings.attempts,
+                settings.concurrency,
+                budget,
+            ),
             suites=suites,
             progress=progress or (lambda record: None),
         )
@@ -295,34 +308,30 @@ async def run_factory(factory: Factory) -> None:
             await graph.ainvoke(None if started else {"number": 0}, config, context=factory)
 
 
-def _solver(
-    settings: SynthCommand, materials: Materials, proposer: Proposer, budget: Budget
-) -> EvalSolver | None:
-    if settings.solver is None:
-        return None
-    return EvalSolver(
-        materials, proposer.suite, settings.solver, settings.base_url, settings.sandbox,
-        settings.attempts, settings.concurrency, budget,
-    )  # fmt: skip
-
-
 def report_of(settings: SynthCommand, rows: list[Record], splits: dict[Split, int]) -> SynthReport:
     """What became of all proposals."""
-    kept = [row for row in rows if row.decision == "accepted"][: settings.n]
-    lost = [row for row in rows if row.decision in ("rejected", "invalid")]
-    named = [(f"{row.by} (invalid)" if row.decision == "invalid" else row.by, row) for row in lost]
+    accepted = [row for row in rows if row.decision == "accepted"][: settings.n]
+    named = [
+        (f"{row.by} (invalid)" if row.decision == "invalid" else row.by, row)
+        for row in rows
+        if row.decision in ("rejected", "invalid")
+    ]
     rejected = Counter(name for name, row in named if row.decision == "rejected")
-    difficulty = Counter(f"{row.right}/{row.attempts}" for row in kept if row.attempts)
+    difficulty = Counter(f"{row.right}/{row.attempts}" for row in accepted if row.attempts)
+    (low, high), attempts = settings.edges, settings.attempts
+    levels = [n for n in range(attempts + 1) if low <= n / attempts <= high]
+    spread = [sum((row.right, row.attempts) == (n, attempts) for row in accepted) for n in levels]
     return SynthReport(
         run=str(settings.out),
         kind=settings.kind,
         wanted=settings.n,
         proposed=len(rows),
-        accepted=len(kept),
+        accepted=len(accepted),
         rejected=dict(rejected.most_common()),
         invalid=sum(row.decision == "invalid" for row in rows),
         reasons={name: row.reason for name, row in reversed(named)},
         difficulty=dict(sorted(difficulty.items())),
+        evenness=even_spread(spread) if settings.solver else None,
         solver=settings.solver,
         splits=splits,
         samples=[
@@ -332,7 +341,7 @@ def report_of(settings: SynthCommand, rows: list[Record], splits: dict[Split, in
                 "answers": list(row.proposal.answers),
                 "from": list(row.proposal.origin[:3]),
             }
-            for row in kept[:SAMPLES]
+            for row in accepted[:SAMPLES]
         ],
         tokens=0,
         cost_usd=None,

@@ -156,6 +156,16 @@ class Validator(Protocol):
         ...
 
 
+class Check:
+    """What validators of this wing share: they keep the materials, and ask a model unless `stage`
+    says otherwise."""
+
+    stage: Literal["filter", "validate"] = "validate"
+
+    def __init__(self, materials: Materials) -> None:
+        self._materials = materials
+
+
 @dataclass(frozen=True)
 class Band:
     """What a success rate is worth. Plug-in group `harness.bands`: name -> Band.

@@ -14,14 +14,13 @@ Duplicates, and tasks of suites that must not leak, are the registry's (:mod:`.r
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
-from typing import Literal
 
-from harness.core import object_in, render
+from harness.core import mapping, object_in, render
 from harness.corpora import Evidence
 from harness.synth.asking import is_right, same_answer, say
-from harness.synth.types import Materials, Proposal, Unjudged
+from harness.synth.types import Check, Materials, Proposal, Unjudged
 from harness.tasks.answers import normalise
 
 NOISE = 4
@@ -41,82 +40,78 @@ def speaks(text: str, answer: str) -> bool:
     return f" {normalise(answer)} " in f" {normalise(text)} "
 
 
-class SspRules:
+def first_fault(faults: Mapping[str, object]) -> str:
+    """The first reason that holds; "" if none does."""
+    return next((reason for reason, holds in faults.items() if holds), "")
+
+
+class SspRules(Check):
     """SSP's filter: tag, length, words, no answer, information, searches without repetition."""
 
-    stage: Literal["filter", "validate"] = "filter"
-
-    def __init__(self, materials: Materials) -> None:
-        self._least = max(SEARCHES, materials.hops)
+    stage = "filter"
 
     async def fault(self, proposal: Proposal, peers: Sequence[Proposal]) -> str:
         """See :class:`harness.synth.types.Validator`."""
         question, searches = proposal.question, [normalise(text) for text in proposal.searches]
-        low, high = CHARACTERS
-        if not _TAG.search(proposal.reply):
-            return "there is no <question>"
-        if not low <= len(question) <= high:
-            return f"the question has {len(question)} characters: expected {low} to {high}"
-        if len(question.split()) < WORDS:
-            return f"the question has {len(question.split())} words: expected {WORDS} or more"
-        if any(speaks(question, answer) for answer in proposal.answers):
-            return "the question holds its answer"
-        if not proposal.passages:
-            return "nothing that was searched brought information"
-        if len(searches) < self._least:
-            return f"{len(searches)} searches: expected {self._least} or more"
-        if len(set(searches)) < len(searches):
-            return "a search was repeated"
-        if any(speaks(search, answer) for search in searches for answer in proposal.answers):
-            return "a search holds the answer: the proposer had it already"
-        return ""
+        (low, high), least = CHARACTERS, max(SEARCHES, self._materials.hops)
+        words, answers = len(question.split()), proposal.answers
+        return first_fault(
+            {
+                "there is no <question>": not _TAG.search(proposal.reply),
+                f"the question has {len(question)} characters: expected {low} to {high}": not (
+                    low <= len(question) <= high
+                ),
+                f"the question has {words} words: expected {WORDS} or more": words < WORDS,
+                "the question holds its answer": any(speaks(question, row) for row in answers),
+                "nothing that was searched brought information": not proposal.passages,
+                f"{len(searches)} searches: expected {least} or more": len(searches) < least,
+                "a search was repeated": len(set(searches)) < len(searches),
+                "a search holds the answer: the proposer had it already": any(
+                    speaks(search, answer) for search in searches for answer in answers
+                ),
+            }
+        )
 
 
-class SpellRules:
+class SpellRules(Check):
     """SPELL's format: one JSON object with a question, an answer below 20 tokens, and choices."""
 
-    stage: Literal["filter", "validate"] = "filter"
-
-    def __init__(self, materials: Materials) -> None:
-        """Rules need no materials."""
+    stage = "filter"
 
     async def fault(self, proposal: Proposal, peers: Sequence[Proposal]) -> str:
         """See :class:`harness.synth.types.Validator`."""
-        if object_in(proposal.reply) is None:
-            return "the reply is no JSON object"
-        if not proposal.question.strip() or not all(proposal.answers or ("",)):
-            return "there is no question, or no answer"
-        longest = max(len(answer.split()) for answer in proposal.answers)
-        if longest >= ANSWER_TOKENS:
-            return f"the answer has {longest} words: expected fewer than {ANSWER_TOKENS}"
-        choices = proposal.meta.get("choices")
-        if proposal.meta.get("task") == "doc_mc":
-            if not isinstance(choices, dict) or len(choices) < 3:
-                return "a multiple choice needs three choices or more"
-            if len({normalise(str(text)) for text in choices.values()}) < len(choices):
-                return "two choices are the same"
-            if proposal.answers[0] not in choices:
-                return f"the answer {proposal.answers[0]!r:.40} is none of the choices"
-        return ""
+        answers, choices = proposal.answers, mapping(proposal.meta.get("choices"))
+        longest = max((len(answer.split()) for answer in answers), default=0)
+        multiple = proposal.meta.get("task") == "doc_mc"
+        texts = {normalise(str(text)) for text in choices.values()}
+        return first_fault(
+            {
+                "the reply is no JSON object": object_in(proposal.reply) is None,
+                "there is no question, or no answer": not proposal.question.strip()
+                or not all(answers or ("",)),
+                f"the answer has {longest} words: expected fewer than {ANSWER_TOKENS}": longest
+                >= ANSWER_TOKENS,
+                "a multiple choice needs three choices or more": multiple and len(choices) < 3,
+                "two choices are the same": multiple and len(texts) < len(choices),
+                f"the answer {''.join(answers[:1])!r:.40} is none of the choices": multiple
+                and not {*answers[:1]} & {*choices},
+            }
+        )
 
 
-class Spoken:
+class Spoken(Check):
     """Rejects a question that holds its answer; the choices of a multiple choice may."""
 
-    stage: Literal["filter", "validate"] = "filter"
-
-    def __init__(self, materials: Materials) -> None:
-        """Rules need no materials."""
+    stage = "filter"
 
     async def fault(self, proposal: Proposal, peers: Sequence[Proposal]) -> str:
         """See :class:`harness.synth.types.Validator`."""
-        if "choices" in proposal.meta:
-            return ""
+        open_question = "choices" not in proposal.meta
         held = any(speaks(proposal.question, answer) for answer in proposal.answers)
-        return "the question holds its answer" if held else ""
+        return "the question holds its answer" if held and open_question else ""
 
 
-class EvidenceCheck:
+class EvidenceCheck(Check):
     """Asks the checker for every answer that the evidence supports, among noise (SSP's RAG check).
 
     To the proposal's own passages come the best ones for the question itself and four of other
@@ -124,11 +119,6 @@ class EvidenceCheck:
     search once: a second answer often stands behind another path than the proposer took. A reply
     that cannot be read is no pass.
     """
-
-    stage: Literal["filter", "validate"] = "validate"
-
-    def __init__(self, materials: Materials) -> None:
-        self._materials = materials
 
     async def fault(self, proposal: Proposal, peers: Sequence[Proposal]) -> str:
         """See :class:`harness.synth.types.Validator`."""
@@ -175,13 +165,8 @@ class EvidenceCheck:
         return right
 
 
-class Grounded:
+class Grounded(Check):
     """Asks the question with the context "Empty": who answers that needs no document (SPELL)."""
-
-    stage: Literal["filter", "validate"] = "validate"
-
-    def __init__(self, materials: Materials) -> None:
-        self._materials = materials
 
     async def fault(self, proposal: Proposal, peers: Sequence[Proposal]) -> str:
         """See :class:`harness.synth.types.Validator`."""
@@ -209,8 +194,7 @@ async def ask(
         "synth_evidence", passages=passages, question=proposal.question, search=search,
         choices=choices if isinstance(choices, dict) else {},
     )  # fmt: skip
-    messages = [{"role": "user", "content": prompt}]
-    return await say(materials.checker, messages, seed=materials.seed, temperature=0.0, tokens=300)
+    return await say(materials.checker, prompt, seed=materials.seed, temperature=0.0, tokens=300)
 
 
 def answers_in(reply: str) -> list[str]:

@@ -7,10 +7,11 @@ from itertools import combinations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import chisquare
 
 from harness.core import Outcome
 from harness.evals import ItemRecord, attempts_by_task
-from harness.stats import at_least, pass_all, pass_at, repeated
+from harness.stats import at_least, even_spread, pass_all, pass_at, repeated
 
 
 def _groups(results: dict[str, str]) -> list[list[float]]:
@@ -73,3 +74,13 @@ def test_invalid_attempts_are_none_and_a_task_with_too_few_is_left_out() -> None
 
 def test_a_single_attempt_has_no_such_figures() -> None:
     assert repeated(_groups({"a": "p"}), 1) == {}
+
+
+@given(st.lists(st.integers(0, 60), min_size=1, max_size=6))
+def test_an_even_spread_is_pearsons_chi_square(counts: list[int]) -> None:
+    spread = even_spread(counts)
+    if len(counts) < 2 or sum(counts) < 5 * len(counts):
+        assert spread is None
+        return
+    expected = chisquare(counts)
+    assert spread == pytest.approx((expected.statistic, expected.pvalue))

@@ -14,6 +14,9 @@ from harness.cli import cli
 from harness.core import BadInput, LimitReached, Refused
 from harness.models import Sampling
 from harness.synth.audit import read_sheet
+from harness.synth.cli.synth import report_text
+from harness.synth.session import SynthCommand, report_of
+from harness.synth.types import Proposal, Record
 from lab.worlds.proposals import World
 from tests.models.http_server import Answer, completion, serve
 from tests.synth.cases import world
@@ -90,6 +93,24 @@ def test_tasks_are_made_solved_kept_and_run(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["items"] == report["splits"]["test"]
     shown, _ = synth(planted, tmp_path, *words, "--resume", out)
     assert shown.exit_code == 0
+
+
+@pytest.mark.parametrize(("most", "even"), [(8, True), (40, False)])
+def test_the_report_compares_difficulty_with_the_band(most: int, even: bool) -> None:
+    counts = {1: 8, 2: 9, 3: most, 4: 7}  # right attempts of five, in the band of 0.2 to 0.8
+    rows = [
+        Record(proposal=Proposal(id=f"t-{right}-{n}"), decision="accepted", right=right, attempts=5)
+        for right, count in counts.items()
+        for n in range(count)
+    ]
+    settings = SynthCommand(n=100, solver="openai/solver", out=Path("run"))
+    report = report_of(settings, rows, {})
+    assert report.evenness is not None
+    assert (report.evenness[1] > 0.05) is even
+    assert f"chi-square {report.evenness[0]:.1f}, p = " in report_text(report)
+    few = report_of(settings, rows[:10], {})
+    assert few.evenness is None  # fewer than five of each level are expected
+    assert "chi-square" not in report_text(few)
 
 
 def test_a_source_is_needed_but_for_an_audit(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.synth.fog import plain
 from harness.core import BadInput
 from harness.core.rundir import RunReader, RunWriter
 from harness.synth.documents import Library
@@ -23,7 +24,7 @@ from harness.synth.fog.graph import (
 )
 from harness.synth.fog.proposer import FogProposer, Unique
 from harness.synth.fog.solving import Link, Span, fault_of, has_cycle, solutions, without_each
-from harness.synth.fog.writing import Question, draw, plain
+from harness.synth.fog.writing import Question, draw
 from harness.synth.session import run_factory
 from harness.synth.tables.table import read_table
 from harness.synth.types import Record

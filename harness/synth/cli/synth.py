@@ -83,11 +83,21 @@ def _show(record: Record) -> None:
 
 def report_text(report: SynthReport) -> str:
     """The report for people: figures, reasons, samples."""
+    rates = ", ".join(f"{rate} right: {count}" for rate, count in report.difficulty.items())
     facts: list[tuple[str, object]] = [
         ("accepted", f"{report.accepted} of {report.wanted} wanted, {report.proposed} proposed"),
         ("invalid", report.invalid or None),
         ("SIMULATED", "says nothing about a real model" if report.simulated else None),
-        ("difficulty", _difficulty(report)),
+        (
+            "difficulty",
+            f"of {report.solver}: {rates}" if report.solver else "not measured (--for MODEL)",
+        ),
+        (
+            "evenness",
+            report.evenness
+            and f"chi-square {report.evenness[0]:.1f}, p = {report.evenness[1]:.2g}, against as "
+            "many tasks at every level of the band",
+        ),
         ("splits", ", ".join(f"{name} {count}" for name, count in report.splits.items())),
         ("used", f"{report.tokens:,} tokens, {dollars(report.cost_usd)}"),
         ("suite", f"harness eval {report.run}"),
@@ -102,13 +112,6 @@ def report_text(report: SynthReport) -> str:
         shown = answers[0] if isinstance(answers, list) and answers else ""
         parts.append(f"{sample['id']}\n  {sample['question']}\n  answer: {shown}")
     return "\n\n".join(parts)
-
-
-def _difficulty(report: SynthReport) -> str:
-    if report.solver is None:
-        return "not measured (--for MODEL)"
-    rates = ", ".join(f"{rate} right: {count}" for rate, count in report.difficulty.items())
-    return f"of {report.solver}: {rates}"
 
 
 def audit_text(audit: Audit) -> str:

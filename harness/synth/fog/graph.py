@@ -66,17 +66,14 @@ class EntityGraph:
 
     def edges(self, entity: str) -> list[tuple[str, str, str]]:
         """(relation, start, end) of every link of an entity, in either direction, sorted."""
-        out = [
-            (name, entity, neighbour)
-            for name in self.links
-            for neighbour in self.led_to(name, entity)
-        ]
-        back = [
-            (name, neighbour, entity)
-            for name in self.links
-            for neighbour in self.led_from(name, entity)
-        ]
-        return sorted({*out, *back})
+        return sorted(
+            {(name, entity, end) for name in self.links for end in self.led_to(name, entity)}
+            | {
+                (name, start, entity)
+                for name in self.links
+                for start in self.led_from(name, entity)
+            }
+        )
 
 
 def graph_of(source: Path, library: Library) -> EntityGraph:

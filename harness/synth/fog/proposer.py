@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from random import Random
-from typing import Literal
 
 from pydantic import JsonValue
 
@@ -16,7 +15,7 @@ from harness.synth.documents import Library
 from harness.synth.fog.graph import EntityGraph, graph_of, name_of
 from harness.synth.fog.solving import CONSTRAINTS, fault_of
 from harness.synth.fog.writing import draw
-from harness.synth.types import Materials, Proposal
+from harness.synth.types import Check, Materials, Proposal
 
 
 @lru_cache(maxsize=4)
@@ -67,15 +66,11 @@ class FogProposer:
         )
 
 
-class Unique:
+class Unique(Check):
     """Proves by trying everything that one entity fits, and that each constraint is needed."""
-
-    stage: Literal["filter", "validate"] = "validate"
-
-    def __init__(self, materials: Materials) -> None:
-        self._graph = _graph(materials.library, str(materials.source))
 
     async def fault(self, proposal: Proposal, peers: Sequence[Proposal]) -> str:
         """See :class:`harness.synth.types.Validator`."""
         constraints = CONSTRAINTS.validate_python(proposal.meta.get("constraints", []))
-        return fault_of(self._graph, constraints, proposal.answers[0])
+        graph = _graph(self._materials.library, str(self._materials.source))
+        return fault_of(graph, constraints, proposal.answers[0])

@@ -161,12 +161,3 @@ def text_of(constraints: Sequence[Link | Span]) -> str:
         f"Find the entry X of which all of this is true: {'; '.join(lines)}. "
         f"{stand if letters else ''}What is the name of X?"
     )
-
-
-def plain(graph: EntityGraph, target: str) -> str:
-    """A question of level 1 on an entity, for comparison: all names and values are given."""
-    parts = [f"{relation} {_other((relation, start, end), target)}"
-             for relation, start, end in graph.edges(target)]  # fmt: skip
-    parts += [f"{name} {number:g}" for name, rows in sorted(graph.values.items())
-              for number in sorted(rows.get(target, ()))]  # fmt: skip
-    return f"Which entry has {', '.join(parts)}?"

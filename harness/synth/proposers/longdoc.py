@@ -75,16 +75,15 @@ class LongDocProposer:
             start = rng.randrange(max(1, length - share + 1))
             passages.append(Evidence(doc=id_, start=start, end=min(length, start + share)))
         kind = KINDS[number // self.width % len(KINDS)]
-        asked = [row for row in accepted if row.documents == cluster][-MEMORY:]
+        shown = [row for row in accepted if row.documents == cluster][-MEMORY:]
         prompt = render(
             "synth_longdoc",
             kind=kind,
             documents=[library.text(passage) for passage in passages],
-            history=[{"question": row.question, "answer": row.answers[0]} for row in asked],
+            history=[{"question": row.question, "answer": row.answers[0]} for row in shown],
         )
-        messages = [{"role": "user", "content": prompt}]
         reply = await say(
-            self._materials.proposer, messages, seed=self._materials.seed + number,
+            self._materials.proposer, prompt, seed=self._materials.seed + number,
             temperature=1.0, tokens=500,
         )  # fmt: skip
         row = object_in(reply) or {}

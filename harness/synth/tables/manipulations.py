@@ -70,8 +70,15 @@ def keep_group(table: Table, rng: Random) -> Made | None:
         and isinstance(size := row[places[1]], (int, float))
         and size >= least
     ]  # fmt: skip
-    text = f"Keep the rows whose {head} is '{value}' and whose {number} is {least:g} or more; drop all others. Keep all columns."  # noqa: E501
-    return Made(text, _whole(table, _rows(table)), _whole(table, kept)) if kept else None
+    return (
+        Made(
+            f"Keep the rows whose {head} is '{value}' and whose {number} is {least:g} or more; drop all others. Keep all columns.",  # noqa: E501
+            _whole(table, _rows(table)),
+            _whole(table, kept),
+        )
+        if kept
+        else None
+    )
 
 
 def sort_rows(table: Table, rng: Random) -> Made | None:
@@ -82,8 +89,12 @@ def sort_rows(table: Table, rng: Random) -> Made | None:
     number, key = rng.choice(numbers), table.key
     place, name = table.heads.index(number), table.heads.index(key)
     rows = sorted(_rows(table), key=lambda row: (-float(row[place] or 0), str(row[name])))
-    text = f"Sort the rows by {number}, the largest first; rows of equal {number} by {key} in the order of character codes."  # noqa: E501
-    return Made(text, _whole(table, _rows(table)), _whole(table, rows), True)
+    return Made(
+        f"Sort the rows by {number}, the largest first; rows of equal {number} by {key} in the order of character codes.",  # noqa: E501
+        _whole(table, _rows(table)),
+        _whole(table, rows),
+        True,
+    )
 
 
 def total_groups(table: Table, rng: Random) -> Made | None:
@@ -99,9 +110,13 @@ def total_groups(table: Table, rng: Random) -> Made | None:
             row[0] += 1
             row[1] += size if isinstance(size, (int, float)) else 0.0
     rows: Rows = [[name, row[0], round(row[1], 2)] for name, row in sorted(sums.items())]
-    text = f"Replace the table by one with the columns {head}, rows and total: for each {head}, in the order of character codes, how many rows it has and the sum of {number}, rounded to two decimals. Leave out rows without a {head}."  # noqa: E501
     after: Rows = [[head, "rows", "total"], *rows]
-    return Made(text, _whole(table, _rows(table)), after, True)
+    return Made(
+        f"Replace the table by one with the columns {head}, rows and total: for each {head}, in the order of character codes, how many rows it has and the sum of {number}, rounded to two decimals. Leave out rows without a {head}.",  # noqa: E501
+        _whole(table, _rows(table)),
+        after,
+        True,
+    )
 
 
 def remove_copies(table: Table, rng: Random) -> Made | None:
@@ -111,8 +126,12 @@ def remove_copies(table: Table, rng: Random) -> Made | None:
         return None
     for row in rng.sample(clean, max(2, len(clean) // 5)):
         dirty.insert(rng.randrange(dirty.index(row) + 1, len(dirty) + 1), list(row))
-    text = "Remove every row that repeats an earlier one in all columns. Keep the others in their order."  # noqa: E501
-    return Made(text, _whole(table, dirty), _whole(table, clean), True)
+    return Made(
+        "Remove every row that repeats an earlier one in all columns. Keep the others in their order.",  # noqa: E501
+        _whole(table, dirty),
+        _whole(table, clean),
+        True,
+    )
 
 
 def remove_totals(table: Table, rng: Random) -> Made | None:
@@ -128,10 +147,12 @@ def remove_totals(table: Table, rng: Random) -> Made | None:
         row[key] = f"Subtotal {start // step}"
         row[place] = round(sum(cell for cell in part if isinstance(cell, (int, float))), 2)
         dirty.insert(start, row)
-    text = (
-        f"Remove the rows whose {table.key} begins with 'Subtotal': they are sums and no records."
+    return Made(
+        f"Remove the rows whose {table.key} begins with 'Subtotal': they are sums and no records.",
+        _whole(table, dirty),
+        _whole(table, _rows(table)),
+        True,
     )
-    return Made(text, _whole(table, dirty), _whole(table, _rows(table)), True)
 
 
 def fill_down(table: Table, rng: Random) -> Made | None:
@@ -145,8 +166,12 @@ def fill_down(table: Table, rng: Random) -> Made | None:
     dirty = [list(row) for row in clean]
     for before, row, blank in zip(clean, clean[1:], dirty[1:], strict=False):
         blank[place] = None if row[place] == before[place] else row[place]
-    text = f"An empty cell in the column {head} means the value above it. Fill them all."
-    return Made(text, _whole(table, dirty), _whole(table, clean), True)
+    return Made(
+        f"An empty cell in the column {head} means the value above it. Fill them all.",
+        _whole(table, dirty),
+        _whole(table, clean),
+        True,
+    )
 
 
 def read_units(table: Table, rng: Random) -> Made | None:
@@ -159,8 +184,12 @@ def read_units(table: Table, rng: Random) -> Made | None:
     for row in dirty:
         if isinstance(size := row[place], (int, float)):
             row[place] = rng.choice([f"{size:,} {unit}", f"{unit} {size:,}"]).replace(".0 ", " ")
-    text = f"The cells of {head} are texts such as '1,200 {unit}' or '{unit} 1,200'. Make them plain numbers, without commas and unit."  # noqa: E501
-    return Made(text, _whole(table, dirty), _whole(table, _rows(table)), True)
+    return Made(
+        f"The cells of {head} are texts such as '1,200 {unit}' or '{unit} 1,200'. Make them plain numbers, without commas and unit.",  # noqa: E501
+        _whole(table, dirty),
+        _whole(table, _rows(table)),
+        True,
+    )
 
 
 def read_dates(table: Table, rng: Random) -> Made | None:
@@ -174,8 +203,12 @@ def read_dates(table: Table, rng: Random) -> Made | None:
         if row[place]:
             day = date.fromisoformat(str(row[place]))
             row[place] = rng.choice([f"{day:%d.%m.%Y}", f"{day.day} {day:%B %Y}"])
-    text = f"Write all dates of {head} as YYYY-MM-DD texts. They stand there as day.month.year, or with the name of the month."  # noqa: E501
-    return Made(text, _whole(table, dirty), _whole(table, _rows(table)), True)
+    return Made(
+        f"Write all dates of {head} as YYYY-MM-DD texts. They stand there as day.month.year, or with the name of the month.",  # noqa: E501
+        _whole(table, dirty),
+        _whole(table, _rows(table)),
+        True,
+    )
 
 
 Manipulation = Callable[[Table, Random], Made | None]

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
-from typing import Literal
 
 from pydantic import JsonValue
 
@@ -17,7 +16,7 @@ from harness.core import BadInput, digest, temporary_work_folder, write_atomic
 from harness.synth.tables.failed import failed_tables, is_run
 from harness.synth.tables.manipulations import AT_LEAST, MANIPULATIONS, Rows
 from harness.synth.tables.table import SUFFIXES, Cell, Table, keyed_table, shown
-from harness.synth.types import Materials, Proposal
+from harness.synth.types import Check, Materials, Proposal
 from harness.tasks import family, output_file
 
 BLOCK = 30
@@ -121,13 +120,8 @@ def _write_book(path: Path, sheet: str, rows: list[list[Cell]]) -> None:
     book.save(path)
 
 
-class Untouched:
+class Untouched(Check):
     """Rejects a task that the untouched input passes, and one whose gold does not pass."""
-
-    stage: Literal["filter", "validate"] = "validate"
-
-    def __init__(self, materials: Materials) -> None:
-        self._materials = materials
 
     async def fault(self, proposal: Proposal, peers: Sequence[Proposal]) -> str:
         """See :class:`harness.synth.types.Validator`."""
