@@ -144,7 +144,9 @@ def main() -> None:
         {
             "command": "python -m benchmarks.synth.worth QUESTIONS", "kind": options.kind,
             "model": options.model,
-            "learned_from": len(suite_tasks(str(runs / "synthesised" / "suite.yaml"))),
+            "learned_from": min(
+                options.limit, len(suite_tasks(str(runs / "synthesised" / "suite.yaml")))
+            ),
             "held_out": rates,
             "differences": [
                 {"of": after, "less": before, **comparison.paired.model_dump(mode="json")}
