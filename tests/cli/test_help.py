@@ -113,6 +113,6 @@ def test_a_refusal_says_what_to_give(words: list[str], reason: str) -> None:
 
 def test_commands_on_trajectories_say_what_they_do_and_to_what() -> None:
     text = CliRunner().invoke(cli, ["trajectories", "--help"]).output
-    assert "PATH is a store, a run folder, or logs" in " ".join(text.split())
+    assert "PATH is a store, a run folder, the side of a gate" in " ".join(text.split())
     for verb in ("Read logs", "Write them", "List them", "Show the messages", "Count them"):
         assert f"  {verb}" in text
