@@ -1,5 +1,6 @@
 from .attempts import Attempts as Attempts
 from .attempts import attempt_context as attempt_context
+from .attempts import attempt_seed as attempt_seed
 from .attempts import gateway_of as gateway_of
 from .costs import Estimate as Estimate
 from .costs import estimate as estimate

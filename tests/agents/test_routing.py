@@ -14,7 +14,7 @@ import pytest
 from harness.agents import AgentContext, Sample, open_agent
 from harness.core import BadInput, LimitReached
 from harness.core.rundir import RunReader
-from harness.evals import EvalPlan, EvalReport, finished_items, load_suite, run_eval
+from harness.evals import EvalPlan, EvalReport, attempt_seed, finished_items, load_suite, run_eval
 from harness.models import PRICES_VARIABLE, Budget, CallStore, open_model
 from harness.sandbox import Limits
 from harness.trajectories import collect_stats, content_text, open_trajectories
@@ -186,7 +186,7 @@ def test_calls_of_any_client_are_the_runs(
     assert bench.forbidden.bodies == []
     [body] = bench.wanted.bodies
     assert body["model"] == "mine"
-    assert body["seed"] == 41
+    assert body["seed"] == attempt_seed(41, "t0")
     with CallStore(bench.folder / "run" / "calls.sqlite") as calls:
         used = calls.usage_by_role()["agent"]
         assert calls.in_flight() == []

@@ -102,7 +102,7 @@ def open_own_graph(
     Raises:
         BadInput: for a suite that was named and cannot be used.
     """
-    from harness.evals import agent_digest, agent_file, load_suite, read_parts
+    from harness.evals import agent_digest, agent_file, attempt_seed, load_suite, read_parts
     from harness.tasks import family
 
     spec = str(finished.lock["agent"])
@@ -137,7 +137,8 @@ def open_own_graph(
         model = live_model(settings.model or spec_of_model, settings.base_url)
         answers.beyond = answers.beyond or Beyond(model, _unchanged)
 
-    seed = int(lock.get("seed", 0)) + int(finished.record.get("epoch", 0))
+    number = int(lock.get("seed", 0)) + int(finished.record.get("epoch", 0))
+    seed = attempt_seed(number, str(finished.record["task_id"]))
     stack.enter_context(asking(answers, spec_of_model, bool(lock.get("simulated")), seed))
     messages: list[dict[str, Any]] = []
     for step in finished.trajectory.steps:

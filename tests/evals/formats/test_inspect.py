@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import zipfile
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +22,20 @@ from harness.trajectories import export_trajectories
 from tests.models.http_server import Answer, completion, error, serve
 
 
-def answer(body: dict[str, Any]) -> Answer:
-    """Right, wrong, or refused, by task; the second attempt has another seed."""
-    number = int(re.findall(r"task (\d+)", str(body["messages"]))[-1])
-    if number == 3:
-        return error(400)
-    return completion("4" if (number + int(body["seed"])) % 2 else "5")
-
-
 def test_there_and_back_again(tmp_path: Path) -> None:
     rows = [{"id": f"t{n}", "prompt": f"task {n}", "answer": "4"} for n in range(4)]
     (tmp_path / "s.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     run, back = tmp_path / "run", tmp_path / "back"
+    asked: Counter[int] = Counter()
+
+    def answer(body: dict[str, Any]) -> Answer:
+        """Refused, or right and wrong in turn, by task."""
+        number = int(re.findall(r"task (\d+)", str(body["messages"]))[-1])
+        if number == 3:
+            return error(400)
+        asked[number] += 1
+        return completion("4" if (number + asked[number]) % 2 else "5")
+
     with serve(answer) as served:
         report = run_evaluation(
             EvalSettings(
