@@ -116,7 +116,7 @@ def test_an_evolution_keeps_the_set_that_did_best(settings: EvolveSettings) -> N
         for trial in selection["trials"]
     )
     assert len(selection["candidates"]) <= CANDIDATES["greedy"]
-    skill = (settings.out / "skill" / "order-desk" / "SKILL.md").read_text()
+    skill = whole(settings.out / "skill" / "order-desk")
     discarded = json.loads((settings.out / "discarded.json").read_text())
     beaten = [one for one in discarded if "the set that did best" in one["reason"]]
     assert len(beaten) == len(selection["candidates"]) - len(selection["kept"])
@@ -125,7 +125,12 @@ def test_an_evolution_keeps_the_set_that_did_best(settings: EvolveSettings) -> N
     assert all(text in skill for text in kept)
     # Again: every attempt of every trial is on disk, and the skill is the same.
     again = run_evolution(settings)
-    assert (Path(again.skill) / "SKILL.md").read_text() == skill
+    assert whole(Path(again.skill)) == skill
+
+
+def whole(skill: Path) -> str:
+    """The text of a skill: what few tasks taught is in its references."""
+    return "\n".join(file.read_text() for file in sorted(skill.rglob("*.md")))
 
 
 def test_a_selection_needs_tasks(settings: EvolveSettings, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 from harness.core import BadInput, tracing
 from harness.core.telemetry import spans_asked, telemetry, telemetry_by_variables
 from harness.core.telemetry.spans import CAPTURE_VARIABLE
+from harness.evals import attempt_seed
 from tests.core.telemetry.collector import (
     CALL,
     SECRET_WORD,
@@ -69,7 +70,7 @@ def test_spans_are_named_as_the_conventions_name_them(tmp_path: Path, collected:
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": "openai",
         "gen_ai.request.model": "scripted",
-        "gen_ai.request.seed": 41,
+        "gen_ai.request.seed": attempt_seed(41, "t0"),
         "gen_ai.response.model": "served-model",
         "gen_ai.response.finish_reasons": ["stop"],
         "gen_ai.usage.input_tokens": 20,
