@@ -21,6 +21,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.reports import add_run, option, read_options
 from harness.core import Unreachable, loops, read_rows, write_atomic
 from harness.core.rundir import RunReader
 from harness.judge.session import JudgeCommand, Judged, Method, judge_rows
@@ -167,23 +168,16 @@ def judge(arm: Arm, rows: Pairs, options: argparse.Namespace) -> dict[str, Verdi
 
 def main() -> None:
     """Judge the pairs by every method, and print the figures as JSON."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--set", choices=tuple(FILES), required=True)
-    parser.add_argument("--model", required=True)
-    parser.add_argument("--base-url")
-    parser.add_argument("--method", action="append", choices=tuple(SETTINGS), required=True)
-    parser.add_argument("--setting", action="append", choices=("baseline", "fair", "operational"))
-    parser.add_argument(
-        "--votes", type=int, help="of direct judging; default: as many as spend a method's tokens"
-    )
-    parser.add_argument("--sandbox", default="auto")
-    parser.add_argument("--limit", type=int, default=40)
-    parser.add_argument("--longest", type=int, default=LONGEST, help="characters of a pair")
-    parser.add_argument("--concurrency", type=int, default=2)
-    parser.add_argument("--runs", type=Path, required=True, help="folder of the runs")
-    parser.add_argument("--out", type=Path, help="JSON file of results")
-    options = parser.parse_args()
+    options = read_options(
+        (__doc__ or "").partition("\n")[0], "folder",
+        set=option(choices=tuple(FILES), required=True), model=str, base_url=option(),
+        method=option(action="append", choices=tuple(SETTINGS), required=True),
+        setting=option(action="append", choices=("baseline", "fair", "operational")),
+        votes=option(type=int, help="of direct judging; default: as spend a method's tokens"),
+        sandbox="auto", limit=40, longest=option(type=int, default=LONGEST, help="characters"),
+        concurrency=2, runs=option(type=Path, required=True, help="folder of the runs"),
+        out=Path("evals/results/judge_models.json"),
+    )  # fmt: skip
     rows = pairs(options.folder, options.set, options.longest)
     random.Random(7).shuffle(rows)
     rows = rows[: options.limit]
@@ -214,12 +208,7 @@ def main() -> None:
                 direct.name: difference(verdicts[direct], verdicts[arm], rows)
                 for direct in (baseline, equal)
             }
-        print(json.dumps(result, indent=1), flush=True)
-        if options.out is not None:
-            text = options.out.read_text("utf-8") if options.out.exists() else "[]"
-            earlier: list[dict[str, Any]] = json.loads(text)
-            earlier = [row for row in earlier if any(row[name] != result[name] for name in KEY)]
-            write_atomic(options.out, json.dumps([*earlier, result], indent=1) + "\n")
+        add_run(result, options.out, *KEY, command="python -m benchmarks.judge.models")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ A run that was interrupted is resumed.
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import subprocess
@@ -20,6 +19,7 @@ from typing import Any
 
 import yaml
 
+from benchmarks.reports import option, read_options, report
 from harness.core import mapping, read_rows
 from harness.core.rundir import RunReader
 from harness.stats import wilson
@@ -92,15 +92,11 @@ def outcomes(
 
 def main() -> None:
     """Run the suite twice, and print what came of it as JSON."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--model", required=True)
-    parser.add_argument("--base-url")
-    parser.add_argument("--limit", type=int, default=12)
-    parser.add_argument("--concurrency", type=int, default=1)
-    parser.add_argument("--runs", type=Path, required=True, help="folder of suite and runs")
-    parser.add_argument("--out", type=Path, help="JSON file of results")
-    options = parser.parse_args()
+    options = read_options(
+        (__doc__ or "").partition("\n")[0], "folder", model=str, base_url=option(), limit=12,
+        concurrency=1, runs=option(type=Path, required=True, help="folder of suite and runs"),
+        out=option(type=Path, help="JSON file of results"),
+    )  # fmt: skip
     suite = options.runs.absolute()
     labels = write_suite(suite, options.folder, options.limit, options.model)
     (first, tokens), (second, _) = (
@@ -120,10 +116,7 @@ def main() -> None:
         "flips": {"count": flips, "n": len(both), "ci95": wilson(flips, len(both))},
         "tokens of the judge, a run": tokens,
     }  # fmt: skip
-    text = json.dumps(result, indent=1)
-    print(text)
-    if options.out is not None:
-        options.out.write_text(text + "\n")
+    report(result, options.out)
 
 
 if __name__ == "__main__":

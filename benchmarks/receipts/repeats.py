@@ -14,11 +14,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reports import Journal, read_options, report
+from benchmarks.reports import Journal, read_options, report, share_interval
 from harness.core import write_atomic
 from harness.receipts.ladder.plan import PLAN, LadderSettings
 from harness.receipts.ladder.session import run_ladder
-from harness.stats import wilson
 
 SUITE = """\
 name: demo-sampled
@@ -77,7 +76,6 @@ def main() -> None:
         for seed in range(1, options.repetitions + 1)
     ]  # fmt: skip
     called = sum(row["called"] for row in rows)
-    span = wilson(called, len(rows))
     verdicts = Counter(row["verdict"] for row in rows)
     report(
         {
@@ -87,7 +85,7 @@ def main() -> None:
             "temperature": options.temperature,
             "repetitions": len(rows),
             "called": called,
-            "called_ci95": span and [round(end, 4) for end in span],
+            "called_ci95": share_interval(called, len(rows)),
             "verdicts": dict(verdicts.most_common()),
             "rows": rows,
         },

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from harness.core.errors import BadInput
 from harness.core.plugins import plugins
 
 if TYPE_CHECKING:
+    from harness.core import Task
     from harness.evals import EvalReport, EvalSettings
     from harness.evolve import EvolveResult, EvolveSettings
 
@@ -45,10 +46,12 @@ def next_lines(commands: Sequence[str], note: str = "") -> str:
 def after_eval(report: EvalReport, run: Path, settings: EvalSettings) -> str:
     """What follows a run: an evolution, or the comparison with the run without the skill; where
     nothing passed, why; "" where there is nothing to learn from, or to compare with."""
-    if report.skill is not None:
-        from harness.evals import taught_by
-        from harness.evals.runner import suite_of
+    if report.skill is None and not report.failed:
+        return ""
+    from harness.evals import near_misses, records, taught_by
+    from harness.evals.runner import suite_of
 
+    if report.skill is not None:
         skill = settings.skill if settings.split is None else None
         if skill is not None and taught_by(skill, suite_of(settings).tasks):
             fresh = ("--split", "selection", "--skill", skill, *_typed())
@@ -57,17 +60,13 @@ def after_eval(report: EvalReport, run: Path, settings: EvalSettings) -> str:
             )
         before = _without_skill(run)
         return next_lines([command_line("compare", before, run)]) if before else ""
-    if not report.failed:
-        return ""
-    suite = settings.suite
+    tasks = {task.id: task for task in suite_of(settings).tasks}
     if not report.passed:
-        return _after_failure(report, run, settings)
-    from harness.evals import near_misses, records
-    from harness.evals.runner import suite_of
-
-    near = near_misses(records(run), {task.id: task for task in suite_of(settings).tasks})
-    following = next_lines([_evolve(report, run, suite)], NAMING) if _divides(suite) else ""
-    return "\n".join([*near, *(["", following] if near and following else [following])])
+        return _after_failure(report, run, settings.suite, tasks)
+    near = "\n".join(near_misses(records(run), tasks))
+    divides = _divides(settings.suite)
+    following = next_lines([_evolve(report, run, settings.suite)], NAMING) if divides else ""
+    return "\n\n".join(filter(None, (near, following)))
 
 
 def _evolve(report: EvalReport, run: Path, suite: str) -> str:
@@ -109,16 +108,14 @@ def after_evolution(result: EvolveResult, settings: EvolveSettings) -> str:
     return next_lines([compared, audit, export], note)
 
 
-def _after_failure(report: EvalReport, run: Path, settings: EvalSettings) -> str:
+def _after_failure(report: EvalReport, run: Path, suite: str, tasks: Mapping[str, Task]) -> str:
     """Why nothing passed, and where to look; examples can be made of expected answers alone."""
     from harness.evals import records, unsolved
-    from harness.evals.runner import suite_of
     from harness.tasks import expected_text
 
-    tasks = {task.id: task for task in suite_of(settings).tasks}
     following, note = [command_line("view", run)], ""
-    if any(map(expected_text, tasks.values())) and _divides(settings.suite):
-        following.append(_evolve(report, run, settings.suite))
+    if any(map(expected_text, tasks.values())) and _divides(suite):
+        following.append(_evolve(report, run, suite))
         note = "examples of what is expected"
         if not report.model.startswith("local/"):  # those are too small to read failures
             note += "; with --analyst single a model reads the failures"

@@ -14,7 +14,7 @@ Duplicates, and tasks of suites that must not leak, are the registry's (:mod:`.r
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from random import Random
 
 from harness.core import mapping, object_in, render
@@ -40,11 +40,6 @@ def speaks(text: str, answer: str) -> bool:
     return f" {normalise(answer)} " in f" {normalise(text)} "
 
 
-def first_fault(faults: Mapping[str, object]) -> str:
-    """The first reason that holds; "" if none does."""
-    return next((reason for reason, holds in faults.items() if holds), "")
-
-
 class SspRules(Check):
     """SSP's filter: tag, length, words, no answer, information, searches without repetition."""
 
@@ -54,23 +49,23 @@ class SspRules(Check):
         """See :class:`harness.synth.types.Validator`."""
         question, searches = proposal.question, [normalise(text) for text in proposal.searches]
         (low, high), least = CHARACTERS, max(SEARCHES, self._materials.hops)
-        words, answers = len(question.split()), proposal.answers
-        return first_fault(
-            {
-                "there is no <question>": not _TAG.search(proposal.reply),
-                f"the question has {len(question)} characters: expected {low} to {high}": not (
-                    low <= len(question) <= high
-                ),
-                f"the question has {words} words: expected {WORDS} or more": words < WORDS,
-                "the question holds its answer": any(speaks(question, row) for row in answers),
-                "nothing that was searched brought information": not proposal.passages,
-                f"{len(searches)} searches: expected {least} or more": len(searches) < least,
-                "a search was repeated": len(set(searches)) < len(searches),
-                "a search holds the answer: the proposer had it already": any(
-                    speaks(search, answer) for search in searches for answer in answers
-                ),
-            }
-        )
+        if not _TAG.search(proposal.reply):
+            return "there is no <question>"
+        if not low <= len(question) <= high:
+            return f"the question has {len(question)} characters: expected {low} to {high}"
+        if (words := len(question.split())) < WORDS:
+            return f"the question has {words} words: expected {WORDS} or more"
+        if any(speaks(question, answer) for answer in proposal.answers):
+            return "the question holds its answer"
+        if not proposal.passages:
+            return "nothing that was searched brought information"
+        if len(searches) < least:
+            return f"{len(searches)} searches: expected {least} or more"
+        if len(set(searches)) < len(searches):
+            return "a search was repeated"
+        if any(speaks(search, answer) for search in searches for answer in proposal.answers):
+            return "a search holds the answer: the proposer had it already"
+        return ""
 
 
 class SpellRules(Check):
@@ -80,23 +75,23 @@ class SpellRules(Check):
 
     async def fault(self, proposal: Proposal, peers: Sequence[Proposal]) -> str:
         """See :class:`harness.synth.types.Validator`."""
-        answers, choices = proposal.answers, mapping(proposal.meta.get("choices"))
-        longest = max((len(answer.split()) for answer in answers), default=0)
-        multiple = proposal.meta.get("task") == "doc_mc"
-        texts = {normalise(str(text)) for text in choices.values()}
-        return first_fault(
-            {
-                "the reply is no JSON object": object_in(proposal.reply) is None,
-                "there is no question, or no answer": not proposal.question.strip()
-                or not all(answers or ("",)),
-                f"the answer has {longest} words: expected fewer than {ANSWER_TOKENS}": longest
-                >= ANSWER_TOKENS,
-                "a multiple choice needs three choices or more": multiple and len(choices) < 3,
-                "two choices are the same": multiple and len(texts) < len(choices),
-                f"the answer {''.join(answers[:1])!r:.40} is none of the choices": multiple
-                and not {*answers[:1]} & {*choices},
-            }
-        )
+        if object_in(proposal.reply) is None:
+            return "the reply is no JSON object"
+        if not proposal.question.strip() or not all(proposal.answers or ("",)):
+            return "there is no question, or no answer"
+        longest = max(len(answer.split()) for answer in proposal.answers)
+        if longest >= ANSWER_TOKENS:
+            return f"the answer has {longest} words: expected fewer than {ANSWER_TOKENS}"
+        if proposal.meta.get("task") != "doc_mc":
+            return ""
+        choices = mapping(proposal.meta.get("choices"))
+        if len(choices) < 3:
+            return "a multiple choice needs three choices or more"
+        if len({normalise(str(text)) for text in choices.values()}) < len(choices):
+            return "two choices are the same"
+        if proposal.answers[0] not in choices:
+            return f"the answer {proposal.answers[0]!r:.40} is none of the choices"
+        return ""
 
 
 class Spoken(Check):
@@ -106,9 +101,10 @@ class Spoken(Check):
 
     async def fault(self, proposal: Proposal, peers: Sequence[Proposal]) -> str:
         """See :class:`harness.synth.types.Validator`."""
-        open_question = "choices" not in proposal.meta
+        if "choices" in proposal.meta:
+            return ""
         held = any(speaks(proposal.question, answer) for answer in proposal.answers)
-        return "the question holds its answer" if held and open_question else ""
+        return "the question holds its answer" if held else ""
 
 
 class EvidenceCheck(Check):

@@ -113,7 +113,7 @@ def test_direct_judging_gets_as_many_votes_as_spend_a_methods_tokens(
             monkeypatch.setattr("sys.argv", command)
             models.main()
             calls.append(len(served.bodies))
-    [result] = json.loads(out.read_text())
+    [result] = json.loads(out.read_text())["runs"]
     # Eight calls in each order of a pair, one a vote; each has the same tokens here.
     assert calls == [4 * 2 * (1 + 8 + 8), 0]
     compared = result["compared"]["skill-fair"]
