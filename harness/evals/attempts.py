@@ -145,7 +145,8 @@ class Attempts:
         scored = partial(family.score, task, base, workdir, attempt.answer)
         if plan.suite.suite.judge is None:
             return attempt, await asyncio.to_thread(scored)
-        # It waits for the event loop, which may need one of its own few threads for the answer.
+        # A check that asks a model waits for the event loop, and a client's first request for a
+        # thread of the loop, which has few: if checks held them all, neither would go on.
         own = CapacityLimiter(1)
         return attempt, await run_sync(scored, abandon_on_cancel=True, limiter=own)
 
