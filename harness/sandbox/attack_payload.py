@@ -334,7 +334,7 @@ def socket_buffers(facts: dict[str, Any]) -> bool:
 def main() -> None:
     """Try the attacks named in argv[1], separated by commas."""
     facts: dict[str, Any] = json.loads(sys.argv[2])
-    facts["until"] = time.monotonic() + 5
+    facts["until"] = time.monotonic() + facts["seconds"]
     attacks = globals() | runpy.run_path("attack_calls.py")
     facts["descriptors"] = attacks["open_descriptors"]()
     for name in sys.argv[1].split(","):

@@ -158,6 +158,8 @@ class Bait(ExitStack):
                 "token": self.token,
                 "forks": 40,
                 "megabytes": 256,
+                # A limit of time that ends after the attack has ended would stop nothing.
+                "seconds": 2 * limits.wall_s,
             }
             program = [sys.executable, "-I", "-S", _PAYLOADS[0].name]
             result = sandbox.exec(
