@@ -49,7 +49,6 @@ OWN = {
 PERMISSIVE = {"MIT", "Apache-2.0", "BSD-3-Clause", "CC0-1.0"}
 _VARIABLE = re.compile(r"'[^']*'|(?<![\w-])\d[\d,]*(?![\w-])")
 """What differs from problem to problem of a kind."""
-EMBEDDED = "local/smollm2-135m"
 
 
 class PublicSkill(Value):
@@ -138,6 +137,8 @@ def main() -> None:
         base_url="http://127.0.0.1:8100/v1",
         tasks=24,
         demo_tasks=60,
+        demo_model="local/smollm2-135m",
+        demo_base_url=option(),
         at_once=2,
         runs=Path("runs/public-skills"),
         out=Path("evals/results/public_skills.json"),
@@ -151,9 +152,13 @@ def main() -> None:
     result |= {"tokenizer": TOKENIZER, **facts(folders)}
     about = {name: suite for name, suite in suites.items() if suite != "demo"}
     served = Measurement(about, options.tasks, options.model, options.base_url, options.at_once, 16)
-    # One request at a time: the skill stays in the engine's cache, and each is read once.
-    embedded = Measurement(dict.fromkeys(suites, "demo"), options.demo_tasks, EMBEDDED, None, 1, 1)
-    for name, measurement in (("purpose", served), ("demo", embedded)):
+    # One request at a time: the skill stays in an embedded engine's cache, and each is read once.
+    at_once = (1, 1) if options.demo_base_url is None else (options.at_once, 16)
+    small = Measurement(
+        dict.fromkeys(suites, "demo"), options.demo_tasks, options.demo_model,
+        options.demo_base_url, *at_once,
+    )  # fmt: skip
+    for name, measurement in (("purpose", served), ("demo", small)):
         if options.only in (None, name):
             place = options.runs / name
             arms = measurement.arms(folders)

@@ -4,20 +4,26 @@
 
 The same ladder again and again, with other seeds and new calls of a real model at a temperature
 above 0: `skills/short-answers` on tasks of `demo`, without a skill, with it, and with it again
-(A/A). Resumes after the last whole ladder.
+(A/A). Resumes after the last whole ladder. Every two runs with the skill are an A/A pair, too, so
+that few ladders say how often a difference is called: `pairs`.
 """
 
 from __future__ import annotations
 
 import shutil
 from collections import Counter
+from collections.abc import Iterable
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reports import Journal, read_options, report, share_interval
+from benchmarks.reports import Journal, option, read_options, report, share_interval
 from harness.core import write_atomic
+from harness.evals import records
+from harness.evals.report import ItemRecord
 from harness.receipts.ladder.plan import PLAN, LadderSettings
 from harness.receipts.ladder.session import run_ladder
+from harness.stats import change_interval
 
 SUITE = """\
 name: demo-sampled
@@ -27,6 +33,19 @@ skill_mode: preloaded
 sampling: {{temperature: {}, max_tokens: 16, stop: ["\\n"]}}
 max_turns: 1
 """
+OUTCOMES = {"pass": "1", "fail": "0", "invalid": "-"}
+
+
+def in_order(items: Iterable[ItemRecord]) -> list[ItemRecord]:
+    """By task: attempts are recorded as they end."""
+    return sorted(items, key=lambda item: item.task_id)
+
+
+def calls_difference(first: str, second: str) -> bool:
+    """Whether two runs of the same tasks would be called different, as a ladder of two does it."""
+    changes = [int(a) - int(b) for a, b in zip(first, second, strict=True) if "-" not in a + b]
+    low, high = change_interval(changes) or (-1.0, 1.0)
+    return low > 0 or high < 0
 
 
 def main() -> None:
@@ -36,6 +55,8 @@ def main() -> None:
         tasks=40,
         temperature=0.7,
         model="local/smollm2-135m",
+        base_url=option(),
+        concurrency=16,
         runs=Path("runs/repeats"),
         out=Path("evals/results/ladder_repeats.json"),
     )
@@ -54,18 +75,24 @@ def main() -> None:
             LadderSettings(
                 skill=skill, suite=str(suite), examples="none",
                 rungs="none,repeat", limit=options.tasks, models=(options.model,), seed=seed,
+                base_url=options.base_url, concurrency=options.concurrency,
                 **{"resume" if begun else "out": run},
             ),
             tell=lambda _: None,
         ).ladder  # fmt: skip
         rungs = {rung.name: rung for rung in result.rungs}
         assert result.again is not None
+        results = {
+            rung: "".join(OUTCOMES[item.outcome] for item in in_order(records(run / rung)))
+            for rung in ("skill", "repeat")
+        }
         row = {
             "seed": seed,
             "passed": {name: rung.passed for name, rung in rungs.items()},
             "changed": result.again.changed,
             "called": result.again.differs,
             "verdict": rungs["none"].verdict,
+            "results": results,
         }
         print(row, flush=True)
         return row
@@ -73,9 +100,12 @@ def main() -> None:
     rows = [
         journal.result(f"{options.model} {options.tasks} {options.temperature} {seed}",
                        lambda seed=seed: ladder(seed))
-        for seed in range(1, options.repetitions + 1)
+        # Far apart: the second run of a ladder has the next seed.
+        for seed in range(1, 100 * options.repetitions, 100)
     ]  # fmt: skip
     called = sum(row["called"] for row in rows)
+    runs = [results for row in rows for results in row["results"].values()]
+    pairs = [calls_difference(first, second) for first, second in combinations(runs, 2)]
     verdicts = Counter(row["verdict"] for row in rows)
     report(
         {
@@ -86,6 +116,7 @@ def main() -> None:
             "repetitions": len(rows),
             "called": called,
             "called_ci95": share_interval(called, len(rows)),
+            "pairs": {"number": len(pairs), "called": sum(pairs)},
             "verdicts": dict(verdicts.most_common()),
             "rows": rows,
         },

@@ -59,6 +59,8 @@ _HINTS = {
     "not a valid model identifier": "give a folder, or check the name and the network",
     "contains custom code": "if you trust the authors, name a profile that does (Kimi-VL: "
     "--profile kimi-vl) or one of your own",
+    "set_offset": "on a CPU, no prompt may be read in pieces while others are sampled with a seed: "
+    "-- --no-enable-chunked-prefill --max-num-batched-tokens 16384",
     "libtorchcodec": "uninstall torchcodec, torchvision and torchaudio from vLLM's environment",
 }
 WARMED = 8

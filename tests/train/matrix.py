@@ -1,0 +1,82 @@
+"""The plug-ins in the versions of TRL and verl that they are said to work with.
+
+    python tests/train/matrix.py [trl==VERSION verl==VERSION ...]
+
+Each version of TRL lies in a folder in front of the tests' own environment. verl wants an older
+transformers than the tests, so each of its versions has an environment of its own. Prints a table,
+writes it to build/matrix/versions.json, and fails if a version does. Nothing of it is in the
+wheel.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PLACE = REPOSITORY / "build" / "matrix"
+VERSIONS = ("trl==1.16.0", "trl==1.15.0", "trl==1.14.2", "verl==0.9.1", "verl==0.9.0")
+BESIDE_VERL = ("torch==2.13.0", "pytest", "hypothesis", "pytest-timeout")
+"""What the tests of verl need that verl does not bring; this build of torch fits a processor."""
+
+
+def environment(requirement: str) -> tuple[Path, dict[str, str]]:
+    """The interpreter for a version, made where it is missing, and its variables."""
+    place = PLACE / requirement.replace("==", "-")
+    if requirement.startswith("trl"):
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target"]
+        if not place.is_dir():
+            subprocess.run([*pip, str(place), requirement], check=True)
+        return Path(sys.executable), {"PYTHONPATH": f"{place}{os.pathsep}{REPOSITORY}"}
+    python = place / "bin" / "python"
+    if not (place / "ready").is_file():
+        subprocess.run([sys.executable, "-m", "venv", "--clear", str(place)], check=True)
+        install = [str(python), "-m", "pip", "install", "--quiet"]
+        subprocess.run([*install, BESIDE_VERL[0]], check=True)
+        subprocess.run(
+            [*install, *BESIDE_VERL, requirement, "--editable", str(REPOSITORY)], check=True
+        )
+        (place / "ready").touch()
+    return python, {}
+
+
+def try_version(requirement: str) -> dict[str, str | int]:
+    """Run the tests of a package's plug-ins in one of its versions."""
+    package = requirement.partition("==")[0]
+    python, variables = environment(requirement)
+    with tempfile.TemporaryDirectory() as scratch:
+        done = subprocess.run(
+            [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", "--basetemp", scratch,
+             f"tests/train/test_{package}.py"],
+            cwd=REPOSITORY, env={**os.environ, **variables}, check=False, capture_output=True,
+            text=True,
+        )  # fmt: skip
+    counts = {word: int(number) for number, word in re.findall(r"(\d+) (\w+)", last(done.stdout))}
+    passed, failed = counts.get("passed", 0), counts.get("failed", 0)
+    if done.returncode or not passed:
+        print(done.stdout[-3000:], done.stderr[-1000:])
+    return {"version": requirement, "passed": passed, "failed": failed, "code": done.returncode}
+
+
+def last(text: str) -> str:
+    """Its last line."""
+    return text.strip().rpartition("\n")[2]
+
+
+def main() -> None:
+    rows = [try_version(requirement) for requirement in sys.argv[1:] or VERSIONS]
+    print(f"{'version':14} {'passed':>6} {'failed':>6}")
+    for row in rows:
+        print(f"{row['version']:14} {row['passed']:6} {row['failed']:6}")
+    PLACE.mkdir(parents=True, exist_ok=True)
+    (PLACE / "versions.json").write_text(json.dumps(rows, indent=1) + "\n")
+    raise SystemExit(any(row["code"] or not row["passed"] for row in rows))
+
+
+if __name__ == "__main__":
+    main()
