@@ -83,7 +83,8 @@ def ragas(rows: Sequence[Row], url: str, model: str, python: Path) -> list[Said]
         for row in rows
     ]
     process = subprocess.run(
-        [str(python), str(PEER), url, model],
+        # -P: beside the script lies a module called numbers.
+        [str(python), "-P", str(PEER), url, model],
         input="\n".join(lines),
         stdout=subprocess.PIPE,
         text=True,

@@ -24,7 +24,7 @@ from harness.models import Message, Model, Sampling
 from harness.rag.check.blind.questions import Vault
 from harness.rag.check.blind.replies import Answered, answers_format, read_answers
 from harness.rag.check.checking import report as make_report
-from harness.rag.check.claims import NEGATION
+from harness.rag.check.claims import NEGATION, question_for
 from harness.rag.check.numbers import Agreement, agreement, coverage, open_sources, read, words
 from harness.rag.check.rules import judge as judge_value
 from harness.rag.check.types import (
@@ -45,6 +45,9 @@ WINDOW = 24_000
 """Characters of documents in one request, about 6,000 tokens."""
 # Confidence from which the numeric engine decides alone, where engine and models are mixed.
 _SURE = 0.8
+_SAME_WORDS = 0.8
+"""Share of a sentence's words that a passage holds which says the same."""
+_OPEN = (Verdict.NOT_FOUND, Verdict.CONTRADICTED)
 _FOLD = str.maketrans("\u2018\u2019\u201c\u201d\u00a0\u2013\u2014", "''\"\" --")
 _ARTICLES = {"the", "a", "an", "of"}
 Answers = list[list[list[list[str] | None]]]
@@ -218,6 +221,11 @@ def judge_all(
     every: list[Finding] = []
     for place, claim in enumerate(claims):
         finding = findings.get(place)
+        if finding is not None and finding.verdict in _OPEN:
+            siblings = (
+                findings[other] for other in findings if claims[other].sentence == claim.sentence
+            )
+            finding = next(filter(None, (quoted(claim, sibling) for sibling in siblings)), finding)
         if finding is None:
             reason = (
                 "every wording of a question for it gives the claimed value away"
@@ -251,6 +259,33 @@ def compare(claim: Claim, reply: Answered | None, documents: Sequence[Document])
         return _invalid(f"the evidence {reply.evidence[:60]!r} is not in the documents")
     evidence = (quote,) if quote else ()
     return Finding(verdict=verdict, evidence=evidence, reason=reason, confidence=1.0)
+
+
+def quoted(claim: Claim, sibling: Finding) -> Finding | None:
+    """Support for a claim that no Proposer asked about, by what another one of its sentence cites.
+
+    Keywords are a poor question: a small model answers them with something else that it read. Where
+    it was asked about another part of the sentence, agreed, and cited a passage that holds what the
+    sentence says, nothing is left to find.
+
+    Args:
+        claim: about a sentence or a name.
+        sibling: the finding of a claim of the same sentence.
+    """
+    if sibling.verdict is not Verdict.SUPPORTED or claim.question != question_for(claim)[0]:
+        return None
+    if claim.type not in STATEMENT_TYPES and claim.type != "entity":
+        return None
+    for evidence in sibling.evidence:
+        share = coverage(words(claim.sentence), words(evidence.quote))
+        opposed = bool(NEGATION.search(claim.sentence)) != bool(NEGATION.search(evidence.quote))
+        named = claim.type != "entity" or _tokens(claim.value) <= _tokens(evidence.quote)
+        if share >= _SAME_WORDS and named and not opposed:
+            reason = f"cited for another part of the sentence: {evidence.quote[:80]!r}"
+            return Finding(
+                verdict=Verdict.SUPPORTED, evidence=(evidence,), reason=reason, confidence=share
+            )
+    return None
 
 
 def locate(quote: str, documents: Sequence[Document]) -> Evidence | None:

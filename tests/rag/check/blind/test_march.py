@@ -129,6 +129,41 @@ def test_a_true_answer_passes() -> None:
     assert report.verdict is Outcome.PASS
 
 
+def small_checker(claimed: str, quote: str) -> Callable[[dict[str, Any]], Answer]:
+    """A Checker that answers questions with 1912 and keywords with something else that it read."""
+
+    def script(body: dict[str, Any]) -> Answer:
+        if not is_checker(body):
+            pair = {"question": "In which year was the mill at Orrin Bay built?", "answer": claimed}
+            return completion(json.dumps([pair]))
+        beside = {"evidence": "Flour sold", "answer": "Flour sold"}
+        year = {"evidence": quote, "answer": "1912"}
+        questions = questions_of(body)
+        return completion(json.dumps([year if "year" in each else beside for each in questions]))
+
+    return script
+
+
+def test_what_the_checker_cites_for_a_part_of_a_sentence_supports_the_sentence() -> None:
+    right, wrong = (f"The mill at Orrin Bay was built in {year}." for year in ("1912", "1921"))
+    report, _ = run(small_checker("1912", BUILT), response=right)
+    assert report.verdict is Outcome.PASS
+    assert {claim.evidence[0].quote for claim in report.claims} == {BUILT}
+    report, _ = run(small_checker("1921", BUILT), response=wrong)
+    assert Verdict.SUPPORTED not in {claim.verdict for claim in report.claims}
+
+
+@pytest.mark.parametrize("quote", ["The mill at Orrin Bay was not built in 1912.", "built in 1912"])
+def test_a_quote_that_says_less_or_the_opposite_supports_no_sentence(quote: str) -> None:
+    document = Document("notes", f"The mill at Orrin Bay. {quote}\n\nFlour sold.")
+    right = "The mill at Orrin Bay was built in 1912."
+    report, _ = run(small_checker("1912", quote), response=right, documents=(document,))
+    verdicts = {claim.text: claim.verdict for claim in report.claims}
+    assert verdicts["1912"] is Verdict.SUPPORTED
+    assert verdicts[right] is not Verdict.SUPPORTED
+    assert report.verdict is Outcome.FAIL
+
+
 def test_a_proposer_that_asks_nothing_cannot_pass_by_it() -> None:
     def lazy(body: dict[str, Any]) -> Answer:
         return honest(body) if is_checker(body) else completion("[]")

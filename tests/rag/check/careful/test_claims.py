@@ -1,6 +1,6 @@
 """Careful claims about invented documents: wrong ones in one subtle thing, true ones that compute.
 
-    python -m tests.rag.check.careful.test_claims [kept|fresh|later|last|new|unread] [rules|auto]
+    python -m tests.rag.check.careful.test_claims [kept|fresh|later|last|new|unread|independent] [rules|auto]
 
 prints shares found and flagged; for development also the errors.
 """
@@ -19,7 +19,7 @@ from harness.rag.check.types import Verdict
 HERE = Path(__file__).parent
 COUNTS = {
     "development": (28, 50), "kept": (40, 20), "fresh": (36, 24), "later": (24, 18),
-    "last": (40, 20), "new": (38, 30), "unread": (40, 20),
+    "last": (40, 20), "new": (38, 30), "unread": (40, 20), "independent": (40, 20),
 }  # fmt: skip
 """Wrong and true claims of each file."""
 MOST_FLAGGED = {"rules": 0.1, "auto": 0.2}
