@@ -8,7 +8,7 @@ INPUTS := pyproject.toml lab/pyproject.toml $(wildcard constraints/*) Makefile
 # Tests start hundreds of processes: each would compile what it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types rooms unit amputation full fuzz vllm release site constraints clean
+.PHONY: demo test lint types rooms unit amputation full fuzz matrix vllm release site constraints clean
 
 demo: $(VENV)/.demo
 	$(BIN)/harness --yes demo --live --out $(DEMO_OUT)
@@ -47,6 +47,10 @@ full: $(VENV)/.test
 fuzz: $(VENV)/.test
 	$(BIN)/python -m tests.fuzz.storm
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/pytest -n 2 $$(grep -rl "@given" tests)
+
+# The plug-ins in every version of TRL and verl that they are said to work with; verl takes gigabytes.
+matrix: $(VENV)/.test
+	$(BIN)/python tests/train/matrix.py
 
 # The real vLLM, CPU build, behind `harness models serve`; 3.5 GB in an environment of its own.
 vllm: $(VENV)/.test $(VLLM)/.ready

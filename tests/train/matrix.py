@@ -20,7 +20,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PLACE = REPOSITORY / "build" / "matrix"
-VERSIONS = ("trl==1.16.0", "trl==1.15.0", "trl==1.14.2", "verl==0.9.1", "verl==0.9.0")
+VERSIONS = ("trl==1.16.0", "trl==1.15.0", "trl==1.12.0", "trl==1.8.0", "verl==0.9.1", "verl==0.9.0")
 BESIDE_VERL = ("torch==2.13.0", "pytest", "hypothesis", "pytest-timeout")
 """What the tests of verl need that verl does not bring; this build of torch fits a processor."""
 
@@ -51,7 +51,7 @@ def try_version(requirement: str) -> dict[str, str | int]:
     python, variables = environment(requirement)
     with tempfile.TemporaryDirectory() as scratch:
         done = subprocess.run(
-            [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", "--basetemp", scratch,
+            [str(python), "-m", "pytest", "-p", "no:cacheprovider", "--basetemp", scratch,
              f"tests/train/test_{package}.py"],
             cwd=REPOSITORY, env={**os.environ, **variables}, check=False, capture_output=True,
             text=True,

@@ -1,8 +1,8 @@
 """Careful claims about invented documents: wrong ones in one subtle thing, true ones that compute.
 
-    python -m tests.rag.check.careful.test_claims [kept|fresh|later|last|new|unread|independent] [rules|auto]
+    python -m tests.rag.check.careful.test_claims [FILE] [rules|auto]
 
-prints shares found and flagged; for development also the errors.
+prints shares found and flagged in FILE (a name below); for development also the errors.
 """
 
 from __future__ import annotations
