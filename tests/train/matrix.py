@@ -20,7 +20,11 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PLACE = REPOSITORY / "build" / "matrix"
-VERSIONS = ("trl==1.16.0", "trl==1.15.0", "trl==1.12.0", "trl==1.8.0", "verl==0.9.1", "verl==0.9.0")
+VERSIONS = (
+    *("trl==1.0.0", "trl==1.4.0", "trl==1.8.0", "trl==1.12.0", "trl==1.14.2", "trl==1.16.0"),
+    *("verl==0.9.0", "verl==0.9.1"),
+)
+"""Not TRL 1.15.0, whose own loss wants Triton, which a processor has not."""
 BESIDE_VERL = ("torch==2.13.0", "pytest", "hypothesis", "pytest-timeout")
 """What the tests of verl need that verl does not bring; this build of torch fits a processor."""
 
