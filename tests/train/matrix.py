@@ -22,11 +22,11 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 PLACE = REPOSITORY / "build" / "matrix"
 VERSIONS = (
     *("trl==1.0.0", "trl==1.4.0", "trl==1.8.0", "trl==1.12.0", "trl==1.14.2", "trl==1.16.0"),
-    *("verl==0.9.0", "verl==0.9.1"),
+    "verl==0.9.1",
 )
 """Not TRL 1.15.0, whose own loss wants Triton, which a processor has not."""
-BESIDE_VERL = ("torch==2.13.0", "pytest", "hypothesis", "pytest-timeout")
-"""What the tests of verl need that verl does not bring; this build of torch fits a processor."""
+BESIDE_VERL = ("torch==2.13.0", "pytest", "hypothesis", "pytest-timeout", "cachetools", "fastapi")
+"""What verl and its tests need and verl does not bring; this build of torch fits a processor."""
 
 
 def environment(requirement: str) -> tuple[Path, dict[str, str]]:
@@ -55,8 +55,8 @@ def try_version(requirement: str) -> dict[str, str | int]:
     python, variables = environment(requirement)
     with tempfile.TemporaryDirectory() as scratch:
         done = subprocess.run(
-            [str(python), "-m", "pytest", "-p", "no:cacheprovider", "--basetemp", scratch,
-             f"tests/train/test_{package}.py"],
+            [str(python), "-m", "pytest", "-W", "default", "-p", "no:cacheprovider",
+             "--basetemp", scratch, f"tests/train/test_{package}.py"],
             cwd=REPOSITORY, env={**os.environ, **variables}, check=False, capture_output=True,
             text=True,
         )  # fmt: skip

@@ -127,7 +127,7 @@ def _read_files(settings: AskSettings) -> _Library:
 
 def _open(folder: Path, settings: AskSettings) -> _Library:
     index = open_index(folder)
-    arm: Arm = settings.arm or "hybrid"
+    arm: Arm = settings.arm or SearchOptions().arm
 
     def search(question: str, k: int) -> list[Hit]:
         return _relevant(index.search(question, k, options=SearchOptions(arm=arm)))

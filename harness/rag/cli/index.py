@@ -181,7 +181,7 @@ def delete(ids: tuple[str, ...], folder: Path, as_json: bool) -> None:
 @click.argument("query")
 @index_option
 @shared_option("--top", help="Passages.")
-@shared_option("--arm", default="hybrid", show_default=True)
+@shared_option("--arm", default="weighted", show_default=True)
 @click.option("--where", multiple=True, metavar="FIELD=VALUE", help="Also != >= <= > < ~; repeats.")
 @click.option(
     "--rerank", help="NAME/OF-MODEL, late/NAME, local/PATH.gguf or http://HOST/rerank#MODEL."

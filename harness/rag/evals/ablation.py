@@ -74,7 +74,9 @@ def index_arms(index: LocalIndex, rerankers: Iterable[str] = ()) -> dict[str, Re
 
     names: tuple[Arm, ...] = ("lexical", "dense", "hybrid", "weighted")
     plain = {name: arm(SearchOptions(arm=name)) for name in names}
-    return plain | {f"hybrid + {spec}": arm(SearchOptions(), spec) for spec in rerankers}
+    return plain | {
+        f"hybrid + {spec}": arm(SearchOptions(arm="hybrid"), spec) for spec in rerankers
+    }
 
 
 def load_retriever(reference: str) -> Retriever:

@@ -133,7 +133,7 @@ class SearchOptions(Value):
         parents: return the parent of each chunk, each parent once.
     """
 
-    arm: Arm = "hybrid"
+    arm: Arm = "weighted"
     dense_weight: float = 0.5
     depth: int = DEPTH
     reranked: int = 50
