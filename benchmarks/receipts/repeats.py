@@ -12,15 +12,14 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Iterable
 from itertools import combinations
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from benchmarks.reports import Journal, option, read_options, report, share_interval
 from harness.core import write_atomic
 from harness.evals import records
-from harness.evals.report import ItemRecord
 from harness.receipts.ladder.plan import PLAN, LadderSettings
 from harness.receipts.ladder.session import run_ladder
 from harness.stats import change_interval
@@ -33,12 +32,8 @@ skill_mode: preloaded
 sampling: {{temperature: {}, max_tokens: 16, stop: ["\\n"]}}
 max_turns: 1
 """
+TASK = attrgetter("task_id")
 OUTCOMES = {"pass": "1", "fail": "0", "invalid": "-"}
-
-
-def in_order(items: Iterable[ItemRecord]) -> list[ItemRecord]:
-    """By task: attempts are recorded as they end."""
-    return sorted(items, key=lambda item: item.task_id)
 
 
 def calls_difference(first: str, second: str) -> bool:
@@ -83,7 +78,8 @@ def main() -> None:
         rungs = {rung.name: rung for rung in result.rungs}
         assert result.again is not None
         results = {
-            rung: "".join(OUTCOMES[item.outcome] for item in in_order(records(run / rung)))
+            # By task: attempts are recorded as they end.
+            rung: "".join(OUTCOMES[item.outcome] for item in sorted(records(run / rung), key=TASK))
             for rung in ("skill", "repeat")
         }
         row = {

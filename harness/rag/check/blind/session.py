@@ -218,14 +218,15 @@ def judge_all(
             if votes:
                 findings[place] = best_support(votes)
     readable = any(document.text.strip() for document in context.documents)
+    cited: dict[str, list[Evidence]] = {}
+    for place, finding in findings.items():
+        if finding.verdict is Verdict.SUPPORTED:
+            cited.setdefault(claims[place].sentence, []).extend(finding.evidence)
     every: list[Finding] = []
     for place, claim in enumerate(claims):
         finding = findings.get(place)
         if finding is not None and finding.verdict in _OPEN:
-            siblings = (
-                findings[other] for other in findings if claims[other].sentence == claim.sentence
-            )
-            finding = next(filter(None, (quoted(claim, sibling) for sibling in siblings)), finding)
+            finding = quoted(claim, cited.get(claim.sentence, ())) or finding
         if finding is None:
             reason = (
                 "every wording of a question for it gives the claimed value away"
@@ -261,26 +262,23 @@ def compare(claim: Claim, reply: Answered | None, documents: Sequence[Document])
     return Finding(verdict=verdict, evidence=evidence, reason=reason, confidence=1.0)
 
 
-def quoted(claim: Claim, sibling: Finding) -> Finding | None:
-    """Support for a claim that no Proposer asked about, by what another one of its sentence cites.
+def quoted(claim: Claim, cited: Sequence[Evidence]) -> Finding | None:
+    """Support for a claim that no Proposer asked about, by what was cited for its sentence.
 
     Keywords are a poor question: a small model answers them with something else that it read. Where
     it was asked about another part of the sentence, agreed, and cited a passage that holds what the
     sentence says, nothing is left to find.
 
     Args:
-        claim: about a sentence or a name.
-        sibling: the finding of a claim of the same sentence.
+        claim: about a sentence or a name; numbers and dates are left as they are.
+        cited: passages for other claims of the same sentence, which they support.
     """
-    if sibling.verdict is not Verdict.SUPPORTED or claim.question != question_for(claim)[0]:
+    if claim.type in VALUE_TYPES or claim.question != question_for(claim)[0]:
         return None
-    if claim.type not in STATEMENT_TYPES and claim.type != "entity":
-        return None
-    for evidence in sibling.evidence:
+    for evidence in cited:
         share = coverage(words(claim.sentence), words(evidence.quote))
-        opposed = bool(NEGATION.search(claim.sentence)) != bool(NEGATION.search(evidence.quote))
         named = claim.type != "entity" or _tokens(claim.value) <= _tokens(evidence.quote)
-        if share >= _SAME_WORDS and named and not opposed:
+        if share >= _SAME_WORDS and named and not _opposed(claim.sentence, evidence.quote):
             reason = f"cited for another part of the sentence: {evidence.quote[:80]!r}"
             return Finding(
                 verdict=Verdict.SUPPORTED, evidence=(evidence,), reason=reason, confidence=share
@@ -316,7 +314,7 @@ def _invalid(reason: str) -> Finding:
 def _verdict(claim: Claim, answer: str) -> tuple[Verdict, str]:
     if claim.type in STATEMENT_TYPES and claim.value == claim.sentence:
         share = coverage(words(claim.sentence), words(answer))
-        opposed = bool(NEGATION.search(claim.sentence)) != bool(NEGATION.search(answer))
+        opposed = _opposed(claim.sentence, answer)
         if share >= 0.7 and opposed:
             return Verdict.CONTRADICTED, f"the Checker says the opposite: {answer[:80]!r}"
         if share >= 0.5 and not opposed:
@@ -338,6 +336,10 @@ def _verdict(claim: Claim, answer: str) -> tuple[Verdict, str]:
     if claimed & stated:
         return Verdict.NOT_FOUND, f"{differs}: partly the same"
     return Verdict.CONTRADICTED, differs
+
+
+def _opposed(first: str, second: str) -> bool:
+    return bool(NEGATION.search(first)) != bool(NEGATION.search(second))
 
 
 def _tokens(text: str) -> set[str]:
