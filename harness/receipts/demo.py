@@ -20,6 +20,7 @@ from harness.models import read_calls
 from harness.receipts.ladder.plan import PLAN, LadderSettings
 from harness.receipts.ladder.report import Ladder
 from harness.receipts.ladder.session import run_ladder
+from harness.receipts.plan import LEAST_TASKS
 from harness.skills import (
     LADDER,
     ShownBlock,
@@ -35,8 +36,8 @@ RECORDING = "evals/recordings/demo.jsonl.zst"
 NAME = "table-cleaning"
 SUITE = "tables"
 EXAMPLES = "evals/examples/roster.jsonl"
-RUNGS = "none,random,nearest"
-"""The controls that fit into minutes; the ladder at full size has them all."""
+RUNGS = "none,nearest"
+"""Nothing, and the strongest control; the ladder at full size has them all."""
 PAIRS = 3
 """Programs shown side by side, without and with the skill, each of another kind of task."""
 Origin = Literal["live", "recorded", "simulated"]
@@ -93,7 +94,7 @@ def run_demo(
     *,
     model: str,
     gate: int = 8,
-    test: int = 10,
+    test: int = LEAST_TASKS,
     concurrency: int = 8,
     tell: Callable[[Event], None] = ignore_event,
     show: ProgressHook | None = None,

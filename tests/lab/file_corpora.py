@@ -65,13 +65,6 @@ def check_task(task: Task, base: Path, solver: Solver, write: Writer, work: Path
         assert outcome(task, base, text, work) == "fail", task.id
 
 
-def check_sizes(splits: dict[str, list[Task]]) -> None:
-    """As many tasks a split as are promised, and two of three test tasks of seen kinds."""
-    sizes = {split: len(tasks) for split, tasks in splits.items()}
-    assert sizes == {"train": 72, "selection": 72, "test": 324}
-    assert sum(task.meta["seen"] is True for task in splits["test"]) == 216
-
-
 def check_mistake(
     tasks: Sequence[Task],
     base: Path,

@@ -22,7 +22,7 @@ DEMO_MODEL = "local/qwen2.5-coder-0.5b"
 @shared_option("--model", help=f"Another model for --live; default {DEMO_MODEL}.")
 @shared_option("--out", default="demo-out", show_default=True)
 @shared_option("--concurrency")
-@click.option("--test", type=click.IntRange(10), default=10, show_default=True, help="Test tasks.")
+@click.option("--test", type=click.IntRange(8), default=8, show_default=True, help="Test tasks.")
 @json_option
 def demo(
     live: bool, model: str | None, out: Path, concurrency: int, test: int, as_json: bool

@@ -49,12 +49,8 @@ class LongDocProposer:
 
     def __init__(self, materials: Materials) -> None:
         self._materials = materials
-        ids = sorted(materials.library.sources)
-        Random(materials.seed).shuffle(ids)
-        size = NEW * ROUNDS
-        count = max(1, len(ids) // size)
-        self._clusters = [tuple(ids[number::count]) for number in range(count)]
-        self.width = count
+        self._clusters = clusters_of(materials)
+        self.width = len(self._clusters)
         self.calls: tuple[int, int, int] = (1, 3, CONTEXT // 4)
 
     def turn(self, number: int) -> Turn:
@@ -106,3 +102,11 @@ class LongDocProposer:
             reply=reply,
             meta=meta,
         )
+
+
+def clusters_of(materials: Materials) -> list[tuple[str, ...]]:
+    """The documents, drawn into clusters of some 20."""
+    ids = sorted(materials.library.sources)
+    Random(materials.seed).shuffle(ids)
+    count = max(1, len(ids) // (NEW * ROUNDS))
+    return [tuple(ids[number::count]) for number in range(count)]
