@@ -6,7 +6,6 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,16 +19,13 @@ from harness.core import (
     string,
     temporary_work_folder,
 )
+from harness.core.git import git
 from harness.core.redaction import Redactor
 from harness.learn.acts import acts, prompts
 from harness.learn.signs import test_command
 from harness.sandbox import Limits, Result, Sandbox
 from harness.trajectories import dump
 
-GIT_SECONDS = 120
-_ASIDE = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gc.auto=0")
-_ALONE = {"GIT_ALLOW_PROTOCOL": "none"}
-"""A repository says by which program a missing object is fetched: git would run it."""
 MOST_FILES, MOST_BYTES = 4000, 64 * 2**20
 SECONDS = 120.0
 _TEST_FILE = re.compile(
@@ -46,51 +42,25 @@ _LATER_CD = re.compile(r"(?:^|[;&|\n(])\s*(?:cd|pushd|popd)\b")
 _UNTOLD = re.compile(r"^[~-]|[$`*?\\]")
 
 
-class NotRebuilt(BadInput):
-    """Why a session's task cannot be made again, in one sentence."""
-
-
-def git(folder: Path, *words: str) -> str:
-    """What a git command prints.
-
-    Raises:
-        NotRebuilt: if git is missing, the command fails or takes too long.
-    """
-    try:
-        process = subprocess.run(
-            ["git", *_ASIDE, "-C", str(folder), *words],
-            capture_output=True, text=True, errors="replace", timeout=GIT_SECONDS, check=False,
-            stdin=subprocess.DEVNULL, env={**os.environ, **_ALONE},
-        )  # fmt: skip
-    except FileNotFoundError as error:
-        raise NotRebuilt("git is not installed") from error
-    except subprocess.TimeoutExpired as error:
-        raise NotRebuilt(f"git {words[0]} took more than {GIT_SECONDS} s") from error
-    if process.returncode:
-        tail = process.stderr.strip().splitlines()[-1:] or ["no message"]
-        raise NotRebuilt(f"git {words[0]}: {tail[0][:200]}")
-    return process.stdout.strip()
-
-
 def root_of(cwd: str) -> Path:
     """The repository that holds a session's folder.
 
     Raises:
-        NotRebuilt: if the folder is gone, or in no repository.
+        BadInput: if the folder is gone, or in no repository.
     """
     folder = Path(cwd) if cwd else None
     if folder is None:
-        raise NotRebuilt("the log does not say in which folder it worked")
+        raise BadInput("the log does not say in which folder it worked")
     try:
         exists = folder.is_dir()
     except OSError as error:  # of another user, as in a container's log
-        raise NotRebuilt(f"its folder cannot be read: {cwd[:200]!r}: {error.strerror}") from error
+        raise BadInput(f"its folder cannot be read: {cwd[:200]!r}: {error.strerror}") from error
     if not exists:
-        raise NotRebuilt(f"its folder is gone: {cwd!r}")
+        raise BadInput(f"its folder is gone: {cwd!r}")
     try:
         return Path(git(folder, "rev-parse", "--show-toplevel"))
-    except NotRebuilt as error:
-        raise NotRebuilt(f"{cwd!r} is in no git repository") from error
+    except BadInput as error:
+        raise BadInput(f"{cwd!r} is in no git repository") from error
 
 
 def commit_before(root: Path, recorded: str, started: str, branch: str) -> str:
@@ -100,31 +70,31 @@ def commit_before(root: Path, recorded: str, started: str, branch: str) -> str:
     were not committed then are in no log and cannot be made again.
 
     Raises:
-        NotRebuilt: if there is none.
+        BadInput: if there is none.
     """
     if recorded:
         try:
             return git(root, "rev-parse", "--verify", "--quiet", f"{recorded}^{{commit}}")
-        except NotRebuilt as error:
-            raise NotRebuilt(f"the commit that the log names is gone: {recorded[:12]}") from error
+        except BadInput as error:
+            raise BadInput(f"the commit that the log names is gone: {recorded[:12]}") from error
     if not started:
-        raise NotRebuilt("the log names neither a commit nor a time")
+        raise BadInput("the log names neither a commit nor a time")
     for reference in (branch, "HEAD"):
         if not reference:
             continue
-        with suppress(NotRebuilt):  # there is no such branch any more
+        with suppress(BadInput):  # there is no such branch any more
             git(root, "rev-parse", "--verify", "--quiet", f"{reference}^{{commit}}")
             commit = git(root, "rev-list", "-1", f"--before={started}", reference, "--")
             if commit:
                 return commit
-    raise NotRebuilt(f"no commit is older than the session ({started})")
+    raise BadInput(f"no commit is older than the session ({started})")
 
 
 def check_out(root: Path, commit: str, into: Path) -> None:
     """Put the files of a commit into the folder `into`, without history: it holds the answer.
 
     Raises:
-        NotRebuilt: if they are not all there.
+        BadInput: if they are not all there.
     """
     into = into.resolve()  # git runs in the repository: a relative path would lie in there
     into.parent.mkdir(parents=True, exist_ok=True)
@@ -152,11 +122,11 @@ def rebuild(
     anybody did the work. Tests that the following commit brought are put in place before it runs.
 
     Raises:
-        NotRebuilt: with the reason.
+        BadInput: with the reason.
     """
     requests = prompts(trajectory)
     if not requests:
-        raise NotRebuilt("the log has no prompt of the user")
+        raise BadInput("the log has no prompt of the user")
     command, inner = tests_of(trajectory)
     cwd = string(trajectory.harness.get("cwd"))
     root = root_of(cwd)
@@ -182,7 +152,7 @@ def rebuild(
     hidden = _hidden_tests(root, commit, later, folder / "tests" / task_id) if later else ""
     within = Path(os.path.normpath(Path(cwd).resolve().relative_to(top) / inner))
     if within.parts[:1] == ("..",):
-        raise NotRebuilt(f"its tests ran outside of its repository: {str(inner)!r}")
+        raise BadInput(f"its tests ran outside of its repository: {str(inner)!r}")
     # Hidden tests in place, then the command in its folder.
     steps = [f'cp -R "{{base}}/{hidden}/." .'] if hidden else []
     steps += [f"cd {shlex.quote(within.as_posix())}"] if within.parts else []
@@ -217,7 +187,7 @@ def tests_of(trajectory: Trajectory) -> tuple[str, Path]:
     """The last test command of a session, and the folder that it went into first.
 
     Raises:
-        NotRebuilt: if the session ran no tests, or their folder cannot be told.
+        BadInput: if the session ran no tests, or their folder cannot be told.
     """
     cwd = Path(string(trajectory.harness.get("cwd")) or ".")
     for act in reversed(acts(trajectory)):
@@ -230,13 +200,13 @@ def tests_of(trajectory: Trajectory) -> tuple[str, Path]:
             remainder.partition(command)[0]
         ):  # only a shell of that time could tell
             line = act.text[:80]
-            raise NotRebuilt(f"the folder that its tests ran in cannot be told: {line!r}")
+            raise BadInput(f"the folder that its tests ran in cannot be told: {line!r}")
         if inner.is_absolute():
             if not inner.is_relative_to(cwd):
-                raise NotRebuilt(f"its tests ran outside of its folder: {str(inner)!r}")
+                raise BadInput(f"its tests ran outside of its folder: {str(inner)!r}")
             inner = inner.relative_to(cwd)
         return command, inner
-    raise NotRebuilt("it ran no tests")
+    raise BadInput("it ran no tests")
 
 
 def _take(root: Path, commit: str, tree: Path, redactor: Redactor) -> None:
@@ -247,7 +217,7 @@ def _take(root: Path, commit: str, tree: Path, redactor: Redactor) -> None:
         files = [path for path in draft.rglob("*") if path.is_file() and not path.is_symlink()]
         size = sum(path.stat().st_size for path in files)
         if len(files) > MOST_FILES or size > MOST_BYTES:
-            raise NotRebuilt(f"its repository is too large: {len(files):,} files, {size:,} bytes")
+            raise BadInput(f"its repository is too large: {len(files):,} files, {size:,} bytes")
         own = Redactor(thorough=True)  # paths in code must stay as they are
         for path in files:
             content = path.read_bytes()
@@ -295,25 +265,25 @@ def _verify(
     """Whether the check passes where the work was done; it must fail where it was not.
 
     Raises:
-        NotRebuilt: if it cannot be run, passes on the untouched repository, or fails on the
+        BadInput: if it cannot be run, passes on the untouched repository, or fails on the
             finished one.
     """
     if sandbox is None:
-        raise NotRebuilt("its tests are code from a log: they need a sandbox, and there is none")
+        raise BadInput("its tests are code from a log: they need a sandbox, and there is none")
     before = _run(check, tree, folder, sandbox)
     if before.ok:
-        raise NotRebuilt("its tests pass before any work: they cannot tell whether it was done")
+        raise BadInput("its tests pass before any work: they cannot tell whether it was done")
     output = before.stdout + before.stderr
     if before.exit_code in (None, 126, 127) or _NO_PROGRAM.search(output):
         reason = before.limit or (output.strip().splitlines() or ["no message"])[-1][:160]
-        raise NotRebuilt(f"its tests cannot be run here: {reason}")
+        raise BadInput(f"its tests cannot be run here: {reason}")
     if not later:
         return False
     finished = folder / "repositories" / f".later-{later[:12]}"
     try:
         check_out(root, later, finished)
         if not _run(check, finished, folder, sandbox).ok:
-            raise NotRebuilt("its tests fail on the finished work too")
+            raise BadInput("its tests fail on the finished work too")
         return True
     finally:
         remove_tree(finished)

@@ -18,17 +18,15 @@ TEXT = "Harbour notes.\nThe ferry Grey Heron was built in 1931 by Ada Quill.\nIt
     ("reply", "question", "fault"),
     [
         (
-            "Question: Who built the ferry Grey Heron?\nA: her",
-            "Who built the ferry Grey Heron?",
+            "Question: In which year was the ferry Grey Heron built?\nA: 1931",
+            "In which year was the ferry Grey Heron built?",
             "",
         ),
         ("I cannot say.", "", "no question"),
-        ("Built by whom?", "Built by whom?", "no question"),
-        (
-            "Who, in the passage, built the ferry?",
-            "Who, in the passage, built the ferry?",
-            "points",
-        ),
+        ("Built in which year?", "Built in which year?", "no question"),
+        # Small models write the prompt's own example again.
+        ("In which year was the bridge at Orvik closed?",) * 2 + ("too few words",),
+        ("What year does the given passage mention?",) * 2 + ("too few words",),
     ],
 )
 def test_the_first_question_counts(tmp_path: Path, reply: str, question: str, fault: str) -> None:
@@ -36,13 +34,29 @@ def test_the_first_question_counts(tmp_path: Path, reply: str, question: str, fa
         return reply
 
     stuff = materials(documents(tmp_path / "docs", TEXT), tmp_path / "out", propose)
-    proposal = run(FactProposer(stuff).propose(0, []))
+    proposer = FactProposer(stuff)
+    number = next(n for n in range(9) if run(proposer.propose(n, [])).answers == ("1931",))
+    proposal = run(proposer.propose(number, []))
     assert proposal.question == question
     assert fault in proposal.fault
     assert bool(proposal.fault) is bool(fault)
     (passage,) = proposal.passages
-    assert proposal.answers[0] in stuff.library.text(passage)
-    assert proposal.answers[0] in asked(stuff.proposer).requests[0][0]["content"]
+    assert "1931" in stuff.library.text(passage)
+    assert "1931" in asked(stuff.proposer).requests[-1][0]["content"]
+
+
+def test_rules_against_a_question(tmp_path: Path) -> None:
+    texts = [TEXT, "The ferry Grey Heron carries 190 people.", "Bo Quill was born in 1931."]
+    stuff = materials(documents(tmp_path / "docs", *texts), tmp_path / "out")
+    proposer, sources = FactProposer(stuff), stuff.library.sources
+    year, people = sources["d0.txt"], sources["d1.txt"]
+    asked_for = "In which year was the ferry Grey Heron built?"
+    assert proposer.fault(asked_for, "1931", year) == ""
+    assert "asks for a year" in proposer.fault(asked_for, "190", people)
+    assert proposer.fault("How many people does the ferry Grey Heron carry?", "190", people) == ""
+    assert "another document" in proposer.fault(
+        "What of the ferry Grey Heron is known?", "190", people
+    )
 
 
 def test_the_passage_keeps_whole_lines(tmp_path: Path) -> None:

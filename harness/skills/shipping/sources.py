@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import stat
-import subprocess
 import zipfile
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.core import BadInput, Value, decoding, inside, temporary_work_folder
+from harness.core.git import git
 from harness.skills.shipping.export import (
     Exported,
     Folder,
@@ -32,16 +32,10 @@ ADDRESS = re.compile(
     rf"|(?!-){GITHUB.pattern})(?:@(?P<ref>(?!-)[\w./-]+))?"
 )
 """Of a repository, with a branch, a tag or a commit."""
-GIT_SECONDS = 300
 DEEPEST, MOST_SKILLS = 6, 500
 """Levels below the root of a repository at which skills are looked for, and how many."""
 MOST_FILES, MOST_BYTES = 4000, 64 * 2**20
 """Of an archive, unpacked."""
-_ASIDE = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gc.auto=0")
-_ALONE = {
-    "GIT_ALLOW_PROTOCOL": "https:ssh:file", "GIT_TERMINAL_PROMPT": "0", "GIT_LFS_SKIP_SMUDGE": "1",
-    "GIT_SSH_COMMAND": "ssh -o BatchMode=yes",
-}  # fmt: skip
 
 
 class Origin(Value):
@@ -121,19 +115,9 @@ def opened(source: Source) -> Generator[tuple[Path, str]]:
 
 def _git(source: Source, folder: Path, *words: str) -> str:
     try:
-        process = subprocess.run(
-            ["git", *_ASIDE, "-C", str(folder), *words],
-            capture_output=True, text=True, errors="replace", timeout=GIT_SECONDS, check=False,
-            stdin=subprocess.DEVNULL, env={**os.environ, **_ALONE},
-        )  # fmt: skip
-    except FileNotFoundError as error:
-        raise BadInput(f"{source.text!r}: git is not installed") from error
-    except subprocess.TimeoutExpired as error:
-        raise BadInput(f"{source.text!r}: git took more than {GIT_SECONDS} s") from error
-    if process.returncode:
-        tail = process.stderr.strip().splitlines()[-1:] or ["no message"]
-        raise BadInput(f"{source.text!r}: git {words[0]}: {tail[0][:200]}")
-    return process.stdout.strip()
+        return git(folder, *words, protocols="https:ssh:file")
+    except BadInput as error:
+        raise BadInput(f"{source.text!r}: {error}") from error
 
 
 def unpack(archive: Path, folder: Path) -> None:
