@@ -14,8 +14,8 @@ from harness.core import Value
 from harness.rag.retrieve.document import Document
 from harness.rag.retrieve.text import sentence_spans
 
-_TOKEN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_]+|[^\w\s]")
-_PIECE = 8
+_PIECE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_]{1,8}|[^\w\s]")
+_TOKEN = re.compile(_PIECE.pattern.replace("{1,8}", "+"))
 _CONTEXT = 200
 
 
@@ -67,7 +67,7 @@ def estimate_tokens(text: str) -> int:
 
     An estimate for sizes only; budgets are counted by the model's own tokenizer.
     """
-    return sum(1 + (len(token) - 1) // _PIECE for token in _TOKEN.findall(text))
+    return len(_PIECE.findall(text))
 
 
 def chunk_document(document: Document, chunking: Chunking) -> list[Chunk]:
@@ -117,14 +117,16 @@ def _units(document: Document, size: int) -> Iterator[_Unit]:
     last_section = -1
     for start, end in sentence_spans(text, language if isinstance(language, str) else None):
         section = bisect_left(headings, end)
-        begin, tokens, last = start, 0, start
-        for match in _TOKEN.finditer(text, start, end):
-            cost = 1 + (len(match[0]) - 1) // _PIECE
-            if tokens and tokens + cost > size:
-                yield _Unit(begin, last, tokens, section != last_section)
-                last_section, begin, tokens = section, match.start(), 0
-            tokens += cost
-            last = match.end()
+        begin, tokens = start, len(_PIECE.findall(text, start, end))
+        if tokens > size:
+            tokens, last = 0, start
+            for match in _TOKEN.finditer(text, start, end):
+                cost = estimate_tokens(match[0])
+                if tokens and tokens + cost > size:
+                    yield _Unit(begin, last, tokens, section != last_section)
+                    last_section, begin, tokens = section, match.start(), 0
+                tokens += cost
+                last = match.end()
         yield _Unit(begin, end, tokens, section != last_section)
         last_section = section
 

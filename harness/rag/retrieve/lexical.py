@@ -6,6 +6,7 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from math import log1p
 from pathlib import Path
 from typing import Any
@@ -47,14 +48,12 @@ class LexicalIndex:
         Raises:
             BadInput: if bm25s is not installed.
         """
-        vocabulary: dict[str, int] = {}
-        for tokens in texts:
-            for token in tokens:
-                vocabulary.setdefault(token, len(vocabulary))
+        distinct = dict.fromkeys(chain.from_iterable(texts))
+        vocabulary = {token: number for number, token in enumerate(distinct)}
         parts: dict[str, list[str]] = {}
         rows: list[list[int]] = []
         for tokens, compound in zip(texts, compounding, strict=True):
-            row = [vocabulary[token] for token in tokens]
+            row = list(map(vocabulary.__getitem__, tokens))
             for token in tokens if compound else ():
                 if token not in parts:
                     parts[token] = compound_parts(token, vocabulary)

@@ -7,7 +7,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Container, Iterator
 from functools import cache, lru_cache
-from itertools import repeat
+from itertools import chain, repeat
 from typing import Any
 
 from harness.core import require
@@ -70,7 +70,10 @@ def identify_language(text: str) -> str | None:
     the first 20,000 characters.
     """
     sample = text[:_SAMPLE].lower()
-    scripts = Counter(map(_script, filter(str.isalpha, sample[:2000])))
+    scripts = Counter[str]()
+    for letter, count in Counter(sample[:2000]).items():
+        if letter.isalpha():
+            scripts[_script(letter)] += count
     letters = scripts.total()
     for (
         script,
@@ -209,8 +212,11 @@ def words(text: str) -> list[str]:
     and the whole without joints; numbers with separators stay whole. English plurals lose their
     s (Harman 1991, "How effective is suffixing?").
     """
-    runs = _RUN.findall(text if text.isascii() else unicodedata.normalize("NFKC", text))
-    return [token for run in runs for token in _tokens(run)]
+    return list(chain.from_iterable(map(_tokens, _runs(text))))
+
+
+def _runs(text: str) -> list[str]:
+    return _RUN.findall(text if text.isascii() else unicodedata.normalize("NFKC", text))
 
 
 @lru_cache(maxsize=1 << 18)  # a text repeats its words
@@ -238,12 +244,14 @@ def terms(text: str) -> list[str]:
     Raises:
         BadInput: if PyStemmer is not installed.
     """
-    return [_stem(word) for word in words(text)]
+    return list(chain.from_iterable(map(_stems, _runs(text))))
 
 
 @lru_cache(maxsize=1 << 18)
-def _stem(word: str) -> str:
-    return _stemmer().stemWord(word) if word.isascii() and word.isalpha() else word
+def _stems(run: str) -> tuple[str, ...]:
+    stem = _stemmer().stemWord
+    plain = ((word, word.isascii() and word.isalpha()) for word in _tokens(run))
+    return tuple(stem(word) if letters else word for word, letters in plain)
 
 
 @cache
