@@ -7,7 +7,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Container, Iterator
 from functools import cache, lru_cache
-from itertools import chain, repeat
+from itertools import chain
 from typing import Any
 
 from harness.core import require
@@ -53,6 +53,10 @@ _FUNCTION_WORDS = {
         "vi": "và của là có trong cho không được các một những với này",
     }.items()
 }
+_SPOKEN_IN = {
+    word: [language for language, spoken in _FUNCTION_WORDS.items() if word in spoken]
+    for word in {*chain.from_iterable(_FUNCTION_WORDS.values())}
+}
 _UKRAINIAN = re.compile("[іїєґ]")
 # Languages that write compound nouns as one word.
 COMPOUNDING = frozenset({"de", "nl", "sv", "da", "no", "fi", "hu"})
@@ -71,7 +75,7 @@ def identify_language(text: str) -> str | None:
     """
     sample = text[:_SAMPLE].lower()
     scripts = Counter[str]()
-    for letter, count in Counter(sample[:2000]).items():
+    for letter, count in Counter("" if sample.isascii() else sample[:2000]).items():
         if letter.isalpha():
             scripts[_script(letter)] += count
     letters = scripts.total()
@@ -82,12 +86,10 @@ def identify_language(text: str) -> str | None:
         if letters and scripts[script] >= letters / 10:
             return "uk" if language == "ru" and _UKRAINIAN.search(sample) else language
     counts = Counter(re.findall(r"[^\W\d_]+", sample))
-    votes = Counter(
-        {
-            language: sum(map(counts.get, function_words, repeat(0)))
-            for language, function_words in _FUNCTION_WORDS.items()
-        }
-    )
+    votes = Counter(dict.fromkeys(_FUNCTION_WORDS, 0))
+    for word in counts.keys() & _SPOKEN_IN.keys():
+        for language in _SPOKEN_IN[word]:
+            votes[language] += counts[word]
     (best, most), (_, second) = votes.most_common(2)
     enough = max(2, counts.total() / 20)
     return best if most >= enough and most > second else None
