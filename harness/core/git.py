@@ -8,7 +8,6 @@ from pathlib import Path
 
 from harness.core.errors import BadInput
 
-SECONDS = 300
 _ASIDE = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gc.auto=0")
 _SILENT = {
     "GIT_TERMINAL_PROMPT": "0", "GIT_LFS_SKIP_SMUDGE": "1",
@@ -16,7 +15,7 @@ _SILENT = {
 }  # fmt: skip
 
 
-def git(folder: Path, *words: str, protocols: str = "none") -> str:
+def git(folder: Path, *words: str, protocols: str = "none", seconds: int = 120) -> str:
     """What a git command prints.
 
     Args:
@@ -24,6 +23,7 @@ def git(folder: Path, *words: str, protocols: str = "none") -> str:
         words: the command.
         protocols: by which it may fetch. A repository says by which program a missing object is
             fetched: git would run it.
+        seconds: that it may take.
 
     Raises:
         BadInput: if git is missing, the command fails or takes too long.
@@ -31,14 +31,14 @@ def git(folder: Path, *words: str, protocols: str = "none") -> str:
     try:
         process = subprocess.run(
             ["git", *_ASIDE, "-C", str(folder), *words],
-            capture_output=True, text=True, errors="replace", timeout=SECONDS, check=False,
+            capture_output=True, text=True, errors="replace", timeout=seconds, check=False,
             env={**os.environ, **_SILENT, "GIT_ALLOW_PROTOCOL": protocols},
             stdin=subprocess.DEVNULL,
         )  # fmt: skip
     except FileNotFoundError as error:
         raise BadInput("git is not installed") from error
     except subprocess.TimeoutExpired as error:
-        raise BadInput(f"git {words[0]} took more than {SECONDS} s") from error
+        raise BadInput(f"git {words[0]} took more than {seconds} s") from error
     if process.returncode:
         tail = process.stderr.strip().splitlines()[-1:] or ["no message"]
         raise BadInput(f"git {words[0]}: {tail[0][:200]}")

@@ -16,7 +16,7 @@ from harness.core.redaction import Redactor
 from harness.core.segments import only_writer
 from harness.evolve import Event, EvolveResult, ignore_event, run_evolution
 from harness.learn.gathering import Gathered, Read, read_sessions, write_sessions
-from harness.learn.rebuilding import rebuild
+from harness.learn.rebuilding import NotRebuilt, rebuild
 from harness.learn.types import LearnSettings, Rebuilt, Skipped
 from harness.models import ADDRESSES, ModelSpec, parse_roles, public_url
 from harness.sandbox import Sandbox, SandboxUnavailable, select
@@ -185,7 +185,7 @@ def _tasks(
             task, command = rebuilt.get(read.task) or rebuild(
                 read.trajectory, read.task, folder, sandbox, redactor
             )
-        except BadInput as error:
+        except NotRebuilt as error:
             row = row.model_copy(update={"why_not": str(error)})
         except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: links in a circle
             # What a log names may be anything: one that is odd must not end the others.

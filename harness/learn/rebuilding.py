@@ -42,25 +42,36 @@ _LATER_CD = re.compile(r"(?:^|[;&|\n(])\s*(?:cd|pushd|popd)\b")
 _UNTOLD = re.compile(r"^[~-]|[$`*?\\]")
 
 
+class NotRebuilt(BadInput):
+    """Why a session's task cannot be made again, in one sentence."""
+
+
+def _git(folder: Path, *words: str) -> str:
+    try:
+        return git(folder, *words)
+    except BadInput as error:
+        raise NotRebuilt(str(error)) from error
+
+
 def root_of(cwd: str) -> Path:
     """The repository that holds a session's folder.
 
     Raises:
-        BadInput: if the folder is gone, or in no repository.
+        NotRebuilt: if the folder is gone, or in no repository.
     """
     folder = Path(cwd) if cwd else None
     if folder is None:
-        raise BadInput("the log does not say in which folder it worked")
+        raise NotRebuilt("the log does not say in which folder it worked")
     try:
         exists = folder.is_dir()
     except OSError as error:  # of another user, as in a container's log
-        raise BadInput(f"its folder cannot be read: {cwd[:200]!r}: {error.strerror}") from error
+        raise NotRebuilt(f"its folder cannot be read: {cwd[:200]!r}: {error.strerror}") from error
     if not exists:
-        raise BadInput(f"its folder is gone: {cwd!r}")
+        raise NotRebuilt(f"its folder is gone: {cwd!r}")
     try:
-        return Path(git(folder, "rev-parse", "--show-toplevel"))
-    except BadInput as error:
-        raise BadInput(f"{cwd!r} is in no git repository") from error
+        return Path(_git(folder, "rev-parse", "--show-toplevel"))
+    except NotRebuilt as error:
+        raise NotRebuilt(f"{cwd!r} is in no git repository") from error
 
 
 def commit_before(root: Path, recorded: str, started: str, branch: str) -> str:
@@ -70,31 +81,31 @@ def commit_before(root: Path, recorded: str, started: str, branch: str) -> str:
     were not committed then are in no log and cannot be made again.
 
     Raises:
-        BadInput: if there is none.
+        NotRebuilt: if there is none.
     """
     if recorded:
         try:
-            return git(root, "rev-parse", "--verify", "--quiet", f"{recorded}^{{commit}}")
-        except BadInput as error:
-            raise BadInput(f"the commit that the log names is gone: {recorded[:12]}") from error
+            return _git(root, "rev-parse", "--verify", "--quiet", f"{recorded}^{{commit}}")
+        except NotRebuilt as error:
+            raise NotRebuilt(f"the commit that the log names is gone: {recorded[:12]}") from error
     if not started:
-        raise BadInput("the log names neither a commit nor a time")
+        raise NotRebuilt("the log names neither a commit nor a time")
     for reference in (branch, "HEAD"):
         if not reference:
             continue
-        with suppress(BadInput):  # there is no such branch any more
-            git(root, "rev-parse", "--verify", "--quiet", f"{reference}^{{commit}}")
-            commit = git(root, "rev-list", "-1", f"--before={started}", reference, "--")
+        with suppress(NotRebuilt):  # there is no such branch any more
+            _git(root, "rev-parse", "--verify", "--quiet", f"{reference}^{{commit}}")
+            commit = _git(root, "rev-list", "-1", f"--before={started}", reference, "--")
             if commit:
                 return commit
-    raise BadInput(f"no commit is older than the session ({started})")
+    raise NotRebuilt(f"no commit is older than the session ({started})")
 
 
 def check_out(root: Path, commit: str, into: Path) -> None:
     """Put the files of a commit into the folder `into`, without history: it holds the answer.
 
     Raises:
-        BadInput: if they are not all there.
+        NotRebuilt: if they are not all there.
     """
     into = into.resolve()  # git runs in the repository: a relative path would lie in there
     into.parent.mkdir(parents=True, exist_ok=True)
@@ -103,10 +114,10 @@ def check_out(root: Path, commit: str, into: Path) -> None:
         clone.mkdir()
         # Its objects are lent, nothing of its settings: they name programs (filters, merges).
         words = ("--show-object-format", "--path-format=absolute", "--git-path", "objects")
-        form, _, objects = git(root, "rev-parse", *words).partition("\n")
-        git(clone, "init", "--quiet", f"--object-format={form}")
+        form, _, objects = _git(root, "rev-parse", *words).partition("\n")
+        _git(clone, "init", "--quiet", f"--object-format={form}")
         (clone / ".git/objects/info/alternates").write_text(f"{objects}\n")
-        git(clone, "checkout", "--quiet", "--detach", commit)
+        _git(clone, "checkout", "--quiet", "--detach", commit)
         remove_tree(clone / ".git")
         remove_tree(into)
         clone.rename(into)
@@ -122,11 +133,11 @@ def rebuild(
     anybody did the work. Tests that the following commit brought are put in place before it runs.
 
     Raises:
-        BadInput: with the reason.
+        NotRebuilt: with the reason.
     """
     requests = prompts(trajectory)
     if not requests:
-        raise BadInput("the log has no prompt of the user")
+        raise NotRebuilt("the log has no prompt of the user")
     command, inner = tests_of(trajectory)
     cwd = string(trajectory.harness.get("cwd"))
     root = root_of(cwd)
@@ -145,14 +156,14 @@ def rebuild(
     later = ""  # the first commit after it that changed one of the session's files
     if files := list(dict.fromkeys(inside)):
         span = ("--reverse", "--ancestry-path", f"{commit}..HEAD")
-        later = git(root, "rev-list", *span, "--", *files).partition("\n")[0]
+        later = _git(root, "rev-list", *span, "--", *files).partition("\n")[0]
     tree = folder / "repositories" / f"{root.name}-{digest([str(root), commit])[:10]}"
     if not tree.is_dir():
         _take(root, commit, tree, redactor)
     hidden = _hidden_tests(root, commit, later, folder / "tests" / task_id) if later else ""
     within = Path(os.path.normpath(Path(cwd).resolve().relative_to(top) / inner))
     if within.parts[:1] == ("..",):
-        raise BadInput(f"its tests ran outside of its repository: {str(inner)!r}")
+        raise NotRebuilt(f"its tests ran outside of its repository: {str(inner)!r}")
     # Hidden tests in place, then the command in its folder.
     steps = [f'cp -R "{{base}}/{hidden}/." .'] if hidden else []
     steps += [f"cd {shlex.quote(within.as_posix())}"] if within.parts else []
@@ -187,7 +198,7 @@ def tests_of(trajectory: Trajectory) -> tuple[str, Path]:
     """The last test command of a session, and the folder that it went into first.
 
     Raises:
-        BadInput: if the session ran no tests, or their folder cannot be told.
+        NotRebuilt: if the session ran no tests, or their folder cannot be told.
     """
     cwd = Path(string(trajectory.harness.get("cwd")) or ".")
     for act in reversed(acts(trajectory)):
@@ -200,13 +211,13 @@ def tests_of(trajectory: Trajectory) -> tuple[str, Path]:
             remainder.partition(command)[0]
         ):  # only a shell of that time could tell
             line = act.text[:80]
-            raise BadInput(f"the folder that its tests ran in cannot be told: {line!r}")
+            raise NotRebuilt(f"the folder that its tests ran in cannot be told: {line!r}")
         if inner.is_absolute():
             if not inner.is_relative_to(cwd):
-                raise BadInput(f"its tests ran outside of its folder: {str(inner)!r}")
+                raise NotRebuilt(f"its tests ran outside of its folder: {str(inner)!r}")
             inner = inner.relative_to(cwd)
         return command, inner
-    raise BadInput("it ran no tests")
+    raise NotRebuilt("it ran no tests")
 
 
 def _take(root: Path, commit: str, tree: Path, redactor: Redactor) -> None:
@@ -217,7 +228,7 @@ def _take(root: Path, commit: str, tree: Path, redactor: Redactor) -> None:
         files = [path for path in draft.rglob("*") if path.is_file() and not path.is_symlink()]
         size = sum(path.stat().st_size for path in files)
         if len(files) > MOST_FILES or size > MOST_BYTES:
-            raise BadInput(f"its repository is too large: {len(files):,} files, {size:,} bytes")
+            raise NotRebuilt(f"its repository is too large: {len(files):,} files, {size:,} bytes")
         own = Redactor(thorough=True)  # paths in code must stay as they are
         for path in files:
             content = path.read_bytes()
@@ -237,7 +248,7 @@ def _hidden_tests(root: Path, commit: str, later: str, into: Path) -> str:
     """Tests that the following commit brought, put beside the suite; their folder, "" if none."""
     # With -z, names stand as they are; without it git quotes what is not ASCII.
     form = ("-z", "--no-renames", "--name-only", "--diff-filter=AM")
-    changed = git(root, "diff", *form, commit, later).split("\0")
+    changed = _git(root, "diff", *form, commit, later).split("\0")
     names = [name for name in changed if _TEST_FILE.search(name)]
     checkout = into.parent / f".{into.name}"
     remove_tree(into)
@@ -265,25 +276,25 @@ def _verify(
     """Whether the check passes where the work was done; it must fail where it was not.
 
     Raises:
-        BadInput: if it cannot be run, passes on the untouched repository, or fails on the
+        NotRebuilt: if it cannot be run, passes on the untouched repository, or fails on the
             finished one.
     """
     if sandbox is None:
-        raise BadInput("its tests are code from a log: they need a sandbox, and there is none")
+        raise NotRebuilt("its tests are code from a log: they need a sandbox, and there is none")
     before = _run(check, tree, folder, sandbox)
     if before.ok:
-        raise BadInput("its tests pass before any work: they cannot tell whether it was done")
+        raise NotRebuilt("its tests pass before any work: they cannot tell whether it was done")
     output = before.stdout + before.stderr
     if before.exit_code in (None, 126, 127) or _NO_PROGRAM.search(output):
         reason = before.limit or (output.strip().splitlines() or ["no message"])[-1][:160]
-        raise BadInput(f"its tests cannot be run here: {reason}")
+        raise NotRebuilt(f"its tests cannot be run here: {reason}")
     if not later:
         return False
     finished = folder / "repositories" / f".later-{later[:12]}"
     try:
         check_out(root, later, finished)
         if not _run(check, finished, folder, sandbox).ok:
-            raise BadInput("its tests fail on the finished work too")
+            raise NotRebuilt("its tests fail on the finished work too")
         return True
     finally:
         remove_tree(finished)

@@ -139,6 +139,18 @@ class Library:
         most = max(2, len(self.sources) // 20)
         return {text: docs for text, docs in sorted(places.items()) if len(docs) <= most}
 
+    def drawn_answers(self, seed: int) -> list[str]:
+        """The answers in an order that a seed draws.
+
+        Raises:
+            BadInput: if there are none.
+        """
+        if not self.answers:
+            raise BadInput("the documents hold no rare name or number that could be an answer")
+        drawn = [*self.answers]
+        Random(seed).shuffle(drawn)
+        return drawn
+
     def files(self, out: Path, family: str, documents: tuple[str, ...]) -> dict[str, str]:
         """What a task's work folder holds: its documents, written below `out` once.
 

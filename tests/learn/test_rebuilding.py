@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.core import BadInput
 from harness.learn import Gathered, LearnSettings, gather
+from harness.learn.rebuilding import NotRebuilt
 from harness.learn.rebuilding import tests_of as command_of
 from harness.trajectories import open_trajectories
 from tests.learn.clients import Event, write_claude, write_codex
@@ -114,7 +114,7 @@ def test_a_check_that_the_finished_work_fails_makes_no_task(tmp_path: Path) -> N
 def test_the_folder_that_tests_ran_in(command: str, folder: str | None, tmp_path: Path) -> None:
     (found,) = open_trajectories(write_claude(tmp_path, "s", session("Mend add().", command)))
     if folder is None:
-        with pytest.raises(BadInput, match=r"cannot be told|outside of its folder"):
+        with pytest.raises(NotRebuilt, match=r"cannot be told|outside of its folder"):
             command_of(found)
     else:
         assert command_of(found) == ("pytest -q", Path(folder))

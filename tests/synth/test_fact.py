@@ -53,10 +53,23 @@ def test_rules_against_a_question(tmp_path: Path) -> None:
     asked_for = "In which year was the ferry Grey Heron built?"
     assert proposer.fault(asked_for, "1931", year) == ""
     assert "asks for a year" in proposer.fault(asked_for, "190", people)
+    at_the_end = "The ferry Grey Heron carries people since what year?"
+    assert "asks for a year" in proposer.fault(at_the_end, "190", people)
     assert proposer.fault("How many people does the ferry Grey Heron carry?", "190", people) == ""
     assert "another document" in proposer.fault(
         "What of the ferry Grey Heron is known?", "190", people
     )
+
+
+def test_an_answer_within_another_number_is_not_it(tmp_path: Path) -> None:
+    text = f"Of 1945 nothing is known.\n{'So it is.' * 99}\nThe tower of Orm has 45 steps."
+    stuff = materials(documents(tmp_path / "docs", text), tmp_path / "out")
+    proposer, (source,) = FactProposer(stuff), stuff.library.sources.values()
+    question = "How many steps does the tower of Orm have?"
+    assert proposer.fault(question, "45", source) == ""
+    number = next(n for n in range(9) if run(proposer.propose(n, [])).answers == ("45",))
+    (passage,) = run(proposer.propose(number, [])).passages
+    assert stuff.library.text(passage).endswith("has 45 steps.")
 
 
 def test_the_passage_keeps_whole_lines(tmp_path: Path) -> None:

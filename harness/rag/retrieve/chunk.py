@@ -14,8 +14,10 @@ from harness.core import Value
 from harness.rag.retrieve.document import Document
 from harness.rag.retrieve.text import sentence_spans
 
-_PIECE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_]{1,8}|[^\w\s]")
-_TOKEN = re.compile(_PIECE.pattern.replace("{1,8}", "+"))
+_PIECE, _TOKEN = (
+    re.compile(rf"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_]{letters}|[^\w\s]")
+    for letters in ("{1,8}", "+")
+)
 _CONTEXT = 200
 
 

@@ -30,7 +30,7 @@ _SCRIPTS = {  # first word of a letter's Unicode name -> language, where the scr
     "CYRILLIC": "ru",
 }
 _FUNCTION_WORDS = {
-    language: function_words.split()
+    language: frozenset(function_words.split())
     for language, function_words in {
         "en": "the of and to is that was with are this from which what how who when does it for by",
         "de": "der die das und ist nicht ein eine mit von auf den dem zu wird auch für wie was "
@@ -53,10 +53,6 @@ _FUNCTION_WORDS = {
         "vi": "và của là có trong cho không được các một những với này",
     }.items()
 }
-_SPOKEN_IN = {
-    word: [language for language, spoken in _FUNCTION_WORDS.items() if word in spoken]
-    for word in {*chain.from_iterable(_FUNCTION_WORDS.values())}
-}
 _UKRAINIAN = re.compile("[іїєґ]")
 # Languages that write compound nouns as one word.
 COMPOUNDING = frozenset({"de", "nl", "sv", "da", "no", "fi", "hu"})
@@ -74,10 +70,9 @@ def identify_language(text: str) -> str | None:
     the first 20,000 characters.
     """
     sample = text[:_SAMPLE].lower()
-    scripts = Counter[str]()
-    for letter, count in Counter("" if sample.isascii() else sample[:2000]).items():
-        if letter.isalpha():
-            scripts[_script(letter)] += count
+    # Letters of ASCII are Latin, a script of many languages: they need no look.
+    shown = "" if sample.isascii() else sample[:2000]
+    scripts = Counter(map(_script, filter(str.isalpha, shown)))
     letters = scripts.total()
     for (
         script,
@@ -86,10 +81,12 @@ def identify_language(text: str) -> str | None:
         if letters and scripts[script] >= letters / 10:
             return "uk" if language == "ru" and _UKRAINIAN.search(sample) else language
     counts = Counter(re.findall(r"[^\W\d_]+", sample))
-    votes = Counter(dict.fromkeys(_FUNCTION_WORDS, 0))
-    for word in counts.keys() & _SPOKEN_IN.keys():
-        for language in _SPOKEN_IN[word]:
-            votes[language] += counts[word]
+    votes = Counter(
+        {
+            language: sum(map(counts.__getitem__, spoken & counts.keys()))
+            for language, spoken in _FUNCTION_WORDS.items()
+        }
+    )
     (best, most), (_, second) = votes.most_common(2)
     enough = max(2, counts.total() / 20)
     return best if most >= enough and most > second else None

@@ -32,6 +32,7 @@ ADDRESS = re.compile(
     rf"|(?!-){GITHUB.pattern})(?:@(?P<ref>(?!-)[\w./-]+))?"
 )
 """Of a repository, with a branch, a tag or a commit."""
+GIT_SECONDS = 300
 DEEPEST, MOST_SKILLS = 6, 500
 """Levels below the root of a repository at which skills are looked for, and how many."""
 MOST_FILES, MOST_BYTES = 4000, 64 * 2**20
@@ -115,7 +116,7 @@ def opened(source: Source) -> Generator[tuple[Path, str]]:
 
 def _git(source: Source, folder: Path, *words: str) -> str:
     try:
-        return git(folder, *words, protocols="https:ssh:file")
+        return git(folder, *words, protocols="https:ssh:file", seconds=GIT_SECONDS)
     except BadInput as error:
         raise BadInput(f"{source.text!r}: {error}") from error
 

@@ -12,11 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cached_property
-from random import Random
 
 from pydantic import JsonValue
 
-from harness.core import BadInput, render
+from harness.core import render
 from harness.corpora import Evidence, Source
 from harness.synth.asking import say
 from harness.synth.documents import PASSAGE
@@ -52,10 +51,7 @@ class FactProposer:
 
     def __init__(self, materials: Materials) -> None:
         self._materials = materials
-        self._answers = [*materials.library.answers]
-        if not self._answers:
-            raise BadInput("the documents hold no rare name or number that could be an answer")
-        Random(materials.seed).shuffle(self._answers)
+        self._answers = materials.library.drawn_answers(materials.seed)
 
     def documents(self, source: str) -> tuple[str, ...]:
         """Those that the agent gets, by the one that holds the answer; none means all."""
@@ -101,14 +97,14 @@ class FactProposer:
         """What the rules say against a question; "" if nothing."""
         if len(question.split()) < WORDS:
             return f"there is no question of {WORDS} words or more"
-        if " year " in f" {question.lower()} " and not _YEAR.fullmatch(answer):
+        if "year" in question.lower().rstrip("?").split() and not _YEAR.fullmatch(answer):
             return "it asks for a year, and the answer is none"
-        words = stems(question) - _ASKING
+        words, place = stems(question) - _ASKING, whole(answer)
         rows = [
-            (id_ == source.id, answer in sentence, len(words & held))
+            (id_ == source.id, bool(place.search(sentence)), len(words & held))
             for id_, sentence, held in self._sentences
         ]
-        here = max(count for own, holds, count in rows if own and holds)
+        here = max((count for own, holds, count in rows if own and holds), default=0)
         elsewhere = max((count for own, holds, count in rows if not own and not holds), default=0)
         if here < SHARE * len(words):
             return "the answer's sentence holds too few words of the question"
@@ -121,15 +117,23 @@ class LongFactProposer(FactProposer):
     suite = LongDocProposer.suite
     check, metric = "longdoc", "part"
 
+    @cached_property
+    def _clusters(self) -> list[tuple[str, ...]]:
+        return clusters_of(self._materials)
+
     def documents(self, source: str) -> tuple[str, ...]:
         """The cluster of the document."""
-        clusters = clusters_of(self._materials)
-        return next(cluster for cluster in clusters if source in cluster)
+        return next(cluster for cluster in self._clusters if source in cluster)
+
+
+def whole(answer: str) -> re.Pattern[str]:
+    """Where an answer stands by itself: 45 is not in 1945."""
+    return re.compile(rf"(?<!\w){re.escape(answer)}(?!\w)")
 
 
 def around(source: Source, answer: str) -> Evidence:
     """The passage that holds an answer first, from line to line where lines are short enough."""
-    at = source.text.index(answer)
+    at = next(whole(answer).finditer(source.text)).start()
     start, end = max(0, at - PASSAGE // 2), min(len(source.text), at + PASSAGE // 2)
     start = source.text.find("\n", start, at) + 1 or start
     end = max(source.text.rfind("\n", at + len(answer), end), 0) or end

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from random import Random
 
 from pydantic import JsonValue
 
-from harness.core import BadInput, render
+from harness.core import render
 from harness.corpora import Evidence
 from harness.synth.asking import say
 from harness.synth.types import Materials, Proposal
@@ -35,10 +34,7 @@ class SearchProposer:
 
     def __init__(self, materials: Materials) -> None:
         self._materials = materials
-        self._answers = [*materials.library.answers]
-        if not self._answers:
-            raise BadInput("the documents hold no rare name or number that could be an answer")
-        Random(materials.seed).shuffle(self._answers)
+        self._answers = materials.library.drawn_answers(materials.seed)
         self.calls: tuple[int, int, int] = (materials.hops + 2, 2, 900)
 
     async def propose(self, number: int, accepted: Sequence[Proposal]) -> Proposal:
