@@ -123,11 +123,15 @@ def in_turn(
     return seconds
 
 
+def out_or_resume(run: Path, lock: str = "run.json") -> dict[str, Any]:
+    """The option that begins a run in a folder, or resumes the one that lies there."""
+    return {"resume" if (run / lock).is_file() else "out": run}
+
+
 def write_suite(folder: Path, tasks: Iterable[Mapping[str, Any]], *settings: str) -> Path:
     """A suite of these tasks in a folder; `settings` are further lines of its YAML."""
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "tasks.jsonl").open("w") as file:
-        file.writelines(json.dumps(task) + "\n" for task in tasks)
+    (folder / "tasks.jsonl").write_text("".join(json.dumps(task) + "\n" for task in tasks))
     suite = folder / "suite.yaml"
     suite.write_text("\n".join(("name: benchmark", "tasks: tasks.jsonl", *settings)) + "\n")
     return suite

@@ -262,9 +262,8 @@ def whole_program(python: Tool, output_file: str) -> Tool:
         limits = bench.limits
         limits = limits.model_copy(update={"wall_s": min(limits.wall_s, PROGRAM_SECONDS)})
         output = await python.run(arguments, replace(bench, limits=limits))
-        missing = output == NO_OUTPUT
-        if output_file:
-            missing = not (bench.workdir / output_file).is_file()
+        written = bench.workdir / output_file
+        missing = not written.is_file() if output_file else output == NO_OUTPUT
         if not missing or FAULT.search(output):
             return output
         return f"{output}\n\n[Missing: {output_file or 'a printed answer'}]"

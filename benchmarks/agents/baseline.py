@@ -21,6 +21,7 @@ from benchmarks.reports import (
     Journal,
     add_run,
     option,
+    out_or_resume,
     read_jsonl,
     read_options,
     share_interval,
@@ -101,9 +102,7 @@ def attempted(suite: Path, task: Task, cell: str, work: Path, base_url: str | No
         concurrency=1,
     )
     run = work / cell.replace("/", "-") / digest(task.id)[:12]
-    begun = (run / "run.json").is_file()
-    where = {"resume": run} if begun else {"out": run}
-    run_evaluation(settings.model_copy(update=where))
+    run_evaluation(settings.model_copy(update=out_or_resume(run)))
     reader = RunReader(run)
     item, trajectory = list(reader.items())[-1], list(reader.trajectories())[-1]
     ending = {"pass": "passed", "invalid": "invalid"}.get(item["outcome"], "wrong values")

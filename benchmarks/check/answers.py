@@ -14,7 +14,6 @@ TAT-QA publishes them; `evals/results/check_answers_more.json` is of its gold te
 
 from __future__ import annotations
 
-import hashlib
 import json
 import random
 import re
@@ -23,7 +22,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from benchmarks.check.numbers import DATA
+from benchmarks.check.numbers import DATA, document_of, in_dev, occurs, other_digit
 from benchmarks.reports import option, read_jsonl, read_options, report
 from harness.rag.check import check
 from harness.rag.check.numbers import Quantity, read
@@ -37,6 +36,8 @@ STATES = {
 """How an excerpt says that its amounts are thousands or millions."""
 LARGER = {"thousand": "million", "million": "billion", "billion": "trillion"}
 VERIFIERS = ("rules", "auto")
+TUNING = 6
+"""Tenths of the sources for tuning: more than of the cells, which have more questions each."""
 
 
 class Answer(NamedTuple):
@@ -58,17 +59,9 @@ class Answer(NamedTuple):
     origin: str
 
 
-def in_dev(source: str) -> bool:
-    """The tuning part: more sources than that of the cells, which have fewer questions each."""
-    return int(hashlib.sha256(source.encode()).hexdigest(), 16) % 10 < 6
-
-
 def answers(row: dict[str, Any]) -> Iterator[Answer]:
     """Right and wrong answers about one excerpt."""
-    table = "\n".join(" | ".join(line) for line in row["table"]["table"])
-    text = "\n\n".join([table, *(paragraph["text"] for paragraph in row["paragraphs"])])
-    uid = row["table"]["uid"]
-    document = Document(uid, text)
+    document = document_of(row)
     valued = [
         (question, values)
         for question in row["questions"]
@@ -76,11 +69,11 @@ def answers(row: dict[str, Any]) -> Iterator[Answer]:
     ]
     texts = [" and ".join(values) for _, values in valued]
     for place, (question, values) in enumerate(valued):
-        draw = random.Random(f"{uid} {question['uid']}")
+        draw = random.Random(f"{document.id} {question['uid']}")
         pattern = STATES.get(question["scale"])
-        stated = pattern is None or pattern.search(text) is not None
+        stated = pattern is None or pattern.search(document.text) is not None
         wrong = {
-            "digit": _other_digit(texts[place], draw),
+            "digit": other_digit(texts[place], draw),
             "scale": " and ".join(map(_thousandfold, values)),
             "other": draw.choice([*sorted({*texts} - {texts[place]}), ""]),
         }
@@ -107,14 +100,6 @@ def _values(answer: Any, scale: str) -> list[str]:
     return written
 
 
-def _other_digit(text: str, draw: random.Random) -> str:
-    """One of the first three significant digits becomes another."""
-    places = [match.start() for match in re.finditer("[0-9]", text)][:3]
-    place = draw.choice(places)
-    digit = draw.choice([digit for digit in "123456789" if digit != text[place]])
-    return text[:place] + digit + text[place + 1 :]
-
-
 def _thousandfold(value: str) -> str:
     """The same digits with a larger scale word; "" where a percentage or a measure has none."""
     last = value.rsplit(" ", 1)[-1]
@@ -126,16 +111,8 @@ def _thousandfold(value: str) -> str:
 
 def accepted(answer: Answer, verifier: str) -> bool:
     """Whether the checker passes the answer."""
-    finding = check(
-        answer.text, answer.document, question=answer.question, verifier=verifier
-    )  # fmt: skip
-    return finding.verdict == "PASS"
-
-
-def occurs(answer: Answer) -> bool:
-    """Baseline: its digits stand in the excerpt."""
-    digits = re.findall(r"\d[\d,.]*", answer.text)
-    return all(number.rstrip(".,") in answer.document.text for number in digits)
+    report = check(answer.text, answer.document, question=answer.question, verifier=verifier)
+    return report.verdict == "PASS"
 
 
 def main() -> None:
@@ -152,7 +129,7 @@ def main() -> None:
         for row in (
             read_jsonl(DATA) if options.data == DATA else json.loads(options.data.read_text())
         )
-        if options.part == "all" or in_dev(row["table"]["uid"]) == (options.part == "dev")
+        if options.part == "all" or in_dev(row["table"]["uid"], TUNING) == (options.part == "dev")
     ]
     flags: dict[str, dict[str, dict[str, list[bool]]]] = defaultdict(
         lambda: defaultdict(lambda: defaultdict(list))
@@ -164,7 +141,10 @@ def main() -> None:
         names += [] if right else ["wrong"]
         verdicts = {name: accepted(answer, name) for name in VERIFIERS}
         for name in names:
-            for verifier, verdict in {**verdicts, "digits occur": occurs(answer)}.items():
+            for verifier, verdict in {
+                **verdicts,
+                "digits occur": occurs(answer.document, answer.text),
+            }.items():
                 flags[name][verifier][answer.document.id].append(verdict)
         if verdicts["rules"] != right:
             errors.append(f"{answer.kind} {answer.origin}: {answer.question} | {answer.text}")

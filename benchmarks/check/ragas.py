@@ -58,13 +58,6 @@ def ours(rows: Sequence[Row], spec: str, url: str, calls: Path | None) -> list[S
     return [_timed(check_row, row) for row in rows]
 
 
-def without_model(rows: Sequence[Row]) -> list[Said]:
-    """Our verdicts by rule."""
-    return [
-        _timed(lambda row: list(check_batch([row], "zero-tolerance", "rules")), row) for row in rows
-    ]
-
-
 def _timed(check_row: Callable[[Row], list[BatchReport]], row: Row) -> Said:
     started = time.monotonic()
     report = check_row(row)[0].report
@@ -144,23 +137,24 @@ async def run(options: argparse.Namespace) -> dict[str, Any]:
         theirs = await asyncio.to_thread(
             ragas, rows, url, spec.partition("/")[2], options.ragas_python
         )
-    plain = without_model(rows)
+    by_rule = [
+        _timed(lambda row: list(check_batch([row], "zero-tolerance", "rules")), row) for row in rows
+    ]
     pairs = [
         (float((judgement.faithful is true) - (peer_judgement.faithful is true)), 1.0)
         for judgement, peer_judgement, true in zip(mine, theirs, truth, strict=True)
     ]
     interval = ratio_interval(pairs)
-    label = options.model
-    if options.simulated is not None:
-        label = f"SIMULATED ({options.simulated:g} of replies unreadable)"
     return {
-        "model": label,
+        "model": options.model
+        if options.simulated is None
+        else f"SIMULATED ({options.simulated:g} of replies unreadable)",
         "answers": len(cases),
         "faithful": sum(truth),
         "majority": round(max(mean(truth), 1 - mean(truth)), 4),
         "ours": summary(mine, truth),
         "ragas": summary(theirs, truth),
-        "ours_without_model": summary(plain, truth),
+        "ours_without_model": summary(by_rule, truth),
         "ours_minus_ragas": {
             "accuracy": round(mean(value for value, _ in pairs), 4),
             "ci95": [round(end, 4) for end in interval] if interval else None,

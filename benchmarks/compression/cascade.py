@@ -85,13 +85,12 @@ def ranked_rows(
         key = f"{stack.name}|{query.query}"
         if key not in journal.rows and time.monotonic() - started > seconds:
             break
-        gold = {"gold": len(query.gold)}
         ways = {
             arm: partial(within, stack, critic, query, cascade=arm == "with")
             for arm in ("with", "without")
         }
         row = journal.result(key, lambda ways=ways: {arm: way() for arm, way in ways.items()})
-        rows.append(row | gold)
+        rows.append(row | {"gold": len(query.gold)})
     return rows
 
 

@@ -110,6 +110,16 @@ def sample(cases: Sequence[Case], size: int, seed: int) -> list[Case]:
     return in_turn(clusters, rng)[:size]
 
 
+def fitting(order: Iterable[int], sizes: Sequence[float], room: float) -> set[int]:
+    """Places in their order of preference, each that still fits into the room."""
+    chosen: set[int] = set()
+    for place in order:
+        if sizes[place] <= room:
+            chosen.add(place)
+            room -= sizes[place]
+    return chosen
+
+
 def touched(units: Sequence[Unit], spans: Iterable[Sequence[int]]) -> frozenset[int]:
     """Places of the units that a span overlaps."""
     gold_turns = [(int(start), int(end)) for start, end in spans]

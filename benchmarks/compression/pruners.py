@@ -27,7 +27,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from benchmarks.compression.cases import Case, readers_of, sample
+from benchmarks.compression.cases import Case, fitting, readers_of, sample
 from benchmarks.compression.memory import Remembered, remembering
 from benchmarks.compression.pruners_words import WordPruner
 from benchmarks.compression.quality import interval, percent
@@ -81,11 +81,8 @@ def sentences_by(critic: Critic) -> Arm:
             scored[case.id] = critic.score(case.query, case.units), sizes
         scores, sizes = scored[case.id]
         order = sorted(range(len(sizes)), key=lambda unit: -scores[unit])
-        room, chosen = budget * sum(sizes) - sizes[order[0]], {order[0]}
-        for unit in order[1:]:
-            if sizes[unit] <= room:
-                chosen.add(unit)
-                room -= sizes[unit]
+        room = budget * sum(sizes) - sizes[order[0]]
+        chosen = {order[0], *fitting(order[1:], sizes, room)}
         return " ".join(case.units[unit].text for unit in sorted(chosen))
 
     return compressed

@@ -68,9 +68,8 @@ def main() -> None:
     tiktoken.encoding_for_model = WordCounts
     folder = str(converted(model, out.parent / "smollm2"))
     compressor: Any = import_module("llmlingua").PromptCompressor(folder, device_map="cpu")
-    finished = set[str]()
-    if out.exists():
-        finished = {json.loads(line)["id"] for line in out.read_text(encoding="utf-8").splitlines()}
+    lines = out.read_text(encoding="utf-8").splitlines() if out.exists() else []
+    finished = {json.loads(line)["id"] for line in lines}
     for line in cases.read_text(encoding="utf-8").splitlines():
         case = json.loads(line)
         if case["id"] in finished:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.compression.cases import fitting
 from harness.rag.compress import open_tokenizer
 from harness.rag.compress.critics.token import WEIGHTS
 
@@ -60,11 +61,8 @@ class WordPruner:
             ]
         chances = self._known[text]
         sizes = self._counts(words)
-        room, chosen = budget * sum(sizes), set[int]()
-        for word in sorted(range(len(words)), key=lambda place: -chances[place]):
-            if sizes[word] <= room:
-                chosen.add(word)
-                room -= sizes[word]
+        order = sorted(range(len(words)), key=lambda place: -chances[place])
+        chosen = fitting(order, sizes, budget * sum(sizes))
         return " ".join(words[word] for word in sorted(chosen))
 
     def _probabilities(self, words: Sequence[str]) -> list[float]:

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.compression.cases import Case, readers_of, sample
+from benchmarks.compression.cases import Case, fitting, readers_of, sample
 from benchmarks.compression.memory import Remembered, remembering
 from benchmarks.reports import earlier_report, option, read_options, report
 from harness.core import digest_file
@@ -106,12 +106,7 @@ def recalls(case: Case, scores: Scores, sizes: Scores, budget: float) -> dict[st
     room = budget * float(sizes.sum())
     before = np.concatenate([[0.0], np.cumsum(sizes[order])[:-1]])
     filled = {unit for unit, used in zip(order, before, strict=True) if used < room}
-    chosen = set(order[:1])
-    room -= float(sizes[order[0]])
-    for unit in order[1:]:
-        if sizes[unit] <= room:
-            chosen.add(unit)
-            room -= float(sizes[unit])
+    chosen = {order[0], *fitting(order[1:], sizes.tolist(), room - float(sizes[order[0]]))}
     count = len(case.gold)
     return {
         "any": sum(bool(answer & chosen) for answer in case.gold) / count,

@@ -127,9 +127,7 @@ def cell(
     run = np.asarray(plan.look_sizes)[stop]
     level = plan.alpha / plan.candidates
     fixed = mcnemar(draw, looks - 1, level)
-    peeking = np.zeros(count, dtype=bool)
-    for look in range(looks):
-        peeking |= mcnemar(draw, look, level)
+    peeking = np.any([mcnemar(draw, look, level) for look in range(looks)], axis=0)
     row: dict[str, Any] = {
         "discordance": plan.discordance, "lift": lift, "tasks": plan.tasks,
         "candidates": plan.candidates, "epochs": plan.epochs, "decisions": count,
@@ -231,8 +229,11 @@ def skewed(decisions: int, seed: int) -> list[dict[str, Any]]:
             plain, _, lower = walk_boundaries(plan, draw.sizes, seen, epochs)
             upper, _, lower = walk_boundaries(plan, draw.sizes, seen, epochs, draw.net)
             accepted, stop = first_exit(draw, upper, lower)
-            row = {"changes": name, "tasks": tasks, "epochs": epochs, "decisions": decisions}
-            row |= {
+            row: dict[str, Any] = {
+                "changes": name,
+                "tasks": tasks,
+                "epochs": epochs,
+                "decisions": decisions,
                 "lift": float((after - before).mean()),
                 "gate": float(accepted.mean()),
                 "upper95": upper_limit(int(accepted.sum()), decisions),

@@ -22,6 +22,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -89,17 +90,17 @@ def measured(job: Job) -> list[Row]:
     return rows
 
 
-def mean(values: Sequence[float]) -> tuple[float, float]:
-    """Mean over worlds and half the width of its 95 % interval."""
-    error = clustered_error([[value] for value in values]) or 0.0
-    return statistics.fmean(values), z_of(0.975) * error
+def mean(groups: Sequence[Sequence[float]]) -> tuple[float, float]:
+    """Mean over the values of all worlds and half the width of its 95 % interval."""
+    error = clustered_error(groups) or 0.0
+    return statistics.fmean(chain.from_iterable(groups)), z_of(0.975) * error
 
 
 def columns(rows: Sequence[Row], names: Sequence[str]) -> Row:
     """Means of the columns that there are, with their intervals."""
     line: Row = {}
     for name in names:
-        values = [float(row[name]) for row in rows if row.get(name) is not None]
+        values = [[float(row[name])] for row in rows if row.get(name) is not None]
         if values:
             line[name], line[f"{name}_ci"] = mean(values)
     return line
@@ -121,9 +122,7 @@ def paired(
     groups: dict[str, list[float]] = {}
     for case in sorted(shared):
         groups.setdefault(case[0], []).append(by_case[first][case] - by_case[second][case])
-    values = [value for group in groups.values() for value in group]
-    spread = clustered_error(list(groups.values())) or 0.0
-    return statistics.fmean(values), z_of(0.975) * spread, len(groups)
+    return (*mean(list(groups.values())), len(groups))
 
 
 def regions(rows: Sequence[Row]) -> dict[str, list[Row]]:

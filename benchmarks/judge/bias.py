@@ -9,13 +9,12 @@ is among those that the report calls found. Accused: any other is; six tests sha
 
 from __future__ import annotations
 
-import argparse
-import json
 import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
 
+from benchmarks.reports import option, read_options, report
 from harness.core import loops
 from harness.judge import Question, Verdict
 from harness.judge.probes.bias import Bias, probe
@@ -58,8 +57,8 @@ def measure(bias: Bias | None, strength: float, trials: int) -> dict[str, Any]:
         found = accused = 0
         for seed in range(trials):
             judge = Planted(bias, strength, seed)
-            report = await probe(judge, "planted", SPEC, count=PROBE_PAIRS, seed=seed)
-            named = {row.bias for row in report.probes if row.found}
+            probed = await probe(judge, "planted", SPEC, count=PROBE_PAIRS, seed=seed)
+            named = {row.bias for row in probed.probes if row.found}
             found += bias in named
             accused += bool(named - {bias})
         return found, accused
@@ -74,19 +73,16 @@ def measure(bias: Bias | None, strength: float, trials: int) -> dict[str, Any]:
 
 def main() -> None:
     """Print a line for each bias and strength, and one for a judge without any."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--trials", type=int, default=100)
-    parser.add_argument("--fair", type=int, default=1000, help="trials of the judge without bias")
-    parser.add_argument("--out", type=Path)
-    options = parser.parse_args()
+    options = read_options(
+        __doc__,
+        trials=100,
+        fair=option(type=int, default=1000, help="trials of the judge without bias"),
+        out=option(type=Path),
+    )
     biases: tuple[Bias, ...] = get_args(Bias)
     rows = [measure(None, 0.0, options.fair)]
     rows += [measure(bias, strength, options.trials) for strength in STRENGTHS for bias in biases]
-    result = {"simulated": True, "pairs": PROBE_PAIRS, "rows": rows}
-    text = json.dumps(result, indent=1)
-    print(text)
-    if options.out is not None:
-        options.out.write_text(text + "\n")
+    report({"simulated": True, "pairs": PROBE_PAIRS, "rows": rows}, options.out)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ stands the interval of the judged rate alone (Wilson), which takes the judge for
 
 from __future__ import annotations
 
-import argparse
 import functools
 import itertools
 import json
@@ -22,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.reports import option, read_options
 from harness.stats import corrected_rate, upper_limit, wilson, z_of
 
 TRUE, JUDGES = (0.2, 0.5, 0.8), ((0.95, 0.9), (0.85, 0.85), (0.9, 0.7))
@@ -110,10 +110,7 @@ def summary(rows: list[dict[str, Any]], name: str) -> dict[str, Any]:
 
 def main() -> None:
     """Print a line for each setting, and the extremes."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--trials", type=int, default=2000)
-    parser.add_argument("--out", type=Path)
-    options = parser.parse_args()
+    options = read_options(__doc__, trials=2000, out=option(type=Path))
     grid = itertools.product(TRUE, JUDGES, SIZES, LABELS)
     rows = [cover(*setting, trials=options.trials) for setting in grid]
     plain = [row["plain"] for row in rows]

@@ -11,14 +11,13 @@ it. Ordinary instructions are those of LLMBar (MIT), which no head was trained o
 
 from __future__ import annotations
 
-import argparse
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.reports import option, read_options, report
 from harness.core import loops, read_rows
 from harness.judge.guards import WordGuard
 from harness.stats import wilson
@@ -120,10 +119,7 @@ def by_head(folder: Path, prompts: Prompts, rows: list[dict[str, Any]]) -> dict[
 
 def main() -> None:
     """Print the rates of both guards as JSON."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--out", type=Path)
-    options = parser.parse_args()
+    options = read_options(__doc__, "folder", out=option(type=Path))
     rows = [row for _, row in read_rows(options.folder / "xstest.jsonl")]
     texts = [row["prompt"] for row in rows]
     prompts = xstest(options.folder)
@@ -139,10 +135,7 @@ def main() -> None:
         "head": by_head(options.folder, prompts, rows),
         "flag all": rates([True] * len(rows), unsafe),
     }
-    text = json.dumps(result, indent=1)
-    print(text)
-    if options.out is not None:
-        options.out.write_text(text + "\n")
+    report(result, options.out)
 
 
 if __name__ == "__main__":

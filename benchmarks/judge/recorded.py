@@ -10,14 +10,13 @@ Beside them stand the trivial judges: the longer answer, and a coin (50 %).
 
 from __future__ import annotations
 
-import argparse
-import json
 import statistics
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.reports import option, read_options, report
 from harness.core import read_rows
 from harness.judge import Verdict, both_orders
 from harness.judge.types import Preference
@@ -109,20 +108,14 @@ def measure(rows: list[Comparison]) -> dict[str, Any]:
 
 def main() -> None:
     """Print the figures of every set and judge as JSON."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--out", type=Path)
-    options = parser.parse_args()
+    options = read_options(__doc__, "folder", out=option(type=Path))
     result: dict[str, Any] = {}
     for name, read in (("judgebench", judgebench), ("llmbar", llmbar), ("pandalm", pandalm)):
         groups: dict[str, list[Comparison]] = defaultdict(list)
         for row in read(options.folder):
             groups[row.judge].append(row)
         result[name] = {judge: measure(rows) for judge, rows in sorted(groups.items())}
-    text = json.dumps(result, indent=1)
-    print(text)
-    if options.out is not None:
-        options.out.write_text(text + "\n")
+    report(result, options.out)
 
 
 if __name__ == "__main__":

@@ -153,9 +153,8 @@ def critics(folder: Path, devices: list[str], rounds: int) -> list[dict[str, Any
                     with torch.inference_mode(), half:
                         return critic(*moved)[1]
 
-                apart = None
-                if batch == len(truth):
-                    apart = float((forward().float().cpu() - truth).abs().max())
+                same = batch == len(truth)
+                apart = float((forward().float().cpu() - truth).abs().max()) if same else None
                 rate = batch * TOKENS / seconds(forward, rounds)
                 rows.append({
                     "critic": "torch", "device": device, "kind": kind, "batch": batch,

@@ -21,7 +21,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reports import earlier_report, read_options, report
+from benchmarks.reports import earlier_report, out_or_resume, read_options, report
 from harness.core import AgentInfo, Step, Task, Trajectory, read_yaml
 from harness.corpora import Split, generate
 from harness.evolve import EvolveOptions, evolve
@@ -77,7 +77,6 @@ def main() -> None:
             if arm in rows and rows[arm]["descriptions"] == descriptions:
                 continue
             run = options.runs / options.model.replace("/", "-") / arm.replace(" ", "-")
-            place = "resume" if (run / "run.json").is_file() else "out"
             figures = run_trigger(
                 TriggerSettings.model_validate(
                     {
@@ -86,7 +85,7 @@ def main() -> None:
                         "models": (options.model,),
                         "agent": options.agent,
                         "concurrency": 2,
-                        place: run,
+                        **out_or_resume(run),
                     }
                 )
             )

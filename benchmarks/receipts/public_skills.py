@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.reports import earlier_report, option, read_options, report
+from benchmarks.reports import earlier_report, option, out_or_resume, read_options, report
 from harness.api import aevaluate
 from harness.core import BadInput, Value, assets, digest_tree
 from harness.evals import records
@@ -202,13 +202,11 @@ async def run_arms(arms: Sequence[Arm], place: Path, measurement: Measurement) -
 
     async def run(arm: Arm) -> None:
         out = place / arm.run
-        begun = (out / "run.json").is_file()
         async with room:
             await aevaluate(
                 arm.suite, model=measurement.model, base_url=measurement.base_url,
                 skill=arm.folder, split="test", limit=measurement.tasks, progress=False,
-                concurrency=measurement.concurrency,
-                out=None if begun else out, resume=out if begun else None,
+                concurrency=measurement.concurrency, **out_or_resume(out),
             )  # fmt: skip
         print(arm.run, Counter(item.outcome for item in records(out)), flush=True)
 

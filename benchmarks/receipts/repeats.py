@@ -17,7 +17,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reports import Journal, option, read_options, report, share_interval
+from benchmarks.reports import Journal, option, out_or_resume, read_options, report, share_interval
 from harness.core import write_atomic
 from harness.evals import records
 from harness.receipts.ladder.plan import PLAN, LadderSettings
@@ -65,13 +65,12 @@ def main() -> None:
 
     def ladder(seed: int) -> dict[str, Any]:
         run = options.runs / f"seed-{seed}"
-        begun = (run / PLAN).is_file()
         result = run_ladder(
             LadderSettings(
                 skill=skill, suite=str(suite), examples="none",
                 rungs="none,repeat", limit=options.tasks, models=(options.model,), seed=seed,
                 base_url=options.base_url, concurrency=options.concurrency,
-                **{"resume" if begun else "out": run},
+                **out_or_resume(run, PLAN),
             ),
             tell=lambda _: None,
         ).ladder  # fmt: skip

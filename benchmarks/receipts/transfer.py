@@ -16,7 +16,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reports import earlier_report, option, read_options, report
+from benchmarks.reports import earlier_report, option, out_or_resume, read_options, report
 from harness.receipts.ladder.plan import PLAN, LadderSettings
 from harness.receipts.ladder.report import Ladder
 from harness.receipts.ladder.session import run_ladder
@@ -66,14 +66,13 @@ def main() -> None:
             ladder = Ladder.model_validate_json(beside(folder, LADDER).read_bytes())
         else:
             run = options.runs / f"{skill}-{options.model.rpartition('/')[2]}-{options.tasks}"
-            begun = (run / PLAN).is_file()
             # A ladder's receipt is written beside the skill: that of the shipped one stays.
             copy = shutil.copytree(folder, options.runs / "skills" / skill, dirs_exist_ok=True)
             settings = LadderSettings(
                 skill=copy, suite=suite, examples=f"evals/examples/{examples}",
                 rungs="none,random,nearest", limit=options.tasks, models=(options.model,),
                 base_url=options.base_url, concurrency=options.concurrency,
-                **{"resume" if begun else "out": run},
+                **out_or_resume(run, PLAN),
             )  # fmt: skip
             ladder = run_ladder(settings, tell=print).ladder
         new = row(skill, ladder)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reports import earlier_report, option, read_options, report
+from benchmarks.reports import earlier_report, option, out_or_resume, read_options, report
 from harness.receipts.trigger import TriggerSettings, run_trigger
 
 ARMS: dict[str, dict[str, Any]] = {
@@ -37,13 +37,12 @@ def main() -> None:
         if name in result or options.only not in (None, name):
             continue
         run = options.runs / name.replace(", ", "-").replace(" ", "-")
-        begun = (run / "run.json").is_file()
         shared: dict[str, Any] = {
             "skill": Path("skills"),
             "queries": Path("evals/trigger/queries.yaml"),
+            **out_or_resume(run),
         }
-        place: dict[str, Any] = {"resume": run} if begun else {"out": run}
-        figures = run_trigger(TriggerSettings(**shared | fields | place, concurrency=2))
+        figures = run_trigger(TriggerSettings(**shared | fields, concurrency=2))
         result["command"] = "python -m benchmarks.receipts.trigger"
         result[name] = figures.model_dump(mode="json")
         report(result, options.out)

@@ -12,7 +12,6 @@ FILE are not made again.
 
 from __future__ import annotations
 
-import argparse
 import difflib
 import json
 import re
@@ -23,6 +22,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from benchmarks.reports import read_jsonl, read_options
 from harness.rag.retrieve import sentence_spans
 from harness.speech import Sound, joined, silence
 from harness.speech.offline import VOICES, speak, transcribe
@@ -156,13 +156,8 @@ def report(rows: list[dict[str, Any]]) -> None:
 
 def main() -> None:
     """Make what is missing, then report."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--minutes", type=float, default=20.0)
-    parser.add_argument("--rows", type=Path, default=Path("speech-words.jsonl"))
-    options = parser.parse_args()
-    rows: list[dict[str, Any]] = []
-    if options.rows.exists():
-        rows = [json.loads(line) for line in options.rows.read_text("utf-8").splitlines()]
+    options = read_options(__doc__, minutes=20.0, rows=Path("speech-words.jsonl"))
+    rows = read_jsonl(options.rows) if options.rows.exists() else []
     voices = [*VOICES]
     for number, text in enumerate(passages()):
         minutes = sum(row["transcript"]["seconds"] for row in rows) / 60

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import csv
+import itertools
 import tempfile
 from pathlib import Path
 from random import Random
@@ -18,7 +19,7 @@ from typing import Any
 from benchmarks.reports import option, read_options, report, share_interval
 from harness.synth.documents import Library
 from harness.synth.fog.graph import EntityGraph, graph_of_table
-from harness.synth.fog.writing import Question, draw
+from harness.synth.fog.writing import draw
 from harness.synth.tables.table import read_table
 
 
@@ -70,12 +71,8 @@ def main() -> None:
             Library.read(path, Path(place) / "library"),
             graph_of_table(read_table(path)),
         )
-        questions: list[Question] = []
-        number = 0
-        while len(questions) < options.count:
-            question = draw(graph, Random(f"7 {number}"))
-            questions += [question] if question else []
-            number += 1
+        drawn = (draw(graph, Random(f"7 {number}")) for number in itertools.count())
+        questions = [*itertools.islice(filter(None, drawn), options.count)]
         for name, queries in (
             ("plain", [(plain(graph, row.answer), row.answer) for row in questions]),
             ("fog", [(row.text, row.answer) for row in questions]),

@@ -19,7 +19,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from benchmarks.reports import option, read_options, report, share_interval
+from benchmarks.reports import option, out_or_resume, read_options, report, share_interval
 from harness.api import compare_runs, evaluate, evolve
 from harness.core import BadInput, HarnessError, Task
 from harness.corpora import write_tasks
@@ -132,9 +132,8 @@ def main() -> None:
             )  # fmt: skip
             learned = {"skill": evolution.skill}
         folder = runs / "evals" / arm
-        place: dict[str, Any] = {"resume" if (folder / "run.json").is_file() else "out": folder}
         held_out = str(runs / "held-out" / "suite.yaml")
-        result = evaluate(held_out, **settings, **learned, **place)
+        result = evaluate(held_out, **settings, **learned, **out_or_resume(folder))
         passed = sum(item.outcome == "pass" for item in result.samples)
         rates[arm] = {"passed": passed, "tasks": result.items, "tokens": result.tokens,
                       "ci95": share_interval(passed, result.items)}  # fmt: skip

@@ -38,8 +38,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         files = made(Path(folder))
         for source in options.folder:
-            images = sorted(p for p in source.rglob("*") if p.suffix.lower() in IMAGE_SUFFIXES)
-            files[source.name] = images
+            files[source.name] = sorted(
+                path for path in source.rglob("*") if path.suffix.lower() in IMAGE_SUFFIXES
+            )
         rows = measure(files, options.repeats)
     result = {
         "command": " ".join(["python", *sys.argv]), "pixels": LIMITS.most_pixels,

@@ -76,6 +76,14 @@ def find(name: str) -> Weights:
     return KNOWN[name]
 
 
+def with_adapter(name: str) -> tuple[str, str]:
+    """The model of `<model>+<path>.gguf`, and the path of the adapter; "" where there is none."""
+    model, _, adapter = name.rpartition("+")
+    if not model or not adapter.endswith(SUFFIX) or Path(name).expanduser().is_file():
+        return name, ""
+    return model, adapter
+
+
 def location(name: str) -> Path:
     """Where the GGUF file of a model lies, or will lie once pulled; a path is itself."""
     if name.endswith(SUFFIX):

@@ -23,7 +23,6 @@ from harness.receipts.ladder.session import run_ladder
 from harness.receipts.plan import LEAST_TASKS
 from harness.skills import (
     LADDER,
-    ShownBlock,
     beside,
     export,
     load_skill,
@@ -177,9 +176,8 @@ def run_demo(
         peak_memory_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
     )
     write_atomic(out / "demo.json", report.model_dump_json(indent=1, by_alias=True) + "\n")
-    blocks: list[ShownBlock] = []
-    if (skill / "SKILL.md").is_file():
-        blocks = shown_blocks(read_provenance(skill), load_skill(skill))
+    written = (skill / "SKILL.md").is_file()
+    blocks = shown_blocks(read_provenance(skill), load_skill(skill)) if written else []
     page = render_page(
         Path(__file__).parent / "templates" / "demo.html.j2",
         report=report,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import os
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -204,3 +206,48 @@ def test_a_required_call_is_a_call(monkeypatch: pytest.MonkeyPatch, choice: Any)
     assert choice_made["finish_reason"] == "tool_calls"
     assert call["function"]["name"] == "f"
     assert json.loads(call["function"]["arguments"])["days"] in range(1, 10)
+
+
+def _adapter(path: Path, value: float) -> str:
+    """A LoRA adapter of rank 1 for the values of the first layer of SmolLM2-135M, as GGUF."""
+
+    def text(words: str) -> bytes:
+        return struct.pack("<Q", len(words)) + words.encode()
+
+    pairs = {"general.architecture": "llama", "general.type": "adapter", "adapter.type": "lora"}
+    fields = [text(key) + struct.pack("<I", 8) + text(word) for key, word in pairs.items()]
+    fields.append(text("adapter.lora.alpha") + struct.pack("<If", 6, 1.0))
+    sides = {"lora_a": (576, 1), "lora_b": (1, 192)}
+    infos, data = list[bytes](), b""
+    for side, shape in sides.items():
+        infos.append(
+            text(f"blk.0.attn_v.weight.{side}") + struct.pack("<IQQIQ", 2, *shape, 0, len(data))
+        )
+        data += struct.pack(f"<{math.prod(shape)}f", *[value] * math.prod(shape))
+    head = b"GGUF" + struct.pack("<IQQ", 3, len(infos), len(fields)) + b"".join(fields + infos)
+    path.write_bytes(head + bytes(-len(head) % 32) + data)
+    return f"{NAME}+{path}"
+
+
+def test_an_adapter_changes_what_the_model_says(tmp_path: Path) -> None:
+    def answer(name: str) -> str:
+        messages = [{"role": "user", "content": "Tell a story about boats."}]
+        body: dict[str, Any] = {"model": name, "messages": messages, "max_tokens": 12}
+        reply: Any = asyncio.run(LocalModel(name).answer(body))
+        return reply["choices"][0]["message"]["content"]
+
+    plain = answer(NAME)
+    assert answer(_adapter(tmp_path / "nothing.gguf", 0.0)) == plain
+    assert answer(_adapter(tmp_path / "much.gguf", 0.5)) != plain
+
+
+def test_an_adapter_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    missing = tmp_path / "a.gguf"
+    with pytest.raises(BadInput, match=r"cannot read '.*a\.gguf'"):
+        LocalModel(f"{NAME}+{missing}")
+    missing.write_text("no adapter")
+    with pytest.raises(BadInput, match="expected a GGUF file"):
+        LocalModel(f"{NAME}+{missing}")
+    both = tmp_path / "b+c.gguf"
+    both.write_bytes(b"GGUF")
+    assert LocalModel(str(both)).engine.files  # the plus of a file's name is no adapter

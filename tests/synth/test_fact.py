@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,41 @@ def test_rules_against_a_question(tmp_path: Path) -> None:
     assert "another document" in proposer.fault(
         "What of the ferry Grey Heron is known?", "190", people
     )
+
+
+def test_rules_against_names(tmp_path: Path) -> None:
+    rows = [
+        ("Gull Optics", "Ada Quill owns Gull Optics. Invoices of Gull Optics are yellow."),
+        ("Heron Office", "The Heron Office finances Project Eel."),
+        ("Project Crab", "The costs of Project Crab are carried by the Heron Office."),
+        ("Ada Quill", "Ada Quill learned the trade from Ivo Bell."),
+        ("Bo Quill", "Bo Quill was trained by Una Marsh."),
+    ]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps({"id": t, "title": t, "text": x}) + "\n" for t, x in rows))
+    stuff = materials(path, tmp_path / "out")
+    proposer, sources = FactProposer(stuff), stuff.library.sources
+    for question, answer, title, fault in [
+        ("Who is it that owns Gull Optics?", "Ada Quill", "Gull Optics", ""),
+        ("Who owns Quill's firm, Gull Optics?", "Ada Quill", "Gull Optics", "part of the answer"),
+        (
+            "Which project is it that the Heron Office finances?",
+            "Project Eel",
+            "Heron Office",
+            "another Project speaks of Heron Office",
+        ),
+        ("From whom was it that Quill learned the trade?", "Ivo Bell", "Ada Quill", "namesake"),
+        ("From whom did Ada Quill learn the trade?", "Ivo Bell", "Ada Quill", ""),
+    ]:
+        assert fault in (said := proposer.fault(question, answer, sources[title]))
+        assert bool(fault) is bool(said)
+
+
+def test_no_answer_is_asked_for_twice(tmp_path: Path) -> None:
+    stuff = materials(documents(tmp_path / "docs", TEXT), tmp_path / "out")
+    proposer = FactProposer(stuff)
+    first = run(proposer.propose(0, []))
+    assert all(run(proposer.propose(n, [first])).answers != first.answers for n in range(5))
 
 
 def test_an_answer_within_another_number_is_not_it(tmp_path: Path) -> None:

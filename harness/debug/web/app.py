@@ -153,9 +153,7 @@ def app(desks: Desks, browsing: Browsing, guard: Guard) -> Starlette:
 
     async def question(request: Request) -> Response:
         """What is asked about finished work, or looked up about a graph."""
-        refusal = guard.refusal(request.headers, token=True)
-        if refusal is not None:
-            return reply({"error": refusal}, 403)
+        guard.check(request.headers, token=True)
         name, query = request.path_params["name"], query_of(request)
         if name == "about":
             return reply(await run_in_threadpool(browsing.about, debugger=desks.main is not None))
@@ -173,9 +171,7 @@ def app(desks: Desks, browsing: Browsing, guard: Guard) -> Starlette:
 
     async def command(request: Request) -> Response:
         """Do as the body says."""
-        refusal = guard.refusal(request.headers, token=True)
-        if refusal is not None:
-            return reply({"error": refusal}, 403)
+        guard.check(request.headers, token=True)
         try:
             body = read_body(await body_of(request))
             name, arguments = str(body["command"]), dict(body.get("arguments") or {})
@@ -187,9 +183,7 @@ def app(desks: Desks, browsing: Browsing, guard: Guard) -> Starlette:
 
     async def page(request: Request) -> Response:
         """The page and its files, which hold no secret."""
-        refusal = guard.refusal(request.headers, token=False)
-        if refusal is not None:
-            return reply({"error": refusal}, 403)
+        guard.check(request.headers, token=False)
         home = "runs.html" if desks.main is None else "index.html"
         path = STATIC / request.path_params.get("name", home)
         if path.parent != STATIC or path.suffix not in KINDS or not path.is_file():

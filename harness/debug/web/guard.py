@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 
-from harness.models import HOST
+from harness.models import HOST, Refused
 
 HEADER = "x-harness-token"
 POLICY = {
@@ -40,20 +40,22 @@ class Guard:
         """Name the port that is served."""
         self._origins = frozenset(f"http://{name}:{port}" for name in (HOST, "localhost"))
 
-    def refusal(self, headers: Mapping[str, str], *, token: bool) -> str | None:
-        """Why a request is refused, else None.
+    def check(self, headers: Mapping[str, str], *, token: bool) -> None:
+        """Let a request through.
 
         Args:
             headers: in lower case.
             token: whether it has to carry the token.
+
+        Raises:
+            Refused: if it is of another page, or lacks the token (HTTP 403).
         """
         if f"http://{headers.get('host', '')}" not in self._origins:
-            return "unknown host: open the address that was printed"
+            raise Refused(403, "unknown host: open the address that was printed")
         origin = headers.get("origin")
         if origin is not None and origin not in self._origins:
-            return "another page's request: open the address that was printed"
+            raise Refused(403, "another page's request: open the address that was printed")
         if token and not secrets.compare_digest(
             headers.get(HEADER, "").encode(), self.token.encode()
         ):
-            return "missing or wrong token: open the address that was printed"
-        return None
+            raise Refused(403, "missing or wrong token: open the address that was printed")

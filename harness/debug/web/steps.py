@@ -117,15 +117,13 @@ def look(store: CheckpointStore, thread: str, ns: str, checkpoint: str) -> dict[
     values = shown(saved)
     # Of several next checkpoints (time travel inside the thread) the last.
     children = [m for m in history.moments if (m.ns, m.parent) == (moment.ns, moment.id)]
-    changes = None
-    if children:
-        changes = _changes(differences(values, shown(history.load(children[-1]))))
+    after = shown(history.load(children[-1])) if children else None
     return {
         "ns": moment.ns,
         "checkpoint": moment.id,
         "step": moment.step,
         "values": {key: described(value) for key, value in values.items()},
-        "changes": changes,
+        "changes": None if after is None else _changes(differences(values, after)),
         "writes": [
             {"task": task, "channel": channel, "value": tree(value)}
             for task, writes in written(saved).items()

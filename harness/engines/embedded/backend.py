@@ -142,7 +142,8 @@ class LocalModel:
     """A model of this machine, answered by its shared engine.
 
     Args:
-        name: model name without `local/`, or the path of a GGUF file.
+        name: model name without `local/`, or the path of a GGUF file; `+<path>.gguf` behind it is
+            a LoRA adapter.
 
     Attributes:
         engine: which other commands may use at the same time.
@@ -153,8 +154,10 @@ class LocalModel:
     """
 
     def __init__(self, name: str) -> None:
-        path = weights.require(name)
-        launch = launch_settings()
+        model, adapter = weights.with_adapter(name)
+        path, launch = weights.require(model), launch_settings()
+        if adapter:
+            launch = replace(launch, lora=str(weights.require(adapter).resolve()))
         self._name = name
         self._digest = "" if name.endswith(weights.SUFFIX) else weights.find(name).sha256
         self.engine = SharedEngine(path, launch)

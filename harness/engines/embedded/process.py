@@ -41,6 +41,7 @@ class Launch:
         idle_s: seconds without a request after which an engine that no command holds ends.
         mode: `chat`, `embedding` or `rerank`.
         pooling: of an embedding, `mean`, `last` or `cls`; "" is what the file says.
+        lora: GGUF file of a LoRA adapter; "" for none.
     """
 
     slots: int = 4
@@ -49,6 +50,7 @@ class Launch:
     idle_s: float = 30.0
     mode: str = "chat"
     pooling: str = ""
+    lora: str = ""
 
 
 @dataclass(frozen=True)
@@ -133,6 +135,10 @@ def serve(path: Path, launch: Launch, key: str) -> Any:
     params.cors_origins, params.cors_credentials = "", False
     params.cache_ram_mib = 0  # prefixes are kept in the slots; a second copy would take gigabytes
     params.verbosity = 1
+    if launch.lora:
+        adapter = library.CommonAdapterLoraInfo()
+        adapter.path, adapter.scale = launch.lora, 1.0
+        params.lora_adapters = [adapter]
     if launch.mode != "chat":
         params.embedding = True
         params.n_batch = params.n_ubatch = launch.context  # a text is pooled in one piece

@@ -137,12 +137,7 @@ def plain(text: str) -> list[str]:
 
 def is_value(token: str) -> bool:
     """Whether a token is a number or a quoted text."""
-    return token[0] in _QUOTES or is_number(token)
-
-
-def is_number(token: str) -> bool:
-    """Whether a token is a number."""
-    return re.fullmatch(r"[-+]?\d[\d.,:-]*", token) is not None
+    return token[0] in _QUOTES or re.fullmatch(r"[-+]?\d[\d.,:-]*", token) is not None
 
 
 def alike(first: Sequence[str], second: Sequence[str]) -> bool:

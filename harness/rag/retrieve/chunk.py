@@ -12,7 +12,7 @@ from pydantic import model_validator
 
 from harness.core import Value
 from harness.rag.retrieve.document import Document
-from harness.rag.retrieve.text import sentence_spans
+from harness.rag.retrieve.text import sentence_spans, stripped
 
 _PIECE, _TOKEN = (
     re.compile(rf"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_]{letters}|[^\w\s]")
@@ -78,6 +78,10 @@ def chunk_document(document: Document, chunking: Chunking) -> list[Chunk]:
     A chunk lies in one parent. Where a section begins, a new chunk does too, unless the one
     before is still below a quarter of its size.
     """
+    text, size = document.text, chunking.size
+    if not document.headings and (len(text) <= size or estimate_tokens(text) <= size):
+        whole = stripped(text, 0, len(text))
+        return [Chunk(*whole, *whole)] if whole else []  # whatever its sentences are
     chunks: list[Chunk] = []
     for parent in _grouped(_units(document, chunking.size), chunking.parent, chunking.parent):
         start, end = parent[0].start, parent[-1].end

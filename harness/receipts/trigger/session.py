@@ -136,10 +136,8 @@ class _Loading:
         """Whether the skills that were loaded are the expected ones."""
         skills: list[str] = json.loads(answer or "[]")
         query = query_of(task)
-        if query.expect is not None:
-            right = query.expect in skills
-        else:
-            right = query.wrong not in skills if query.wrong else not skills
+        unharmed = query.wrong not in skills if query.wrong else not skills
+        right = unharmed if query.expect is None else query.expect in skills
         reason = f"loaded {', '.join(skills) or 'nothing'}"
         return passed(reason) if right else failed(reason)
 

@@ -44,9 +44,8 @@ class ChatTransport(httpx.AsyncBaseTransport):
             httpx.HTTPError: as the transport that is behind it.
         """
         path, inner = request.url.path, self._inner
-        tail = next((tail for tail in _FORMATS if path.endswith(tail)), None)
-        if request.method != "POST":
-            tail = None
+        known = next((tail for tail in _FORMATS if path.endswith(tail)), None)
+        tail = known if request.method == "POST" else None
         if self._layer is not None:
             passed_on = tail is None and request.method in ("GET", "HEAD")
         else:

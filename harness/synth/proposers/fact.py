@@ -4,7 +4,8 @@ A program chooses the answer and the passage that holds it; the model only words
 task rests on one passage, never on several: it is easier than those of `search`. A small model, as
 proposer and as checker, often misses what the passage says of the answer. So rules come first: most
 words of the question stand in the answer's sentence or the title, no sentence of another document
-holds as many of them, and who asks for a year gets one.
+holds as many of them, who asks for a year gets one, a name has no namesake and is not the answer's,
+and no second document of the answer's kind (`Project …`) speaks of the first.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ WORDS, SHARE = 6, 2 / 3
 _QUESTION = re.compile(r"(?:Question: *)?([A-Z][^?\n]*\?)")
 _SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?](?!\s)[^.!?\n]*)*")
 _WORD = re.compile(r"[a-z][\w'-]{3,}")
+_NAME = re.compile(r"\b[A-Z][\w-]{2,}")
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 
 
@@ -60,7 +62,9 @@ class FactProposer:
     async def propose(self, number: int, accepted: Sequence[Proposal]) -> Proposal:
         """One reply; the first question in it counts."""
         materials, library = self._materials, self._materials.library
-        answer = self._answers[number % len(self._answers)]
+        asked = {proposal.answers[0] for proposal in accepted}
+        answers = [answer for answer in self._answers if answer not in asked] or self._answers
+        answer = answers[number % len(answers)]
         source = library.sources[library.answers[answer][0]]
         passage = around(source, answer)
         reply = await say(
@@ -108,7 +112,27 @@ class FactProposer:
         elsewhere = max((count for own, holds, count in rows if not own and not holds), default=0)
         if here < SHARE * len(words):
             return "the answer's sentence holds too few words of the question"
-        return "another document says as much of it" if elsewhere >= here else ""
+        if elsewhere >= here:
+            return "another document says as much of it"
+        return self._misnamed(question, answer, source)
+
+    def _misnamed(self, question: str, answer: str, source: Source) -> str:
+        names, title, taken = (
+            frozenset(_NAME.findall(text)) for text in (question, source.title, answer)
+        )
+        if names & taken:
+            return "the question holds a part of the answer"
+        named = frozenset(name for name in title if name.lower() in question.lower())
+        kind, mention = answer.split()[0], whole(source.title.lower())
+        for other in self._materials.library.sources.values():
+            if other == source:
+                continue
+            if named and named < title and named <= {*_NAME.findall(other.title)}:
+                return "what the question names has a namesake"
+            rival = other.title != answer and other.title.startswith(f"{kind} ")
+            if title and rival and kind in taken and mention.search(other.text.lower()):
+                return f"another {kind} speaks of {source.title}"
+        return ""
 
 
 class LongFactProposer(FactProposer):

@@ -138,10 +138,7 @@ def _read_marks(
     readings: list[Reading] = []
     for mark in marks:
         solid = mark.solid
-        if up:
-            name = min(names, key=lambda line: abs(line.x - solid.x))
-        else:
-            name = min(names, key=lambda line: abs(line.y - solid.y))
+        name = min(names, key=lambda line: abs(line.x - solid.x) if up else abs(line.y - solid.y))
         end = solid.y if shape == "points" else solid.top if up else solid.right
         measured = axis.value(end) - (axis.value(mark.begin) if mark.begin is not None else 0.0)
         printed = [  # numbers in a mark or at its end that agree with what is measured

@@ -33,9 +33,7 @@ def deduplicate(draft: Draft) -> Built:
     while len(rows) < draft.rows:
         name, mail, _ = rng.choice(people)
         position = rng.randint(seen.index(mail) + 1, len(rows))
-        shown = mail
-        if draft.dirty:
-            shown = world.spaced(rng, mail)
+        shown = world.spaced(rng, mail) if draft.dirty else mail
         if draft.hard and rng.random() < 0.5:
             shown = shown.upper()
         rows.insert(position, [name, shown, rng.choice(world.CITIES)])

@@ -63,9 +63,8 @@ def calendars(draft: Draft) -> Built:
         if number < 2:  # where the order can be mistaken
             date, office, style = date.replace(day=3 + rng.randrange(9)), offices[number], 0
             date = date.replace(month=date.day % 12 + 1)
-        first, second = date.day, date.month
-        if office == offices[0]:
-            first, second = second, first
+        by_month = office == offices[0]
+        first, second = (date.month, date.day) if by_month else (date.day, date.month)
         year = f"{date:%y}" if rng.random() < 0.5 and draft.hard else f"{date:%Y}"
         shown = (
             f"{first:02}/{second:02}/{year}",

@@ -201,9 +201,8 @@ def unpivot(draft: Draft) -> Built:
     names = [kind.capitalize() for kind in kinds]
     columns = f"Product, Month, {' and '.join(names)}"
     month = "YYYY-MM (Mar 2024 is 2024-03)" if draft.dirty else "the name of its column"
-    empty = "without a value"
-    if draft.hard:
-        empty = "whose two cells are empty; one empty cell counts 0"
+    both_empty = "whose two cells are empty; one empty cell counts 0"
+    empty = both_empty if draft.hard else "without a value"
     prompt = (
         f"Turn the wide table into a long one with the columns {columns}: one row for each "
         f"product and month, first by product in the order of the table, then by month from left "

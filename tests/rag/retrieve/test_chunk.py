@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from harness.rag.retrieve import Chunking, Document, chunk_document, estimate_tokens
 from harness.rag.retrieve.chunk import context_of, search_text
+from harness.rag.retrieve.document import Heading
 from harness.rag.retrieve.parse import parse_bytes
 
 CHUNKING = Chunking(size=20, overlap=6, parent=60)
@@ -18,14 +19,14 @@ WORDS = st.sampled_from(
 
 
 def document(text: str) -> Document:
-    [found] = parse_bytes("a.md", text.encode())
-    return found
+    [parsed] = parse_bytes("a.md", text.encode())
+    return parsed
 
 
 @given(st.lists(WORDS, min_size=1, max_size=120).map(" ".join).filter(lambda text: text.strip()))
 def test_chunks_cover_every_word_within_size_and_parent(text: str) -> None:
-    found = document(text)
-    chunks = chunk_document(found, CHUNKING)
+    parsed = document(text)
+    chunks = chunk_document(parsed, CHUNKING)
     covered: set[int] = set()
     for chunk in chunks:
         assert chunk.parent_start <= chunk.start < chunk.end <= chunk.parent_end
@@ -34,6 +35,13 @@ def test_chunks_cover_every_word_within_size_and_parent(text: str) -> None:
         covered.update(range(chunk.start, chunk.end))
     assert [chunk.start for chunk in chunks] == sorted({chunk.start for chunk in chunks})
     assert all(place in covered for place, sign in enumerate(text) if not sign.isspace())
+
+
+@given(st.lists(WORDS, min_size=1, max_size=20).map(" ".join))
+def test_a_document_that_fits_is_cut_as_its_sentences_would_be(text: str) -> None:
+    plain = Document("a", text)
+    by_sentences = Document("a", text, headings=(Heading(0, 1, "Top"),))
+    assert chunk_document(plain, CHUNKING) == chunk_document(by_sentences, CHUNKING)
 
 
 def test_a_sentence_longer_than_a_chunk_is_cut_between_words() -> None:
@@ -45,19 +53,19 @@ def test_a_sentence_longer_than_a_chunk_is_cut_between_words() -> None:
 
 def test_a_chunk_repeats_the_end_of_the_one_before_but_not_of_another_section() -> None:
     text = "# One\n\n" + "A short line. " * 12 + "\n\n# Two\n\n" + "Other words stand here. " * 3
-    found = document(text)
-    chunks = chunk_document(found, CHUNKING)
+    parsed = document(text)
+    chunks = chunk_document(parsed, CHUNKING)
     assert chunks[1].start < chunks[0].end
-    second = next(chunk for chunk in chunks if found.text[chunk.start :].startswith("# Two"))
+    second = next(chunk for chunk in chunks if parsed.text[chunk.start :].startswith("# Two"))
     assert all(chunk.end <= second.start for chunk in chunks if chunk.start < second.start)
 
 
 def test_the_context_names_what_the_chunk_does_not_say() -> None:
-    found = document("# Pumps\n\nIntro.\n\n## Seals\n\n" + "Replace them every single year. " * 8)
-    chunks = chunk_document(found, CHUNKING)
-    assert search_text(found, chunks[0]).startswith("# Pumps")
-    assert context_of(found, chunks[-1]) == "Pumps > Seals"
-    assert search_text(found, chunks[-1]).startswith("Pumps > Seals\nReplace")
+    parsed = document("# Pumps\n\nIntro.\n\n## Seals\n\n" + "Replace them every single year. " * 8)
+    chunks = chunk_document(parsed, CHUNKING)
+    assert search_text(parsed, chunks[0]).startswith("# Pumps")
+    assert context_of(parsed, chunks[-1]) == "Pumps > Seals"
+    assert search_text(parsed, chunks[-1]).startswith("Pumps > Seals\nReplace")
 
 
 def test_sizes_that_contradict_each_other_are_refused() -> None:

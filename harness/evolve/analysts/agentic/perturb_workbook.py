@@ -111,9 +111,8 @@ class WorkbookPerturber:
             if number in data:
                 copied.add(number)
                 continue
-            source = None
-            if sheet in self._book.sheetnames:
-                source = self._book[sheet].cell(row, column).value
+            book = self._book
+            source = book[sheet].cell(row, column).value if sheet in book.sheetnames else None
             if not (isinstance(source, str) and re.fullmatch(r"=[\d\s.+*/()-]+", source)):
                 return None
         named = [float(digits) for digits in re.findall(r"\d+(?:\.\d+)?", self._instruction)]
