@@ -6,6 +6,7 @@
     python -m benchmarks.train.adapter rows rows.jsonl --bare BARE … --passed PASSED … --gold GOLD
     python -m benchmarks.train.adapter fit rows.jsonl adapter --model FOLDER
     python -m benchmarks.train.adapter export adapter --model FOLDER
+    python -m benchmarks.train.adapter table adapter.json --arms skill=RUN adapter=RUN both=RUN …
 
 `examples` writes a skill of all gold programs, of which a task sees the nearest. `rows` takes the
 prompts of the attempts without a skill, as `graph:program` sends them, and the last programs of the
@@ -15,7 +16,7 @@ is all that the skill was made of. `fit` trains on completions alone and reports
 and memory; with the same rows, seed and device it gives the same adapter, up to the device's own
 rounding. The frozen weights are bfloat16, those of the adapter float32. `export` writes
 `adapter/NAME.gguf` for the embedded engine (`local/MODEL+PATH.gguf`) and `adapter/merged` for vLLM.
-It needs peft and gguf.
+It needs peft and gguf. `table` compares runs on wire's test tasks, of seen and of unseen kinds.
 
 Settings were fixed before the first run on the CPU: rank 16 on every linear layer, scale 2, eight
 epochs, eight rows a step, 5e-4 falling along a cosine after a tenth of the steps.
@@ -223,6 +224,41 @@ def export(adapter: Path, model_name: str) -> dict[str, Any]:
     return {"gguf": path.name, "bytes": path.stat().st_size}
 
 
+def table(runs: dict[str, Path]) -> dict[str, Any]:
+    """Pass rates, tokens, and the difference of every run to the first, paired by task."""
+    from harness.evals import load_suite, records
+    from harness.evals.report import attempts_by_task
+    from harness.stats import compare_rates, rate_interval
+
+    suite = load_suite("wire", "test")
+    seen = {task.id: "seen" if task.meta.get("seen") else "unseen" for task in suite.tasks}
+    items = {name: records(run) for name, run in runs.items()}
+    rates = {
+        (name, part): {
+            task: values[0]
+            for task, values in attempts_by_task(items[name]).items()
+            if seen[task] == part
+        }
+        for name in runs
+        for part in ("seen", "unseen")
+    }
+    first = next(iter(runs))
+    usage = {
+        name: {"tokens_per_task": round(sum(r.usage.tokens for r in rows) / len(rows))}
+        for name, rows in items.items()
+    }
+    return usage | {
+        f"{name}, {part} kinds": {
+            "passed": sum(passed.values()),
+            "rate_ci95": rate_interval([[value] for value in passed.values()]),
+            **compare_rates(rates[first, part], passed).model_dump(
+                include={"tasks", "difference", "ci95", "p"}
+            ),
+        }
+        for (name, part), passed in rates.items()
+    }
+
+
 def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(
@@ -246,7 +282,16 @@ def main() -> None:
     exporting = steps.add_parser("export")
     exporting.add_argument("out", type=Path)
     exporting.add_argument("--model", required=True)
+    comparing = steps.add_parser("table")
+    comparing.add_argument("out", type=Path)
+    comparing.add_argument("--arms", nargs="+", required=True, metavar="NAME=RUN")
     options = parser.parse_args()
+    if options.step == "table":
+        report(
+            table({name: Path(run) for name, run in (arm.split("=", 1) for arm in options.arms)}),
+            options.out,
+        )
+        return
     if options.step == "examples":
         examples(options.out, options.bare, options.gold)
         return

@@ -44,8 +44,8 @@ class ChatTransport(httpx.AsyncBaseTransport):
             httpx.HTTPError: as the transport that is behind it.
         """
         path, inner = request.url.path, self._inner
-        known = next((tail for tail in _FORMATS if path.endswith(tail)), None)
-        tail = known if request.method == "POST" else None
+        suffix = next((tail for tail in _FORMATS if path.endswith(tail)), None)
+        tail = suffix if request.method == "POST" else None
         if self._layer is not None:
             passed_on = tail is None and request.method in ("GET", "HEAD")
         else:
