@@ -7,8 +7,9 @@
 Texts: the passages of four shared corpora. Queries: questions of HotpotQA and Cranfield, embedded
 beforehand, so that no time is spent in the encoder on either side. Both sides are exact (Flat),
 index vectors and stemmed words, and run on one thread; each is built in one process,
-then loaded and queried in a fresh one, in turns. Ours also tells languages, splits sentences, cuts
-chunks and writes all with checksums. Times are processor times; `build_ratio` is ours by theirs.
+then loaded and queried in a fresh one, in turns. Ours also tells languages and writes all with
+checksums; every text is one chunk on either side, and so is not split into sentences. Times are
+processor times; `build_ratio` is ours by theirs.
 """
 
 from __future__ import annotations

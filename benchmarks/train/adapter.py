@@ -224,15 +224,23 @@ def export(adapter: Path, model_name: str) -> dict[str, Any]:
     return {"gguf": path.name, "bytes": path.stat().st_size}
 
 
-def table(runs: dict[str, Path]) -> dict[str, Any]:
-    """Pass rates, tokens, and the difference of every run to the first, paired by task."""
+def table(runs: dict[str, Path], first_tasks: int | None) -> dict[str, Any]:
+    """Pass rates, tokens, and the difference of every run to the first, paired by task.
+
+    Of runs that were stopped, only as many of the first tasks may count as all of them finished:
+    what fails takes longer, and would be missing more often.
+    """
     from harness.evals import load_suite, records
     from harness.evals.report import attempts_by_task
     from harness.stats import compare_rates, rate_interval
 
     suite = load_suite("wire", "test")
-    seen = {task.id: "seen" if task.meta.get("seen") else "unseen" for task in suite.tasks}
-    items = {name: records(run) for name, run in runs.items()}
+    tasks = suite.tasks[:first_tasks]
+    seen = {task.id: "seen" if task.meta.get("seen") else "unseen" for task in tasks}
+    items = {
+        name: [record for record in records(run) if record.task_id in seen]
+        for name, run in runs.items()
+    }
     rates = {
         (name, part): {
             task: values[0]
@@ -249,7 +257,8 @@ def table(runs: dict[str, Path]) -> dict[str, Any]:
     }
     return usage | {
         f"{name}, {part} kinds": {
-            "passed": sum(passed.values()),
+            "passed": sum(value == 1 for value in passed.values()),
+            "n": len(passed),
             "rate_ci95": rate_interval([[value] for value in passed.values()]),
             **compare_rates(rates[first, part], passed).model_dump(
                 include={"tasks", "difference", "ci95", "p"}
@@ -284,13 +293,12 @@ def main() -> None:
     exporting.add_argument("--model", required=True)
     comparing = steps.add_parser("table")
     comparing.add_argument("out", type=Path)
+    comparing.add_argument("--first", type=int, metavar="TASKS")
     comparing.add_argument("--arms", nargs="+", required=True, metavar="NAME=RUN")
     options = parser.parse_args()
     if options.step == "table":
-        report(
-            table({name: Path(run) for name, run in (arm.split("=", 1) for arm in options.arms)}),
-            options.out,
-        )
+        runs = {name: Path(run) for name, run in (arm.split("=", 1) for arm in options.arms)}
+        report(table(runs, options.first), options.out)
         return
     if options.step == "examples":
         examples(options.out, options.bare, options.gold)
