@@ -145,10 +145,11 @@ async def run(options: argparse.Namespace) -> dict[str, Any]:
         for judgement, peer_judgement, true in zip(mine, theirs, truth, strict=True)
     ]
     interval = ratio_interval(pairs)
+    label = options.model
+    if options.simulated is not None:
+        label = f"SIMULATED ({options.simulated:g} of replies unreadable)"
     return {
-        "model": options.model
-        if options.simulated is None
-        else f"SIMULATED ({options.simulated:g} of replies unreadable)",
+        "model": label,
         "answers": len(cases),
         "faithful": sum(truth),
         "majority": round(max(mean(truth), 1 - mean(truth)), 4),

@@ -177,8 +177,11 @@ class Trial:
         finished = {row["trajectory_id"] for row in RunReader(self.run).trajectories()}
         for name, item in items.items():
             right = "fail" if int(name[1:]) % 3 == 0 else "pass"
-            scored_rightly = item["outcome"] == right and name in finished
-            if not (item["reason"] if item["outcome"] == "invalid" else scored_rightly):
+            if item["outcome"] == "invalid":
+                fine = bool(item["reason"])
+            else:
+                fine = item["outcome"] == right and name in finished
+            if not fine:
                 self.wrong.append(f"{name}: {item['outcome']} {item['reason']!r}")
 
 

@@ -6,7 +6,7 @@
     python -m benchmarks.train.adapter rows rows.jsonl --bare BARE … --passed PASSED … --gold GOLD
     python -m benchmarks.train.adapter fit rows.jsonl adapter --model FOLDER
     python -m benchmarks.train.adapter export adapter --model FOLDER
-    python -m benchmarks.train.adapter table adapter.json --arms skill=RUN adapter=RUN both=RUN …
+    python -m benchmarks.train.adapter table REPORT --arms skill=RUN adapter=RUN both=RUN
 
 `examples` writes a skill of all gold programs, of which a task sees the nearest. `rows` takes the
 prompts of the attempts without a skill, as `graph:program` sends them, and the last programs of the
@@ -16,7 +16,8 @@ is all that the skill was made of. `fit` trains on completions alone and reports
 and memory; with the same rows, seed and device it gives the same adapter, up to the device's own
 rounding. The frozen weights are bfloat16, those of the adapter float32. `export` writes
 `adapter/NAME.gguf` for the embedded engine (`local/MODEL+PATH.gguf`) and `adapter/merged` for vLLM.
-It needs peft and gguf. `table` compares runs on wire's test tasks, of seen and of unseen kinds.
+`fit` needs peft, `export` gguf as well. `table` compares runs on wire's test tasks: on all of them,
+and on those of kinds that training saw and did not see.
 
 Settings were fixed before the first run on the CPU: rank 16 on every linear layer, scale 2, eight
 epochs, eight rows a step, 5e-4 falling along a cosine after a tenth of the steps.
@@ -174,18 +175,6 @@ def fit(data: Path, out: Path, model_name: str, seed: int) -> dict[str, Any]:
     }
 
 
-LAYERS = {
-    "q_proj": "attn_q",
-    "k_proj": "attn_k",
-    "v_proj": "attn_v",
-    "o_proj": "attn_output",
-    "gate_proj": "ffn_gate",
-    "up_proj": "ffn_up",
-    "down_proj": "ffn_down",
-}
-"""Names of linear layers, as transformers and as llama.cpp has them."""
-
-
 def rows_for_llama_cpp(weights: Any, heads: int) -> Any:
     """Rows of a query or key projection in llama.cpp's order: of each head, pairs that turn
     together lie side by side; transformers keeps the two halves apart."""
@@ -207,13 +196,16 @@ def export(adapter: Path, model_name: str) -> dict[str, Any]:
     writer.add_type("adapter")
     writer.add_string("adapter.type", "lora")
     writer.add_float32("adapter.lora.alpha", float(config["lora_alpha"]))
+    architectures = {name: number for number, name in gguf.MODEL_ARCH_NAMES.items()}
+    names = gguf.get_tensor_name_map(architectures[shape.model_type], shape.num_hidden_layers)
+    heads = {"q_proj": shape.num_attention_heads, "k_proj": shape.num_key_value_heads}
     for name, weights in safetensors.load_file(adapter / "adapter_model.safetensors").items():
-        *_, layer, _, projection, side, _ = name.split(".")
-        target, side = LAYERS[projection], side.lower()
-        counts = {"attn_q": shape.num_attention_heads, "attn_k": shape.num_key_value_heads}
-        turned = shape.model_type == "llama" and target in counts and side == "lora_b"
-        ordered = rows_for_llama_cpp(weights, counts[target]) if turned else weights
-        writer.add_tensor(f"blk.{layer}.{target}.weight.{side}", ordered.astype("float32"))
+        module, _, side = name.removeprefix("base_model.model.").rpartition(".lora_")
+        projection = module.rpartition(".")[2]
+        turned = shape.model_type == "llama" and projection in heads and side == "B.weight"
+        ordered = rows_for_llama_cpp(weights, heads[projection]) if turned else weights
+        target = f"{names.get_name(module)}.weight.lora_{side[0].lower()}"
+        writer.add_tensor(target, ordered.astype("float32"))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -234,38 +226,26 @@ def table(runs: dict[str, Path], first_tasks: int | None) -> dict[str, Any]:
     from harness.evals.report import attempts_by_task
     from harness.stats import compare_rates, rate_interval
 
-    suite = load_suite("wire", "test")
-    tasks = suite.tasks[:first_tasks]
-    seen = {task.id: "seen" if task.meta.get("seen") else "unseen" for task in tasks}
-    items = {
-        name: [record for record in records(run) if record.task_id in seen]
-        for name, run in runs.items()
-    }
-    rates = {
-        (name, part): {
-            task: values[0]
-            for task, values in attempts_by_task(items[name]).items()
-            if seen[task] == part
-        }
-        for name in runs
-        for part in ("seen", "unseen")
-    }
-    first = next(iter(runs))
-    usage = {
-        name: {"tokens_per_task": round(sum(r.usage.tokens for r in rows) / len(rows))}
-        for name, rows in items.items()
-    }
-    return usage | {
-        f"{name}, {part} kinds": {
-            "passed": sum(value == 1 for value in passed.values()),
-            "n": len(passed),
-            "rate_ci95": rate_interval([[value] for value in passed.values()]),
-            **compare_rates(rates[first, part], passed).model_dump(
-                include={"tasks", "difference", "ci95", "p"}
-            ),
-        }
-        for (name, part), passed in rates.items()
-    }
+    tasks = load_suite("wire", "test").tasks[:first_tasks]
+    everything = {task.id for task in tasks}
+    seen = {task.id for task in tasks if task.meta.get("seen")}
+    parts = {"all kinds": everything, "seen kinds": seen, "unseen kinds": everything - seen}
+    passed: dict[str, dict[str, float]] = {}
+    result: dict[str, Any] = {}
+    for name, run in runs.items():
+        rows = [record for record in records(run) if record.task_id in everything]
+        passed[name] = {task: value for task, (value,) in attempts_by_task(rows).items()}
+        tokens = sum(record.usage.tokens for record in rows)
+        result[name] = {"tokens_per_task": round(tokens / len(rows))}
+        for part, ids in parts.items():
+            before, after = (
+                {task: passed[arm][task] for task in ids & passed[arm].keys()}
+                for arm in (next(iter(runs)), name)
+            )
+            result[name][part] = compare_rates(before, after).model_dump(
+                include={"tasks", "after", "difference", "ci95", "p"}
+            ) | {"after_ci95": rate_interval([[value] for value in after.values()])}
+    return result
 
 
 def main() -> None:
@@ -274,27 +254,22 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     steps = parser.add_subparsers(dest="step", required=True)
-    showing = steps.add_parser("examples")
-    showing.add_argument("out", type=Path)
-    showing.add_argument("--bare", type=Path, required=True)
-    showing.add_argument("--gold", type=Path, required=True)
-    reading = steps.add_parser("rows")
-    reading.add_argument("out", type=Path)
-    reading.add_argument("--bare", type=Path, nargs="+", required=True)
-    reading.add_argument("--passed", type=Path, nargs="+", required=True)
-    reading.add_argument("--gold", type=Path)
-    training = steps.add_parser("fit")
-    training.add_argument("data", type=Path)
-    training.add_argument("out", type=Path)
-    training.add_argument("--model", required=True)
-    training.add_argument("--seed", type=int, default=SEED)
-    exporting = steps.add_parser("export")
-    exporting.add_argument("out", type=Path)
-    exporting.add_argument("--model", required=True)
-    comparing = steps.add_parser("table")
-    comparing.add_argument("out", type=Path)
-    comparing.add_argument("--first", type=int, metavar="TASKS")
-    comparing.add_argument("--arms", nargs="+", required=True, metavar="NAME=RUN")
+    parsers = {
+        step: steps.add_parser(step) for step in ("examples", "rows", "fit", "export", "table")
+    }
+    parsers["fit"].add_argument("data", type=Path)
+    for step in parsers.values():
+        step.add_argument("out", type=Path)
+    parsers["examples"].add_argument("--bare", type=Path, required=True)
+    parsers["examples"].add_argument("--gold", type=Path, required=True)
+    parsers["rows"].add_argument("--bare", type=Path, nargs="+", required=True)
+    parsers["rows"].add_argument("--passed", type=Path, nargs="+", required=True)
+    parsers["rows"].add_argument("--gold", type=Path)
+    parsers["fit"].add_argument("--model", required=True)
+    parsers["fit"].add_argument("--seed", type=int, default=SEED)
+    parsers["export"].add_argument("--model", required=True)
+    parsers["table"].add_argument("--first", type=int, metavar="TASKS")
+    parsers["table"].add_argument("--arms", nargs="+", required=True, metavar="NAME=RUN")
     options = parser.parse_args()
     if options.step == "table":
         runs = {name: Path(run) for name, run in (arm.split("=", 1) for arm in options.arms)}

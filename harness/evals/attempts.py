@@ -204,10 +204,12 @@ def attempt_context(
         skill_mode: in place of the suite's.
     """
     output, greedy = output_file(task), suite.sampling.temperature == 0
-    fitting = "json" if model.constrains else "native"
-    protocol = fitting if suite.protocol == "auto" else suite.protocol
-    usual = ("python", "bash") if output else ()
-    tools = usual if suite.tools is None else suite.tools
+    protocol = suite.protocol
+    if protocol == "auto":
+        protocol = "json" if model.constrains else "native"
+    tools = suite.tools
+    if tools is None:
+        tools = ("python", "bash") if output else ()
     return AgentContext(
         model=model,
         skill=skill,

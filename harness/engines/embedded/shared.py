@@ -63,7 +63,7 @@ def launch_settings(mode: str = "chat") -> Launch:
     for field in fields(Launch):
         variable = PREFIX + field.name.upper()
         text = os.environ.get(variable)
-        if field.name in ("mode", "pooling", "lora") or not text:
+        if isinstance(field.default, str) or not text:
             continue
         try:
             value = float(text) if field.name == "idle_s" else int(text)

@@ -87,8 +87,9 @@ def read_official_records(path: Path) -> RecordedPatches:
     Raises:
         BadInput: if a file is of another shape, or a folder holds none.
     """
-    inside = (file for name in _NAMES.values() for file in path.rglob(name))
-    files = sorted(inside) if path.is_dir() else [path]
+    files = [path]
+    if path.is_dir():
+        files = sorted(file for name in _NAMES.values() for file in path.rglob(name))
     if not files:
         expected = ", ".join(_NAMES.values())
         raise BadInput(f"{str(path)!r}: expected one of {expected} in the folder")

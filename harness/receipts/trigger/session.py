@@ -136,8 +136,10 @@ class _Loading:
         """Whether the skills that were loaded are the expected ones."""
         skills: list[str] = json.loads(answer or "[]")
         query = query_of(task)
-        unharmed = query.wrong not in skills if query.wrong else not skills
-        right = unharmed if query.expect is None else query.expect in skills
+        if query.expect is not None:
+            right = query.expect in skills
+        else:
+            right = query.wrong not in skills if query.wrong else not skills
         reason = f"loaded {', '.join(skills) or 'nothing'}"
         return passed(reason) if right else failed(reason)
 

@@ -124,9 +124,8 @@ class FactProposer:
             return "the question holds a part of the answer"
         named = frozenset(name for name in title if name.lower() in question.lower())
         kind, mention = answer.split()[0], whole(source.title.lower())
-        for other in self._materials.library.sources.values():
-            if other == source:
-                continue
+        sources = self._materials.library.sources.values()
+        for other in (other for other in sources if other != source):
             if named and named < title and named <= {*_NAME.findall(other.title)}:
                 return "what the question names has a namesake"
             rival = other.title != answer and other.title.startswith(f"{kind} ")

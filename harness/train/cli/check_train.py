@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from harness.cli import echo, emit, json_option, path_type, shared_option
-from harness.core.errors import BadInput
+from harness.core import BadInput, require
 
 
 @click.command(short_help="Train the classifier of `trained`.")
@@ -34,20 +34,14 @@ def train(
 
     Example: harness check train --data data/ --wordnet dict/ --out classifier.json
     """
-    try:
-        from harness.train.verifier.fit import train as run
-        from harness.train.verifier.fit import write
-    except ModuleNotFoundError as error:
-        raise BadInput(
-            f"training needs {error.name}: pip install 'agent-skill-harness[rag]'"
-        ) from error
+    verifier = require("harness.train.verifier.fit", "training needs packages")
     for folder in (data, wordnet):
         if not folder.is_dir():
             raise BadInput(f"expected a folder, got {str(folder)!r}")
-    trained = run(data, wordnet, cache, seed)
-    write(trained, out)
+    trained = verifier.train(data, wordnet, cache, seed)
+    verifier.write(trained, out)
     if installs:
-        write(trained)
+        verifier.write(trained)
         echo("the classifier is in place", err=True)
     report = trained.report
     lines = [f"{'area under the curve, tuning part':<36}"]

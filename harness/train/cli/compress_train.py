@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 
 from harness.cli import echo, emit, json_option, path_type, shared_option
-from harness.core.errors import BadInput
+from harness.core import BadInput, require
 
 
 @click.command(short_help="Train the token critic.")
@@ -31,7 +31,7 @@ def train(
     windows: int,
     seed: int,
     threads: int,
-    device: Any,
+    device: str,
     resume: bool,
     installs: bool,
     as_json: bool,
@@ -44,16 +44,12 @@ def train(
 
     Example: harness compress train --data extracts/ --out critic/ --install
     """
-    try:
-        from harness.train.compressor import TrainOptions, install
-        from harness.train.compressor import train as run
-    except ModuleNotFoundError as error:
-        raise BadInput(
-            f"training needs {error.name}: pip install 'agent-skill-harness[rag,train]'"
-        ) from error
+    compressor = require(
+        "harness.train.compressor", "training needs packages", "'agent-skill-harness[rag,train]'"
+    )
     if not data.is_dir():
         raise BadInput(f"expected a folder of training files, got {str(data)!r}")
-    options = TrainOptions(
+    options = compressor.TrainOptions(
         data=data,
         out=out,
         encoder=encoder,
@@ -62,9 +58,9 @@ def train(
         threads=threads,
         device=device,
     )
-    report = run(options, lambda line: echo(line, err=True), resume=resume)
+    report = compressor.train(options, partial(echo, err=True), resume=resume)
     if installs:
-        install(out)
+        compressor.install(out)
         echo("the weights are in place", err=True)
     lines = [f"{'held-out groups':<16}{'budget':>8}{'critic':>8}{'BM25':>8}"]
     for source, budgets in report.critic.recall.items():

@@ -111,8 +111,9 @@ class WorkbookPerturber:
             if number in data:
                 copied.add(number)
                 continue
-            book = self._book
-            source = book[sheet].cell(row, column).value if sheet in book.sheetnames else None
+            source = None
+            if sheet in self._book.sheetnames:
+                source = self._book[sheet].cell(row, column).value
             if not (isinstance(source, str) and re.fullmatch(r"=[\d\s.+*/()-]+", source)):
                 return None
         named = [float(digits) for digits in re.findall(r"\d+(?:\.\d+)?", self._instruction)]
