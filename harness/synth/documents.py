@@ -23,7 +23,9 @@ TOP = 3
 """Passages of a search (SSP, section 8)."""
 _PASSAGE = re.compile(r"^\[(.+):(\d+)-(\d+)\]", re.MULTILINE)
 _NAME = re.compile(r"\b[A-Z][\w'-]+(?: (?:of|the|and|de|van)?(?: )?[A-Z][\w'-]+)+\b")
-_VALUE = re.compile(r"\b(?:1[5-9]|20)\d\d\b|\b\d[\d,.]*\d\b")
+_VALUE = re.compile(
+    r"\b(?:1[5-9]|20)\d\d\b|\b\d[\d,.]*\d\b(?: (?:hundred|thousand|million|billion|trillion)\b)?"
+)
 PASSAGE = 600
 """Characters of a passage that is drawn."""
 

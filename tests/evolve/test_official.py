@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,11 +14,9 @@ from harness.evolve.formats.patches import (
     read_official_patches,
 )
 from harness.evolve.formats.records import (
-    dump_official,
     load_official,
     read_any_records,
     read_official_records,
-    write_official_records,
 )
 from harness.evolve.report import write_official_patches
 from harness.evolve.types import AnalystRecord, MemoryItem
@@ -38,8 +37,39 @@ SUCCESS = AnalystRecord(
 )
 
 
-def test_our_records_survive_the_official_form(tmp_path: Path) -> None:
-    write_official_records([ERROR, SUCCESS], tmp_path)
+def write(records: list[AnalystRecord], folder: Path) -> None:
+    """The records in the official form, which has no field for trajectory, edits and proof."""
+    for kind in ("error", "success"):
+        rows = [official(record) for record in records if record.kind == kind]
+        (folder / f"parsed_{kind}_records.json").write_text(json.dumps(rows))
+
+
+def official(record: AnalystRecord) -> dict[str, Any]:
+    causes = [
+        {
+            "type": "failure_cause",
+            "number": number,
+            "title": record.summary if number == 1 else "",
+            "content": content,
+            "relation_to_skill": "",
+        }
+        for number, content in enumerate(record.evidence, start=1)
+    ]
+    memories = [
+        {
+            "type": "failure_memory" if record.kind == "error" else "success_memory",
+            "number": number,
+            "title": item.title,
+            "description": item.generalization,
+            "content": item.lesson,
+        }
+        for number, item in enumerate(record.items, start=1)
+    ]
+    return {"instance_id": record.task_id, "items": [*causes, *memories]}
+
+
+def test_records_in_the_official_form_are_read(tmp_path: Path) -> None:
+    write([ERROR, SUCCESS], tmp_path)
     found = read_official_records(tmp_path)
     assert found.records == (ERROR, SUCCESS)
     assert found.losses == ()
@@ -47,7 +77,7 @@ def test_our_records_survive_the_official_form(tmp_path: Path) -> None:
 
 def test_the_parsed_prompt_file_is_left_out_with_a_note(tmp_path: Path) -> None:
     twin = SUCCESS.model_copy(update={"trajectory_id": "13-1_prompt", "task_id": "13-1_prompt"})
-    write_official_records([SUCCESS, twin], tmp_path)
+    write([SUCCESS, twin], tmp_path)
     found = read_official_records(tmp_path / "parsed_success_records.json")
     assert [record.task_id for record in found.records] == ["13-1"]
     assert [(loss.trajectory_id, "'13-1'" in loss.reason) for loss in found.losses] == [
@@ -57,7 +87,7 @@ def test_the_parsed_prompt_file_is_left_out_with_a_note(tmp_path: Path) -> None:
 
 def test_a_task_that_is_called_prompt_stays(tmp_path: Path) -> None:
     own = SUCCESS.model_copy(update={"trajectory_id": "my_prompt", "task_id": "my_prompt"})
-    write_official_records([own], tmp_path)
+    write([own], tmp_path)
     assert read_official_records(tmp_path).records == (own,)
 
 
@@ -72,7 +102,7 @@ def test_another_shape_is_named(tmp_path: Path, content: str) -> None:
 
 
 def test_any_records_are_joined_to_trajectories(tmp_path: Path) -> None:
-    write_official_records([ERROR, SUCCESS], tmp_path)
+    write([ERROR, SUCCESS], tmp_path)
     found = read_any_records(tmp_path, {"7-1": ("run-a/7-1", "fail")})
     assert [record.trajectory_id for record in found.records] == ["run-a/7-1"]
     assert [name for name, _ in found.unmatched] == ["13-1"]
@@ -96,13 +126,11 @@ def test_levels_are_read_in_the_order_of_numbers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["error", "success"])
-def test_official_records_come_back_field_by_field(shared: Path, tmp_path: Path, kind: str) -> None:
+def test_official_records_come_back_field_by_field(shared: Path, kind: str) -> None:
     source = shared / "fixtures/trace2skill_official" / f"{kind}_analysis"
     file = source / f"parsed_{kind}_records.json"
-    dump_official(load_official(file), tmp_path / "again.json")
-    assert json.loads((tmp_path / "again.json").read_text("utf-8")) == json.loads(
-        file.read_text("utf-8")
-    )
+    rows = [row.model_dump(mode="json", exclude_unset=True) for row in load_official(file)]
+    assert rows == json.loads(file.read_text("utf-8"))
     assert read_official_records(source).records
 
 

@@ -26,8 +26,8 @@ TEXT = "Harbour notes.\nThe ferry Grey Heron was built in 1931 by Ada Quill.\nIt
         ("I cannot say.", "", "no question"),
         ("Built in which year?", "Built in which year?", "no question"),
         # Small models write the prompt's own example again.
-        ("In which year was the bridge at Orvik closed?",) * 2 + ("too few words",),
-        ("What year does the given passage mention?",) * 2 + ("too few words",),
+        ("In which year was the bridge at Orvik closed?",) * 2 + ("do not hold all",),
+        ("What year does the given passage mention?",) * 2 + ("do not hold all",),
     ],
 )
 def test_the_first_question_counts(tmp_path: Path, reply: str, question: str, fault: str) -> None:
@@ -57,9 +57,57 @@ def test_rules_against_a_question(tmp_path: Path) -> None:
     at_the_end = "The ferry Grey Heron carries people since what year?"
     assert "asks for a year" in proposer.fault(at_the_end, "190", people)
     assert proposer.fault("How many people does the ferry Grey Heron carry?", "190", people) == ""
-    assert "another document" in proposer.fault(
-        "What of the ferry Grey Heron is known?", "190", people
+    assert "another sentence" in proposer.fault(
+        "What is it with the ferry Grey Heron?", "190", people
     )
+    assert "two things" in proposer.fault(
+        "Who knows how many people the ferry Grey Heron carries?", "190", people
+    )
+
+
+def titled(folder: Path, rows: list[tuple[str, str]]) -> Path:
+    """A file of documents with titles."""
+    path = folder / "rows.jsonl"
+    path.write_text("".join(json.dumps({"id": t, "title": t, "text": x}) + "\n" for t, x in rows))
+    return path
+
+
+def test_rules_against_what_the_sentence_does_not_say(tmp_path: Path) -> None:
+    rows = [
+        (
+            "Ada Quill",
+            "Our colleague taught Bo Marsh to sail. Our colleague taught Cy Lund rowing.",
+        ),
+        (
+            "Dune Bureau",
+            "The bureau has been open since 1931. It pays 210 thousand crowns for sand.",
+        ),
+        ("Cy Lund", "Cy Lund taught Dot Orm to sail. This colleague taught Eve Vik to sail."),
+    ]
+    stuff = materials(titled(tmp_path, rows), tmp_path / "out")
+    proposer, sources = FactProposer(stuff), stuff.library.sources
+    for question, answer, title, fault in [
+        ("Who was it that Quill taught rowing?", "Cy Lund", "Ada Quill", ""),
+        ("Whom was it that Cy Lund taught?", "Dot Orm", "Cy Lund", "another sentence"),
+        ("Who was it that a colleague taught rowing?", "Cy Lund", "Ada Quill", "names nothing"),
+        ("Who was it that Quill of Orm taught rowing?", "Cy Lund", "Ada Quill", "does not name"),
+        ("Who taught the colleague of Ada Quill rowing?", "Cy Lund", "Ada Quill", "for another"),
+        ("In which year was the Dune Bureau open?", "1931", "Dune Bureau", "any year since"),
+        ("Since which year is the Dune Bureau open?", "1931", "Dune Bureau", ""),
+        ("How much does the Dune Bureau pay for sand?", "210 thousand", "Dune Bureau", ""),
+    ]:
+        assert fault in (said := proposer.fault(question, answer, sources[title])), question
+        assert bool(fault) is bool(said), (question, said)
+
+
+def test_only_sentences_that_say_what_they_are_on_are_asked_about(tmp_path: Path) -> None:
+    text = "In 1931 it was sold.\n\nThe ferry Grey Heron was\nlaunched in 1929 and sank.\n\nIn 1944"
+    stuff = materials(documents(tmp_path / "docs", text), tmp_path / "out")
+    answers = [run(FactProposer(stuff).propose(n, [])).answers[0] for n in range(9)]
+    assert set(answers) == {"1929"}
+    prompt = asked(stuff.proposer).prompts[answers.index("1929")]
+    assert "\nThe ferry Grey Heron was launched in 1929 and sank.\n" in prompt
+    assert "1931" not in prompt
 
 
 def test_rules_against_names(tmp_path: Path) -> None:
@@ -70,13 +118,16 @@ def test_rules_against_names(tmp_path: Path) -> None:
         ("Ada Quill", "Ada Quill learned the trade from Ivo Bell."),
         ("Bo Quill", "Bo Quill was trained by Una Marsh."),
     ]
-    path = tmp_path / "rows.jsonl"
-    path.write_text("".join(json.dumps({"id": t, "title": t, "text": x}) + "\n" for t, x in rows))
-    stuff = materials(path, tmp_path / "out")
+    stuff = materials(titled(tmp_path, rows), tmp_path / "out")
     proposer, sources = FactProposer(stuff), stuff.library.sources
     for question, answer, title, fault in [
         ("Who is it that owns Gull Optics?", "Ada Quill", "Gull Optics", ""),
-        ("Who owns Quill's firm, Gull Optics?", "Ada Quill", "Gull Optics", "part of the answer"),
+        (
+            "Who is it that owns Gull Optics, Quill?",
+            "Ada Quill",
+            "Gull Optics",
+            "part of the answer",
+        ),
         (
             "Which project is it that the Heron Office finances?",
             "Project Eel",

@@ -6,9 +6,8 @@ The official form is a JSON list of `{instance_id, source_file, items}`; an item
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -21,7 +20,6 @@ from harness.core import (
     first_fault,
     read_json,
     read_rows,
-    write_atomic,
 )
 from harness.evolve.analysts.json_reply import parse_object
 from harness.evolve.analysts.records import lost, record_of
@@ -70,12 +68,6 @@ def load_official(path: Path) -> list[OfficialRecord]:
     except ValidationError as error:
         reason = first_fault(error)
         raise BadInput(f"{str(path)!r}: {reason}: expected parsed Trace2Skill records") from error
-
-
-def dump_official(records: Sequence[OfficialRecord], path: Path) -> None:
-    """Write parsed records as the official code does."""
-    plain = [record.model_dump(mode="json", exclude_unset=True) for record in records]
-    write_atomic(path, json.dumps(plain, ensure_ascii=False, indent=2))
 
 
 def read_official_records(path: Path) -> RecordedPatches:
@@ -131,54 +123,6 @@ def read_official_records(path: Path) -> RecordedPatches:
                 trimmed += len(lessons) > MAX_ITEMS
                 records[record.kind, record.task_id] = record
     return RecordedPatches(records=tuple(records.values()), losses=tuple(losses), trimmed=trimmed)
-
-
-def write_official_records(records: Sequence[AnalystRecord], folder: Path) -> list[Path]:
-    """Write `parsed_error_records.json` and `parsed_success_records.json` (where not empty).
-
-    Read again they give the same kind, task, items, and of errors summary and evidence; the
-    official form has no field for the rest (trajectory, edits, proof).
-    """
-    written: list[Path] = []
-    for kind, name in _NAMES.items():
-        rows = [_official(record) for record in records if record.kind == kind]
-        if rows:
-            dump_official(rows, folder / name)
-            written.append(folder / name)
-    return written
-
-
-def _official(record: AnalystRecord) -> OfficialRecord:
-    failed = record.kind == "error"
-    causes = [
-        OfficialItem(
-            type="failure_cause",
-            number=number,
-            title=record.summary if number == 1 else "",
-            description="",
-            content=content,
-            relation_to_skill="",
-        )
-        for number, content in enumerate(record.evidence or ("",), start=1)
-    ]
-    memories = [
-        OfficialItem.model_validate(
-            {
-                "type": "failure_memory" if failed else "success_memory",
-                "number": number,
-                "title": item.title,
-                "description": item.generalization,
-                "content": item.lesson,
-                **({"skill_reflection": ""} if failed else {}),
-            }
-        )
-        for number, item in enumerate(record.items, start=1)
-    ]
-    return OfficialRecord(
-        instance_id=record.task_id,
-        source_file="analysis_report.md" if failed else f"success_analysis_{record.task_id}.md",
-        items=tuple([*causes, *memories] if failed else memories),
-    )
 
 
 class _Row(NamedTuple):

@@ -1,11 +1,9 @@
 """Questions on one fact, for models that are too small to search, read and ask at once.
 
-A program chooses the answer and the passage that holds it; the model only words the question. So a
-task rests on one passage, never on several: it is easier than those of `search`. A small model, as
-proposer and as checker, often misses what the passage says of the answer. So rules come first: most
-words of the question stand in the answer's sentence or the title, no sentence of another document
-holds as many of them, who asks for a year gets one, a name has no namesake and is not the answer's,
-and no second document of the answer's kind (`Project …`) speaks of the first.
+A program chooses the answer and the sentence that says it; the model only words the question, and
+sees nothing but that sentence and the document's title. So a task rests on one sentence: it is
+easier than those of `search`. A small model, as proposer and as checker, often misses what a
+sentence says of the answer, so that rules come before the check.
 """
 
 from __future__ import annotations
@@ -16,44 +14,66 @@ from functools import cached_property
 
 from pydantic import JsonValue
 
-from harness.core import render
+from harness.core import BadInput, render
 from harness.corpora import Evidence, Source
 from harness.synth.asking import say
 from harness.synth.documents import PASSAGE
 from harness.synth.proposers.longdoc import LongDocProposer, clusters_of
-from harness.synth.proposers.search import SearchProposer
 from harness.synth.types import Materials, Proposal
 
-WORDS, SHARE = 6, 2 / 3
-"""Least words of a question; share of them that the answer's sentence and title must hold."""
+WORDS = 6
+"""Least words of a question."""
 _QUESTION = re.compile(r"(?:Question: *)?([A-Z][^?\n]*\?)")
-_SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?](?!\s)[^.!?\n]*)*")
+# Lines may be broken within a sentence; an empty line ends it.
+_SENTENCE = re.compile(r"(?:(?!\n\s*\n)[^.!?]|[.!?](?!\s))+[.!?]?")
 _WORD = re.compile(r"[a-z][\w'-]{3,}")
 _NAME = re.compile(r"\b[A-Z][\w-]{2,}")
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
+_ASKS = re.compile(r"\b(?:who|whom|whose|what|which|when|where|why|how)\b")
+_BEGINS = re.compile(r"\b(?:since|start|begin|began|begun|first|join|become|became)")
+# "Our colleague" is the document's subject; a question on "the colleague of …" is on another.
+_POINTS = re.compile(r"\b(?:this|these|our) (\w+)")
 
 
 def stems(text: str) -> frozenset[str]:
-    """The first five letters of words that have four or more."""
-    return frozenset(word[:5] for word in _WORD.findall(text.lower()))
+    """The first four letters of words that have as many or more: `carry` and `carries` meet."""
+    return frozenset(word[:4] for word in _WORD.findall(text.lower()))
 
 
-_ASKING = stems("what which where when whose year name does that with from were have this they")
+def names(text: str) -> frozenset[str]:
+    """Words with a capital."""
+    return frozenset(_NAME.findall(text))
+
+
+_ASKING = stems(
+    "what which where when whom whose many much year name does that with from were have this they "
+    "start join"
+)
 
 
 class FactProposer:
-    """Plug-in of the kind `fact`: the agent searches for it in all documents."""
+    """Plug-in of the kind `fact`: the agent answers from what all documents give it.
+
+    In one call: a model of this size does not get through the turns of a search.
+    """
 
     width = 64
     validators: tuple[str, ...] = ("spoken", "grounded", "evidence")
     band = "one_minus"
-    suite: dict[str, JsonValue] = SearchProposer.suite
+    suite: dict[str, JsonValue] = {**LongDocProposer.suite, "tools": ["context:retrieve:800"]}
     calls: tuple[int, int, int] = (1, 2, 900)
     check, metric = "search", "em"
 
     def __init__(self, materials: Materials) -> None:
+        library = materials.library
         self._materials = materials
-        self._answers = materials.library.drawn_answers(materials.seed)
+        self._said = {
+            answer: sentence
+            for answer in library.drawn_answers(materials.seed)
+            if (sentence := said(library.sources[library.answers[answer][0]], answer))
+        }
+        if not self._said:
+            raise BadInput("no sentence of the documents says by itself what a name belongs to")
 
     def documents(self, source: str) -> tuple[str, ...]:
         """Those that the agent gets, by the one that holds the answer; none means all."""
@@ -63,13 +83,12 @@ class FactProposer:
         """One reply; the first question in it counts."""
         materials, library = self._materials, self._materials.library
         asked = {proposal.answers[0] for proposal in accepted}
-        answers = [answer for answer in self._answers if answer not in asked] or self._answers
+        answers = [answer for answer in self._said if answer not in asked] or [*self._said]
         answer = answers[number % len(answers)]
         source = library.sources[library.answers[answer][0]]
-        passage = around(source, answer)
         reply = await say(
             materials.proposer,
-            render("synth_fact", title=source.title, passage=library.text(passage), answer=answer),
+            render("synth_fact", title=source.title, sentence=self._said[answer], answer=answer),
             seed=materials.seed + number,
             temperature=0.7,
             tokens=80,
@@ -82,7 +101,7 @@ class FactProposer:
             answers=(answer,),
             check=self.check,
             documents=self.documents(source.id),
-            passages=(passage,),
+            passages=(around(source, answer),),
             origin=(source.id,),
             reply=reply,
             meta={"metric": self.metric},
@@ -99,37 +118,45 @@ class FactProposer:
 
     def fault(self, question: str, answer: str, source: Source) -> str:
         """What the rules say against a question; "" if nothing."""
+        asked, sentence = question.lower(), self._said[answer]
         if len(question.split()) < WORDS:
             return f"there is no question of {WORDS} words or more"
-        if "year" in question.lower().rstrip("?").split() and not _YEAR.fullmatch(answer):
+        if len(_ASKS.findall(asked)) > 1:
+            return "it asks for two things"
+        if "year" in asked.rstrip("?").split() and not _YEAR.fullmatch(answer):
             return "it asks for a year, and the answer is none"
+        if f"since {answer}" in sentence and not _BEGINS.search(asked):
+            return "it asks for any year since the answer"
         words, place = stems(question) - _ASKING, whole(answer)
-        rows = [
-            (id_ == source.id, bool(place.search(sentence)), len(words & held))
-            for id_, sentence, held in self._sentences
-        ]
-        here = max((count for own, holds, count in rows if own and holds), default=0)
-        elsewhere = max((count for own, holds, count in rows if not own and not holds), default=0)
-        if here < SHARE * len(words):
-            return "the answer's sentence holds too few words of the question"
-        if elsewhere >= here:
-            return "another document says as much of it"
+        saying = {
+            (id_ == source.id, bool(place.search(text)))
+            for id_, text, held in self._sentences
+            if words <= held
+        }
+        if (True, True) not in saying:
+            return "the answer's sentence and title do not hold all of its words"
+        if not all(holds for _, holds in saying):
+            return "another sentence says as much of it"
         return self._misnamed(question, answer, source)
 
     def _misnamed(self, question: str, answer: str, source: Source) -> str:
-        names, title, taken = (
-            frozenset(_NAME.findall(text)) for text in (question, source.title, answer)
-        )
-        if names & taken:
+        asked, title = names(question[1:]), names(source.title)
+        kind, *rest = answer.removeprefix("The ").split()
+        if asked & names(answer) or stems(question) & stems(" ".join(rest)):
             return "the question holds a part of the answer"
+        if not asked or not asked <= title | names(self._said[answer]):
+            return "it names nothing, or what its sentence does not name"
+        subject = "|".join(_POINTS.findall(source.text.lower()))
+        if subject and re.search(rf"\b(?:{subject})\b", question.lower()):
+            return "it takes for another what the document calls its subject"
         named = frozenset(name for name in title if name.lower() in question.lower())
-        kind, mention = answer.split()[0], whole(source.title.lower())
+        mention = whole(source.title.lower())
         sources = self._materials.library.sources.values()
         for other in (other for other in sources if other != source):
-            if named and named < title and named <= {*_NAME.findall(other.title)}:
+            if named and named < title and named <= names(other.title):
                 return "what the question names has a namesake"
             rival = other.title != answer and other.title.startswith(f"{kind} ")
-            if title and rival and kind in taken and mention.search(other.text.lower()):
+            if title and rival and mention.search(other.text.lower()):
                 return f"another {kind} speaks of {source.title}"
         return ""
 
@@ -152,6 +179,18 @@ class LongFactProposer(FactProposer):
 def whole(answer: str) -> re.Pattern[str]:
     """Where an answer stands by itself: 45 is not in 1945."""
     return re.compile(rf"(?<!\w){re.escape(answer)}(?!\w)")
+
+
+def said(source: Source, answer: str) -> str:
+    """The sentence that holds an answer first.
+
+    "" if it is long, if nothing says what it is on, or if that is the answer.
+    """
+    holding = (text[0] for text in _SENTENCE.finditer(source.text) if whole(answer).search(text[0]))
+    sentence = " ".join(next(holding, "").split())
+    on, taken = names(source.title), names(answer)
+    clear = not on & taken if on else names(sentence[1:]) - taken
+    return sentence if clear and len(sentence) <= PASSAGE else ""
 
 
 def around(source: Source, answer: str) -> Evidence:

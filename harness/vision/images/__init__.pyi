@@ -1,6 +1,5 @@
 from .opening import fit as fit
 from .packing import IMAGE_SUFFIXES as IMAGE_SUFFIXES
-from .packing import Box as Box
 from .packing import Packed as Packed
 from .packing import PackedImage as PackedImage
 from .packing import image_files as image_files

@@ -23,9 +23,6 @@ IMAGE_SUFFIXES = frozenset(
 _MOST_FILE_BYTES = 200_000_000
 _QUALITIES = (90, 75, 55, 35, 20, 8)
 
-Box = tuple[float, float, float, float]
-"""Left, top, right, bottom in pixels; right and bottom are outside."""
-
 
 @dataclass(frozen=True)
 class PackedImage:
@@ -53,12 +50,6 @@ class PackedImage:
         """The part of a user message that carries the image."""
         text = b64encode(self.data).decode("ascii")
         return {"type": "image_url", "image_url": {"url": f"data:{self.media_type};base64,{text}"}}
-
-    def to_source(self, box: Box) -> Box:
-        """A box of the image as sent, in coordinates of the upright original."""
-        across, down = self.source[0] / self.size[0], self.source[1] / self.size[1]
-        left, top, right, bottom = box
-        return left * across, top * down, right * across, bottom * down
 
     def facts(self) -> dict[str, JsonValue]:
         """What a trace keeps of it: everything but the pixels, which the digest stands for."""

@@ -153,8 +153,6 @@ def test_pages_of_a_pdf(tmp_path: Path) -> None:
     assert first.source == (612, 792)
     assert first.size[0] * first.size[1] <= LIMITS.most_pixels
     assert first.size[0] * first.size[1] > 0.8 * LIMITS.most_pixels
-    box = first.to_source((0, 0, *first.size))
-    assert box == (0, 0, 612, 792)
 
 
 def test_parts_are_those_of_the_openai_api(tmp_path: Path) -> None:
