@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from harness.core import BadInput
 from harness.rag.compress import Query, Unit
 from harness.rag.compress.critics.features import NAMES, Scores, blocks_of, features
-from harness.rag.compress.critics.fused import FUSION, READS, FusedCritic, worth_reading
+from harness.rag.compress.critics.fused import FUSION, READS, FusedCritic
 from harness.train.compressor.evaluation import FEW, stacked_questions, units_of
 from harness.train.compressor.examples import Example, Passage
 from harness.train.compressor.fusion import Case, coefficients, recall_at
@@ -205,27 +205,19 @@ class Lengths:
         return [float(len(unit.text)) for unit in units]
 
 
-def test_of_a_long_input_the_token_critic_reads_the_best_part(tmp_path: Path) -> None:
+def test_the_token_critic_takes_part_where_it_can_read_everything(tmp_path: Path) -> None:
     folder = weights_folder(tmp_path)
     facts = json.loads((folder / FUSION).read_text(encoding="utf-8"))
     logit = [float(name == "critic logit") for name in NAMES]
     facts["with critic"] = {"weights": logit, "margins": {"0.95": 1.0}}
     (folder / FUSION).write_text(json.dumps(facts), encoding="utf-8")
     filler = [[f"Line {number} says nothing of note, {'and so on ' * 9}."] for number in range(200)]
-    units = units_of([*filler, *PAGES], joined=True)
-    reader = Lengths()
-    ranked = FusedCritic(folder, "lexical", reader).score(Query("", "who painted a mural"), units)
-    assert PAGES[1][0] in reader.read
-    assert reader.read == [unit.text for unit in units if unit.text in reader.read]
-    assert READS - 200 < sum(map(len, reader.read)) <= READS
-    least = min(map(len, reader.read))
-    assert all(
-        score == (len(unit.text) if unit.text in reader.read else least)
-        for score, unit in zip(ranked, units, strict=True)
-    )
-
-
-def test_a_short_input_is_read_whole(tmp_path: Path) -> None:
-    units = units_of(PAGES, joined=True)
-    texts = [unit.text for unit in units]
-    assert worth_reading("mural", texts, np.zeros(len(units))) == list(range(len(units)))
+    query, reader = Query("", "who painted a mural"), Lengths()
+    critic = FusedCritic(folder, "lexical", reader)
+    short, long = (units_of(pages, joined=True) for pages in (PAGES, [*filler, *PAGES]))
+    assert critic.score(query, short) == [float(len(unit.text)) for unit in short]
+    assert reader.read == [unit.text for unit in short]
+    ranked = critic.score(query, long)
+    assert sum(len(unit.text) for unit in long) > READS
+    assert reader.read == [unit.text for unit in short]  # the long input was not read
+    assert ranked == FusedCritic(folder, "lexical", None).score(query, long)

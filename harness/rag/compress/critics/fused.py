@@ -11,16 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.core import BadInput
-from harness.rag.compress.critics.features import NAMES, Scores, features, is_talk, standard
+from harness.rag.compress.critics.features import NAMES, Scores, features, is_talk
 from harness.rag.compress.critics.token import WEIGHTS, TokenCritic
-from harness.rag.compress.ranking import bm25, query_terms
 from harness.rag.compress.types import Critic, Query, Unit
-from harness.rag.retrieve import Encoder, EncoderKind, open_encoder, words
+from harness.rag.retrieve import Encoder, EncoderKind, open_encoder
 
-Vector = NDArray[np.float64]
 FUSION = "fusion.json"
-# Characters that the token critic reads of a call, at most: a second on one core. Of longer
-# inputs it reads what BM25 and the encoder together score best.
+# Characters of a call up to which the token critic takes part: a second on one core. On longer
+# inputs it would read a part of them, and the mixture is better without it (held-out claims 55.6
+# against 49.2 % at 5 % of the characters, whole papers 85.3 against 81.0).
 READS = 8_000
 
 
@@ -130,31 +129,8 @@ class FusedCritic:
     def _scores(self, query: Query, units: Sequence[Unit]) -> Scores:
         texts, vectors = _encoded(self._encoder, query, units)
         # In a talk the coefficients may not use the token critic at all.
-        if self._critic is None or (is_talk(units) and not self._reads_talk):
+        talks = is_talk(units) and not self._reads_talk
+        if self._critic is None or talks or sum(map(len, texts)) > READS:
             return Scores(None, vectors[0], vectors[1:])
-        cosines = (vectors[1:] @ vectors[0]).astype(np.float64)
-        chosen = worth_reading(query.text, texts, cosines)
-        read = self._critic.score(query, [units[place] for place in chosen])
-        logits = np.full(len(units), min(read))  # a unit that is not read counts as the worst
-        logits[chosen] = read
+        logits = np.asarray(self._critic.score(query, units), dtype=np.float64)
         return Scores(logits, vectors[0], vectors[1:])
-
-
-def worth_reading(query: str, texts: Sequence[str], cosines: Vector) -> list[int]:
-    """Places of the texts that the token critic reads, in order: all that :data:`READS` allows.
-
-    Args:
-        query: what is asked.
-        texts: of the units.
-        cosines: of the query and each of them, shape (units,).
-    """
-    if sum(map(len, texts)) <= READS:
-        return list(range(len(texts)))
-    lexical = np.asarray(bm25(query_terms(query), [words(text) for text in texts]))
-    room, chosen = READS, list[int]()
-    order = np.argsort(-(standard(cosines) + standard(lexical)), kind="stable")
-    for place in map(int, order):
-        if len(texts[place]) <= room or not chosen:
-            chosen.append(place)
-            room -= len(texts[place])
-    return sorted(chosen)
