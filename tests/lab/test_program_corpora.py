@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -63,13 +64,25 @@ PLANTED = [
 
 
 @pytest.fixture(scope="module")
-def corpus(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Corpus]:
+    """Writes the corpus of a name, once."""
+
+    @cache
+    def write(name: str) -> Corpus:
+        made, solvers, mistakes, text, raised = CASES[name]
+        out = tmp_path_factory.mktemp(name)
+        splits = {split: check_split(made, split, out) for split in ("train", "selection", "test")}
+        by_kind = {solver.__name__: solver for solver in solvers}
+        return Corpus(made, by_kind, mistakes, text, raised, out, splits)
+
+    return write
+
+
+# Not of the module's scope itself: pytest would make it anew whenever the parameters change.
+@pytest.fixture
+def corpus(request: pytest.FixtureRequest, written: Callable[[str], Corpus]) -> Corpus:
     """The one that the test names."""
-    made, solvers, mistakes, text, raised = CASES[request.param]
-    out = tmp_path_factory.mktemp(request.param)
-    splits = {split: check_split(made, split, out) for split in ("train", "selection", "test")}
-    by_kind = {solver.__name__: solver for solver in solvers}
-    return Corpus(made, by_kind, mistakes, text, raised, out, splits)
+    return written(request.param)
 
 
 @pytest.mark.parametrize("corpus", CASES, indirect=True)
