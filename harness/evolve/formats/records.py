@@ -34,7 +34,7 @@ from harness.evolve.types import (
     RecordedPatches,
 )
 
-_NAMES = {"error": "parsed_error_records.json", "success": "parsed_success_records.json"}
+_NAMES = ("parsed_error_records.json", "parsed_success_records.json")
 
 
 class OfficialItem(Value):
@@ -81,9 +81,9 @@ def read_official_records(path: Path) -> RecordedPatches:
     """
     files = [path]
     if path.is_dir():
-        files = sorted(file for name in _NAMES.values() for file in path.rglob(name))
+        files = sorted(file for name in _NAMES for file in path.rglob(name))
     if not files:
-        expected = ", ".join(_NAMES.values())
+        expected = ", ".join(_NAMES)
         raise BadInput(f"{str(path)!r}: expected one of {expected} in the folder")
     records: dict[tuple[str, str], AnalystRecord] = {}
     losses: list[Loss] = []

@@ -67,13 +67,28 @@ class FactProposer:
     def __init__(self, materials: Materials) -> None:
         library = materials.library
         self._materials = materials
+        self._texts = {
+            source.id: _SENTENCE.findall(source.text) for source in library.sources.values()
+        }
         self._said = {
             answer: sentence
             for answer in library.drawn_answers(materials.seed)
-            if (sentence := said(library.sources[library.answers[answer][0]], answer))
+            if (sentence := self._sentence(answer, library.sources[library.answers[answer][0]]))
         }
         if not self._said:
             raise BadInput("no sentence of the documents says by itself what a name belongs to")
+
+    def _sentence(self, answer: str, source: Source) -> str:
+        """The sentence that holds an answer first.
+
+        "" if it is long, if nothing says what it is on, or if that is the answer.
+        """
+        place = whole(answer)
+        holding = (text for text in self._texts[source.id] if place.search(text))
+        sentence = " ".join(next(holding, "").split())
+        on, taken = names(source.title), names(answer)
+        clear = not on & taken if on else names(sentence[1:]) - taken
+        return sentence if clear and len(sentence) <= PASSAGE else ""
 
     def documents(self, source: str) -> tuple[str, ...]:
         """Those that the agent gets, by the one that holds the answer; none means all."""
@@ -111,9 +126,9 @@ class FactProposer:
     @cached_property
     def _sentences(self) -> list[tuple[str, str, frozenset[str]]]:
         return [
-            (source.id, match[0], stems(f"{source.title} {match[0]}"))
+            (source.id, text, stems(f"{source.title} {text}"))
             for source in self._materials.library.sources.values()
-            for match in _SENTENCE.finditer(source.text)
+            for text in self._texts[source.id]
         ]
 
     def fault(self, question: str, answer: str, source: Source) -> str:
@@ -179,18 +194,6 @@ class LongFactProposer(FactProposer):
 def whole(answer: str) -> re.Pattern[str]:
     """Where an answer stands by itself: 45 is not in 1945."""
     return re.compile(rf"(?<!\w){re.escape(answer)}(?!\w)")
-
-
-def said(source: Source, answer: str) -> str:
-    """The sentence that holds an answer first.
-
-    "" if it is long, if nothing says what it is on, or if that is the answer.
-    """
-    holding = (text[0] for text in _SENTENCE.finditer(source.text) if whole(answer).search(text[0]))
-    sentence = " ".join(next(holding, "").split())
-    on, taken = names(source.title), names(answer)
-    clear = not on & taken if on else names(sentence[1:]) - taken
-    return sentence if clear and len(sentence) <= PASSAGE else ""
 
 
 def around(source: Source, answer: str) -> Evidence:
