@@ -189,8 +189,7 @@ def doctor(refresh: bool, as_json: bool) -> None:
         state = "admitted" if report.admitted else "off"
         speed = "" if report.spawn_ms is None else f", {report.spawn_ms:.0f} ms to start"
         stopped = f", stops {len(report.stopped)} attacks" if report.stopped else ""
-        untried = "" if report.ever_run else ", never run by its authors"
-        lines.append(f"  {report.name}: {state}{speed}{stopped}{untried}")
+        lines.append(f"  {report.name}: {state}{speed}{stopped}")
         if report.reason:
             lines.append(f"      {report.reason}")
         lines += [f"      note: {note}" for note in cautions(report.name) if report.admitted]

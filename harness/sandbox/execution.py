@@ -64,15 +64,11 @@ class Sandbox:
         name: of its back end, as typed after `--sandbox`.
         diagnose: why the back end cannot run here and what would fix that; None if it may.
         launch: what to start for a plan.
-        watch: whether its processes are our descendants, to be counted and killed by us.
-        ever_run: whether its authors have run it.
     """
 
     name: str
     diagnose: Callable[[], str | None]
     launch: Callable[[Plan], Launch]
-    watch: bool = True
-    ever_run: bool = True
 
     def exec(
         self,
@@ -115,7 +111,7 @@ class Sandbox:
             )  # fmt: skip
         scratch = Path(tempfile.mkdtemp(prefix=".sandbox-", dir=folder))
         descriptors: tuple[int, ...] = ()
-        group = memory_group(limits.memory_mb) if self.watch else None
+        group = memory_group(limits.memory_mb)
         try:
             for name in ("home", "tmp"):
                 (scratch / name).mkdir()
@@ -137,7 +133,6 @@ class Sandbox:
                 limits=limits,
                 disk_before=size,
                 backend=self.name,
-                watch=self.watch,
                 group=group,
             )
         finally:

@@ -35,7 +35,6 @@ class BackendReport(Value):
         stopped: attacks that it stopped.
         escaped: attacks that got through.
         spawn_ms: median time of the program `true`; None if it did not run.
-        ever_run: whether its authors, or this machine, have run it; else it is untried code.
     """
 
     name: str
@@ -44,7 +43,6 @@ class BackendReport(Value):
     stopped: tuple[str, ...] = ()
     escaped: tuple[str, ...] = ()
     spawn_ms: float | None = None
-    ever_run: bool = True
 
     @property
     def admitted(self) -> bool:
@@ -129,7 +127,7 @@ def _probe(name: str) -> BackendReport:
     times: list[float] = []
 
     def unavailable(reason: str) -> BackendReport:
-        return BackendReport(name=name, available=False, reason=reason, ever_run=sandbox.ever_run)
+        return BackendReport(name=name, available=False, reason=reason)
 
     if (reason := sandbox.diagnose()) is not None:
         return unavailable(reason)

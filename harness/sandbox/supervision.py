@@ -33,7 +33,6 @@ def supervise(
     limits: Limits,
     disk_before: float,
     backend: str,
-    watch: bool,
     group: MemoryGroup | None = None,
 ) -> Result:
     """Start a command and return when nothing of it is left.
@@ -46,8 +45,6 @@ def supervise(
         limits: of time, memory, processes, output and disk.
         disk_before: bytes in `workdir` at the start.
         backend: name for the result.
-        watch: count memory and processes below the started process (off where they live
-            elsewhere, as in a container engine).
         group: control group that limits its memory, too.
     """
     begin = time.monotonic()
@@ -76,9 +73,9 @@ def supervise(
                 hit = "output"
             elif now >= tick_due:
                 tick_due = now + _TICK_S
-                hit = _exceeded(process.pid, limits) if watch else None
+                hit = _exceeded(process.pid, limits)
                 if hit is None and now >= disk_due:
-                    hidden = unseen.bytes(_descendants(process.pid)) if watch else 0
+                    hidden = unseen.bytes(_descendants(process.pid))
                     hit = "disk" if folder_size(workdir)[0] + hidden > disk_limit else None
                     # Looked at rarely enough that looking costs at most a tenth.
                     disk_due = now + max(0.05, 10 * (time.monotonic() - now))

@@ -13,8 +13,6 @@ import pytest
 from harness.core import cache_root, remove_tree
 from harness.core.errors import BadInput
 from harness.sandbox import PREFERRED, Limits, cautions, probe_backends, select
-from harness.sandbox.backends import BACKENDS
-from harness.sandbox.execution import Plan
 
 
 def test_files_exit_code_streams_and_folders(tmp_path: Path) -> None:
@@ -123,29 +121,6 @@ def test_an_unavailable_back_end_says_why() -> None:
             assert report.reason
             with pytest.raises(BadInput, match=report.name):
                 select(report.name)
-
-
-def test_a_command_line_takes_paths_as_they_are(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    program = "/opt/{tools}/podman"
-
-    def which(_: str) -> str:
-        return program
-
-    monkeypatch.setattr("shutil.which", which)
-    plan = Plan(
-        ("echo", "{x}"), tmp_path / "{w}", tmp_path, {"A": "{a}"}, Limits(), ("/r{r}",), 1 << 20
-    )
-    words = BACKENDS["podman"].launch(plan).argv
-    assert words[0] == program
-    assert words[-2:] == ["echo", "{x}"]
-    assert {"A={a}", "/r{r}:/r{r}:ro", f"{tmp_path}/{{w}}:{tmp_path}/{{w}}"} <= set(words)
-
-
-def test_seatbelt_says_which_system_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.platform", "linux")
-    assert BACKENDS["seatbelt"].diagnose() == "needs macOS, found 'linux'."
 
 
 def test_what_a_back_end_does_not_keep_in_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
