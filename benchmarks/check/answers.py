@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from benchmarks.check.numbers import DATA, document_of, in_dev, occurs, other_digit
+from benchmarks.check.table_values import DATA, document_of, in_dev, occurs, other_digit
 from benchmarks.reports import option, read_jsonl, read_options, report
 from harness.rag.check import check
 from harness.rag.check.numbers import Quantity, read

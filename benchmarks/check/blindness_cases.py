@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.check.numbers import in_dev, statements
+from benchmarks.check.table_values import in_dev, statements
 from benchmarks.endpoints import chat_app
 from benchmarks.reports import read_jsonl
 from harness.rag.retrieve import Document

@@ -50,7 +50,7 @@ def rate_interval(groups: Sequence[Sequence[float]]) -> tuple[float, float] | No
 
     Wilson's, with a cluster of several counting as many independent values as would have the same
     standard error (Kish's effective sample size), and Student's t in place of the normal quantile.
-    `benchmarks/evals/statistics.py` shows its coverage.
+    `benchmarks/evals/interval_coverage.py` shows its coverage.
     """
     sizes, passes = list(map(len, groups)), sum(map(sum, groups))
     n = sum(sizes)

@@ -1,8 +1,9 @@
-"""docs/architecture.md: its links lead to files, and the walk opens at most twelve of them."""
+"""docs/architecture.md: links lead to files, the walk opens at most twelve; names of benchmarks."""
 
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 
@@ -23,3 +24,9 @@ def test_functions_named_in_the_walk_are_in_the_file_that_it_links(repository: P
         source = (repository / file).read_text("utf-8")
         assert re.search(rf"(def|class) {function}\b", source), (name, file)
         assert not owner or f"class {owner}" in source, (name, file)
+
+
+def test_no_benchmark_hides_a_module_of_the_standard_library(repository: Path) -> None:
+    """Some run as a script in another tool's environment, with their folder first on the path."""
+    names = {path.stem for path in (repository / "benchmarks").rglob("*.py")} - {"__init__"}
+    assert sorted(names & sys.stdlib_module_names) == []

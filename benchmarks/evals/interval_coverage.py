@@ -1,6 +1,6 @@
 """Do the intervals of an eval report cover, and does the paired test err as seldom as it says?
 
-    python -m benchmarks.evals.statistics
+    python -m benchmarks.evals.interval_coverage
 
 SIMULATED runs, judged by the functions that `harness eval` and `harness compare` use. Every task
 has a chance of passing, drawn from a Beta distribution around the mean (`spread` is its standard

@@ -1,6 +1,6 @@
 """Numeric layer of the checker: perturbed and paraphrased statements about TAT-QA table cells.
 
-    python -m benchmarks.check.numbers [--part dev|test|all] [--show N]
+    python -m benchmarks.check.table_values [--part dev|test|all] [--show N]
 
 Every statement is made by rule from one cell: a frame, the row's label, a period of the column and
 the value in one of several forms. Perturbed: one digit, unit, scale, sign, or the period of
