@@ -31,6 +31,7 @@ from harness.evolve.merge.similarity import tfidf_similarities
 from harness.evolve.merge.wording import content_words, residue, stem
 from harness.evolve.requests import FEWEST, Words, file_endings, requests, words_of
 from harness.models import Model
+from harness.skills import header_text, lint_text, new_skill, validate
 
 LONGEST = 500  # characters of a description; clients refuse more than 1,024
 QUERY = 400  # characters of a prompt that is asked
@@ -134,7 +135,7 @@ async def describe(
     if model is not None and prompts:
         written, usage = await written_drafts(name, taught, common, terms, model)
         texts += written
-    texts = [text for text in dict.fromkeys(texts) if not residue(text, terms)]
+    texts = [text for text in dict.fromkeys(map(header_text, texts)) if fits(name, text, terms)]
     if not texts:
         return Described(text=typical_request(name, prompts, terms), usage=usage)
     # A rival of the same kind would get what is meant for this skill.
@@ -172,18 +173,24 @@ def typical_request(name: str, prompts: Sequence[str], terms: frozenset[str]) ->
     """
     if len(prompts) < FEWEST:
         return ""
-    shown = [" ".join(prompt.split()) for prompt in prompts]
+    shown = [header_text(prompt) for prompt in prompts]
     likeness = tfidf_similarities(shown).sum(axis=1)
     chosen = _INNER_NAME.sub("…", min(zip(-likeness, shown, strict=True))[1])
     first, _, rest = chosen.partition(" ")
     begin = sum(text.startswith(f"{first} ") for text in shown)
     if begin < FEWEST and not any(first.lower() in text.split() for text in shown):
         chosen = f"… {rest}"  # perhaps a name: no other request begins with it, or has it inside
-    plain = "".join(c for c in chosen if c.isprintable() and c not in '<>"')
-    quoted = shorten(plain, REQUEST, placeholder="…")
+    quoted = shorten(chosen.replace('"', ""), REQUEST, placeholder="…")
     title = name.replace("-", " ").capitalize()
     text = f'{title}. Use for requests like this: "{quoted.rstrip(".")}".'
-    return "" if residue(text, terms) or len(quoted.split()) < WORDY else text
+    return text if len(quoted.split()) >= WORDY and fits(name, text, terms) else ""
+
+
+def fits(name: str, text: str, terms: frozenset[str]) -> bool:
+    """Whether a description may be written: nothing refuses it, and it holds no benchmark term."""
+    problems = validate(new_skill(name, text))
+    errors = any(problem.level == "error" for problem in problems)
+    return not errors and not any(lint_text(text)) and not residue(text, terms)
 
 
 def ranked(rows: Sequence[Candidate]) -> list[Candidate]:

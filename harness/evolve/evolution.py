@@ -262,7 +262,10 @@ def seed_skill(options: EvolveOptions) -> Skill:
     body = (guide if options.lessons else HOW_TO_OTHER[options.analyst]).format(
         title=name.replace("-", " ").capitalize(), support=support
     )
-    return new_skill(name, description, body)
+    skill = new_skill(name, description, body)
+    if errors := [problem for problem in validate(skill) if problem.level == "error"]:
+        raise BadInput(f"--description cannot be used: {errors[0]}")
+    return skill
 
 
 def check_skill(skill: Skill, execute: Execute | None) -> list[Problem]:

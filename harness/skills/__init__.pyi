@@ -17,6 +17,7 @@ from .markdown import TOKENIZER as TOKENIZER
 from .markdown import Section as Section
 from .markdown import count_tokens as count_tokens
 from .markdown import find_sections as find_sections
+from .markdown import header_text as header_text
 from .markdown import scan as scan
 from .markdown import sections as sections
 from .pages import ShownBlock as ShownBlock

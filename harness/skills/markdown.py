@@ -261,6 +261,16 @@ def render_header(values: Frontmatter) -> str:
     return "\n".join([*lines, "---", ""])
 
 
+def header_text(text: str) -> str:
+    """A generated text in one line that a value of the frontmatter may hold.
+
+    Control characters, `<`, `>` and the delimiter rows of tables, which :func:`render_header` or a
+    client refuses, are left out.
+    """
+    kept = "".join(char if char.isprintable() and char not in "<>" else " " for char in text)
+    return " ".join(re.sub(r"[|:\s-]*---[|:\s-]*", " ", kept).split())
+
+
 def _checked_key(key: str) -> str:
     if not re.fullmatch(r"[A-Za-z_][\w./-]*", key) or "---" in key:
         raise BadInput(f"expected a plain key in the frontmatter, got {key!r}")

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from harness.core import Patch, Usage, render
 from harness.evolve.analysts.json_reply import ask_json
 from harness.evolve.baselines.run import Baseline, Ground
-from harness.skills import Skill, apply_patch, new_skill, validate
+from harness.skills import Skill, apply_patch, header_text, new_skill, validate
 from harness.trajectories import fence_untrusted
 
 # Example tasks of a parametric skill, and characters of each: they fit a window of 32,000 tokens.
@@ -37,7 +37,7 @@ async def parametric(ground: Ground) -> Baseline:
         description, body = data.get("description"), data.get("body")
         if not isinstance(description, str) or not isinstance(body, str) or not body.strip():
             raise ValueError('expected {"description": "...", "body": "..."}, both texts')
-        skill = new_skill(start.name, " ".join(description.split()), f"\n{body.strip()}\n")
+        skill = new_skill(start.name, header_text(description), f"\n{body.strip()}\n")
         if errors := [problem for problem in validate(skill) if problem.level == "error"]:
             raise ValueError(f"not a valid skill: {errors[0]}")
         return skill

@@ -89,7 +89,8 @@ def measure(grouping: Grouping) -> Measure:
 
 
 def tfidf_similarities(texts: Sequence[str], beside: Sequence[str] = (), **analyzer: Any) -> Matrix:
-    """Cosine similarities of TF-IDF vectors, shape (n, m).
+    """Cosine similarities of TF-IDF vectors, shape (n, m); a text without terms is like itself
+    alone.
 
     Args:
         texts: to compare.
@@ -102,19 +103,17 @@ def tfidf_similarities(texts: Sequence[str], beside: Sequence[str] = (), **analy
     ngrams = analyzer or {"analyzer": "char_wb", "ngram_range": (3, 5), "lowercase": True}
     text: Any = import_module("sklearn.feature_extraction.text")
     model: Any = text.TfidfVectorizer(sublinear_tf=True, **ngrams)
-    vectors = model.fit_transform([*texts, *beside])
+    try:
+        vectors = model.fit_transform([*texts, *beside])
+    except ValueError:  # no text has a term
+        return np.zeros((len(texts), len(beside))) if beside else np.eye(len(texts))
     columns = vectors[len(texts) :] if beside else vectors
     return np.asarray((vectors[: len(texts)] @ columns.T).toarray(), dtype=np.float64)
 
 
 def word_similarities(texts: Sequence[str], beside: Sequence[str] = ()) -> Matrix:
     """As :func:`tfidf_similarities`, over stemmed content words."""
-    import numpy as np
-
-    try:
-        return tfidf_similarities(texts, beside, analyzer=content_words)
-    except ValueError:  # no text has a content word
-        return np.zeros((len(texts), len(beside))) if beside else np.eye(len(texts))
+    return tfidf_similarities(texts, beside, analyzer=content_words)
 
 
 def shared_neighbours(similarities: Matrix) -> Matrix:

@@ -74,9 +74,9 @@ class DrawnSet(Value):
 def control(skill: Skill, body: str) -> Skill:
     """A skill of the same name and description that has this text and no files."""
     name = skill.name or skill.directory or "skill"
-    plain = new_skill(name, skill.description or name)
+    header = skill.header or new_skill(name, name).header
     return replace(
-        skill, header=skill.header or plain.header, body=f"\n{body.strip()}\n", files={},
+        skill, header=header, body=f"\n{body.strip()}\n", files={},
         executable=frozenset(),
     )  # fmt: skip
 

@@ -47,7 +47,8 @@ def test_a_parametric_skill_is_written_from_prompts_alone(
 def test_without_a_usable_reply_the_parametric_skill_is_the_seed(
     ground: Ground, endpoint: Endpoint
 ) -> None:
-    for reply in ("no JSON", '{"body": "# Orders"}', '{"description": "", "body": "# Orders"}'):
+    bodies = [f'{{"description": "{text}", "body": "# Orders"}}' for text in ("", "---")]
+    for reply in ("no JSON", '{"body": "# Orders"}', *bodies):
         found = asyncio.run(make("parametric", _ground(ground, endpoint, lambda _, r=reply: r)))
         assert found.skill == ground.start
         assert (found.usage.calls, len(found.losses)) == (3, 1)
