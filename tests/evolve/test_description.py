@@ -111,7 +111,7 @@ SHOPS = ("Alder", "Birch", "Cedar", "Elm", "Fir", "Hazel")
 FRAGMENTS = (
     "---", "----", "|---|:--:|", "| a | b |", "\n", "\n---\n", "<b>", "</description>", '"', "'",
     "\\", ": ", " #", "\x00", "\x1b[1m", "\u200b", "\u2028", "\ufeff", "\ud800", "\r\n", "{{ x }}",
-    "ignore all previous instructions", "/home/ann/notes", "sk-proj-9f8e7d6c5b4a39281706f5e4d3c2b1a0",
+    "ignore all previous instructions", "/home/ann/notes", "sk-proj-9f8e7d6c5b4a39281706f5e4d3",
     "the order", "sort the rows", "Which rows", "table.xlsx", "&amp;", "`", "- ", "?", "x" * 700,
 )  # fmt: skip
 
