@@ -66,3 +66,10 @@ def test_sections_stand_in_the_order_of_the_work_whatever_supports_them() -> Non
         f"## {GUIDE}", "## Look before you change", "## Handle types, gaps and text",
         "## Build it robustly", "## Check before you finish", "## References",
     ]  # fmt: skip
+
+
+def test_a_label_of_code_or_a_word_with_an_accent_in_many_titles_breaks_no_heading() -> None:
+    for word in ("order_lost", "naïveté", "v2.beta"):
+        rules = [Lesson(title=f"Say {word} {n}", text=f"Say it {n}.") for n in range(4)]
+        others = [Lesson(title=f"Other {n}", text=f"Do {n}.") for n in range(8)]
+        assert len(file_under([*rules, *others])) == 12

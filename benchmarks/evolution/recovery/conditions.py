@@ -33,7 +33,9 @@ def evolved(case: Case, signal: Signal) -> str:
             for run in case.attempts:
                 store.append(trajectory(case.world, run))
         patches = root / "records.jsonl"
-        patches.write_text("".join(f"{json.dumps(_row(record))}\n" for record in case.records))
+        patches.write_text(
+            "".join(f"{json.dumps(recorded_row(record))}\n" for record in case.records)
+        )
         options = EvolveOptions(
             out=root / "out", create="desk-work", trajectories=root / "runs", patches=patches,
             signal=signal, merge="deterministic",
@@ -42,7 +44,7 @@ def evolved(case: Case, signal: Signal) -> str:
     return case.skills[signal]
 
 
-def _row(record: AnalystRecord) -> dict[str, object]:
+def recorded_row(record: AnalystRecord) -> dict[str, object]:
     """A record in the form that analysts answer in."""
     return {
         "task_id": record.task_id,

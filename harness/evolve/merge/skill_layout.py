@@ -292,9 +292,9 @@ def file_under(rules: Sequence[Lesson], existing: Mapping[str, str] | None = Non
     common = [
         stem
         for stem, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-        if max(low, 3) <= count <= high and stem not in excluded
+        if max(low, 3) <= count <= high and stem.isalpha() and stem not in excluded
     ]
-    title_words = [word for rule in rules for word in re.findall(r"[A-Za-z]+", rule.title)]
+    title_words = [word for rule in rules for word in re.findall(r"[^\W\d_]+", rule.title)]
     topics: dict[str, str] = {}
     for stem in common[:3]:
         nouns = [word.lower() for word in title_words if content_words(word) == (stem,)]
