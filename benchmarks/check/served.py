@@ -38,7 +38,7 @@ from benchmarks.check.whole import BASELINES, CHECKERS, facts, interval
 from benchmarks.reports import Journal, add_run, option, read_options
 from harness.rag.check import Row as Answer
 from harness.rag.check.blind import CheckSettings, check_batch_blind
-from harness.rag.check.verify import OverlapVerifier, Source, read
+from harness.rag.check.verify import Source, read
 from harness.rag.retrieve import sentence_spans
 from harness.stats import balanced_accuracy
 from harness.train.compressor.evaluation import in_turn
@@ -104,7 +104,7 @@ def judge(claim: Labelled, options: argparse.Namespace) -> Row:
         "reason": report.reason,
         "calls": sum(report.calls.values()),
         "seconds": round(time.monotonic() - started, 2),
-        **facts(claim, OverlapVerifier()),
+        **facts(claim),
     }
 
 

@@ -1,12 +1,13 @@
-"""Numeric layer of the checker: perturbed and paraphrased statements about TAT-QA table cells.
+"""`check` on values: perturbed and paraphrased statements about TAT-QA table cells.
 
-    python -m benchmarks.check.table_values [--part dev|test|all] [--show N]
+    python -m benchmarks.check.table_values [--part dev|test|all] [--show N] \
+        --out evals/results/check_table_values.json
 
 Every statement is made by rule from one cell: a frame, the row's label, a period of the column and
 the value in one of several forms. Perturbed: one digit, unit, scale, sign, or the period of
-another column. Detected is what gets no SUPPORTED or DERIVED; a false alarm is a paraphrase that
-gets none. Development on sources with sha256 % 10 < 3, figures on the rest; intervals by bootstrap
-over sources. Baseline: the digits of the statement occur in the document.
+another column. Flagged is what `harness.api.check` does not pass, with its defaults; a flagged
+paraphrase is a false alarm. Development on sources with sha256 % 10 < 3, figures on the rest;
+intervals by bootstrap over sources. Baseline: the digits of the statement occur in the document.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ import hashlib
 import random
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reports import option, read_jsonl, read_options
+from benchmarks.reports import option, read_jsonl, read_options, report
+from harness.api import check
 from harness.rag.check.numbers import (
     Cell,
     Period,
@@ -31,8 +33,6 @@ from harness.rag.check.numbers import (
     read,
     words,
 )
-from harness.rag.check.types import Claim, Verdict
-from harness.rag.check.values import judge
 from harness.rag.retrieve import Document
 from harness.stats import ratio_interval
 
@@ -47,7 +47,6 @@ FRAMES = (
 KINDS = ("digit", "unit", "scale", "sign", "period")
 SCALES = ((10**9, "billion"), (10**6, "million"), (10**3, "thousand"))
 LOSS = re.compile(r"loss|decrease|decline|deficit|reduction|drop|outflow", re.IGNORECASE)
-GOOD = (Verdict.SUPPORTED, Verdict.DERIVED)
 
 
 @dataclass(frozen=True)
@@ -173,57 +172,60 @@ def in_dev(source: str, tenths: int = 3) -> bool:
     return int(hashlib.sha256(source.encode()).hexdigest(), 16) % 10 < tenths
 
 
-def verdict(document: Document, statement: Statement) -> Verdict:
-    """The numeric layer's verdict on the value of a statement."""
-    start = statement.sentence.index(statement.value)
-    claim = Claim(
-        text=statement.value, type="cell", start=start, end=start + len(statement.value),
-        sentence=statement.sentence,
-    )  # fmt: skip
-    finding = judge(claim, open_sources([document]))
-    return finding.verdict if finding else Verdict.NOT_FOUND
-
-
 def occurs(document: Document, text: str) -> bool:
     """Baseline: the digits of a text stand somewhere in the document."""
     digits = re.findall(r"\d[\d,.]*", text)
     return all(number.rstrip(".,") in document.text for number in digits)
 
 
+def flagged(document: Document, statement: Statement) -> bool:
+    """Whether `check` does not pass a statement."""
+    return check(statement.sentence, document).verdict != "PASS"
+
+
 def main() -> None:
-    """Print a table of rates."""
+    """Print errors, and write shares."""
     options = read_options(
-        "Numeric layer of the checker.",
+        __doc__,
         part=option(choices=("dev", "test", "all"), default="test"),
         show=option(type=int, default=0, help="print this many errors"),
+        out=option(type=Path),
     )
-    rows = read_jsonl(DATA)
     chosen = [
         row
-        for row in rows
+        for row in read_jsonl(DATA)
         if options.part == "all" or in_dev(row["table"]["uid"]) == (options.part == "dev")
     ]
-    ours: dict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
-    base: dict[str, list[bool]] = defaultdict(list)
+    flags: dict[str, dict[str, dict[str, list[bool]]]] = defaultdict(
+        lambda: defaultdict(lambda: defaultdict(list))
+    )
     errors: list[str] = []
     for document, statement in (pair for row in chosen for pair in statements(row)):
-        outcome = verdict(document, statement)
-        if (outcome in GOOD) != (statement.kind == "paraphrase"):
-            errors.append(f"{statement.kind}: {outcome}: {statement.sentence}")
-        ours[statement.kind][statement.source].append(outcome not in GOOD)
-        base[statement.kind].append(not occurs(document, statement.value))
-        if statement.kind != "paraphrase":
-            ours["all perturbed"][statement.source].append(outcome not in GOOD)
+        outcomes = {
+            "check": flagged(document, statement),
+            "digits occur": not occurs(document, statement.value),
+        }
+        perturbed = statement.kind != "paraphrase"
+        if outcomes["check"] != perturbed:
+            errors.append(f"{statement.kind}: {statement.sentence}")
+        for kind in (statement.kind, "all perturbed") if perturbed else (statement.kind,):
+            for arm, outcome in outcomes.items():
+                flags[kind][arm][statement.source].append(outcome)
     print("".join(f"{error}\n" for error in errors[: options.show]), end="")
-    print(f"part {options.part}: {len(chosen)} sources; share flagged [95 % interval]")
-    for kind in (*KINDS, "all perturbed", "paraphrase"):
-        flags = [flag for group in ours[kind].values() for flag in group]
-        interval = ratio_interval([(sum(group), len(group)) for group in ours[kind].values()])
-        low, high = interval or (0.0, 1.0)
-        simple = base.get(kind)
-        beside = f"  digits occur: {sum(simple) / len(simple):6.1%}" if simple else ""
-        rate = sum(flags) / len(flags)
-        print(f"{kind:14} n={len(flags):5} {rate:6.1%} [{low:.1%}, {high:.1%}]{beside}")
+    kinds = {
+        kind: {"statements": sum(map(len, arms["check"].values()))}
+        | {arm: share(groups.values()) for arm, groups in arms.items()}
+        for kind, arms in flags.items()
+    }
+    report({"part": options.part, "sources": len(chosen), "kinds": kinds}, options.out)
+
+
+def share(groups: Iterable[Sequence[bool]]) -> dict[str, Any]:
+    """The share of flags that are set, with its 95 % interval over the groups."""
+    pairs = [(sum(group), len(group)) for group in groups]
+    hits, count = (sum(numbers) for numbers in zip(*pairs, strict=True))
+    low, high = ratio_interval(pairs) or (0.0, 1.0)
+    return {"share": round(hits / count, 4), "ci95": [round(low, 4), round(high, 4)]}
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@
         --out evals/results/check_whole.json
 
 Sets and split as in benchmarks/check/quality.py: thresholds and the default are chosen on the
-tuning parts, the rest is scored once. A checker's verdict is PASS or not. Baselines have one
+tuning parts, the rest is scored once. A checker's verdict is PASS or not, of `harness.api.check`
+with the verifiers `rules` and `overlap`, the default. Baselines have one
 threshold for all sets, as a default must: the best mean balanced accuracy over the tuning parts.
 Intervals: 95 %, bootstrap over documents. A run of some sets alone fits thresholds to those.
 """
@@ -21,16 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.reports import Journal, option, read_options, report
-from harness.rag.check.checking import report as checked
-from harness.rag.check.claims import extract
-from harness.rag.check.rules import RulesVerifier
-from harness.rag.check.verify import (
-    OverlapVerifier,
-    Source,
-    closest_sentence,
-    missing_values,
-    read,
-)
+from harness.api import check
+from harness.rag.check.verify import Source, closest_sentence, missing_values, read
 from harness.rag.retrieve import Document, sentence_spans
 from harness.stats import balanced_accuracy, cluster_interval
 from harness.train.verifier.features import Labelled, evaluation_sets
@@ -44,15 +37,11 @@ BASELINES = ("closest", "document", "numbers")
 has; no value in digits that it lacks."""
 
 
-def facts(claim: Labelled, overlap: OverlapVerifier) -> dict[str, float]:
-    """Whether both checkers pass a claim, and what the baselines look at."""
-    documents = [Document("document", claim.document)]
-    claims = extract(claim.claim)
-    findings = RulesVerifier().verify(claims, documents)
-    verdicts = {"rules": findings, "overlap": overlap.prose(claims, findings, documents)}
+def facts(claim: Labelled) -> dict[str, float]:
+    """Whether `check` passes a claim with each verifier, and what the baselines look at."""
     passes = {
-        name: checked(claim.claim, claims, judged, documents, "zero-tolerance", name)
-        for name, judged in verdicts.items()
+        name: check(claim.claim, Document("document", claim.document), verifier=name).verdict
+        for name in CHECKERS
     }
     source = Source(claim.document)
     closest, shares, missing = [1.0], [1.0], 0
@@ -64,7 +53,7 @@ def facts(claim: Labelled, overlap: OverlapVerifier) -> dict[str, float]:
             shares.append(sum(stem in source for stem in wanted) / len(wanted))
         missing += len(missing_values(claim.claim[start:end], source.values))
     return {
-        **{name: float(passes[name].verdict == "PASS") for name in CHECKERS},
+        **{name: float(passes[name] == "PASS") for name in CHECKERS},
         "closest": min(closest),
         "document": float(np.mean(shares[1:] or [1.0])),
         "numbers": float(missing == 0),
@@ -109,7 +98,7 @@ def main() -> None:
         sets=option(nargs="*", help="default: all five"),
         out=option(type=Path),
     )
-    overlap, journal = OverlapVerifier(), Journal(options.journal)
+    journal = Journal(options.journal)
     ordered: dict[str, list[Labelled]] = {}
     judged: dict[str, list[dict[str, float]]] = {}
     for name, claims in evaluation_sets(options.shared / "data").items():
@@ -119,7 +108,7 @@ def main() -> None:
         for claim in ordered[name]:
             text = f"{claim.claim}\0{claim.document}"
             key = hashlib.sha256(text.encode()).hexdigest()[:24]
-            row = journal.result(key, partial(facts, claim, overlap))
+            row = journal.result(key, partial(facts, claim))
             judged.setdefault(name, []).append(row)
     tuning = {
         name: [row for row, claim in zip(judged[name], claims, strict=True) if claim.tuning]
