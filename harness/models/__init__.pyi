@@ -68,6 +68,7 @@ from .types import Refused as Refused
 from .types import Reply as Reply
 from .types import Role as Role
 from .types import Sampling as Sampling
+from .types import refusal_of as refusal_of
 from .wire import STREAMED as STREAMED
 from .wire import ChunkReader as ChunkReader
 from .wire import Piece as Piece

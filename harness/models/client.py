@@ -23,7 +23,14 @@ from harness.models.budget import (
     price_of,
 )
 from harness.models.calls import CallStore
-from harness.models.concurrency import Patience, hedged, tried_in_vain, waiting
+from harness.models.concurrency import (
+    LONGEST_WAIT_S,
+    Patience,
+    RateGate,
+    hedged,
+    tried_in_vain,
+    waiting,
+)
 from harness.models.endpoints import Endpoint, ModelSpec, parse_spec, resolve
 from harness.models.transport import Connections, Fault
 from harness.models.types import Body, Message, Reply, Role, Sampling
@@ -80,7 +87,7 @@ class ChatModel:
         self._budget = budget
         self._sampling = sampling
         self._connections = Connections(endpoint, self._bearable(concurrency))
-        self._gate = transport.RateGate()
+        self._gate = RateGate()
         self._rng = random.Random()
         self._warned = False
         self._patience = Patience() if hedge else None
@@ -192,7 +199,7 @@ class ChatModel:
             tried_in_vain(time.monotonic() - started)
             attempts = transport.CONNECT_ATTEMPTS if fault.unsent else transport.ATTEMPTS
             asked_s = fault.retry_after_s or 0.0
-            if not fault.retried or attempt >= attempts or asked_s > transport.LONGEST_WAIT_S:
+            if not fault.retried or attempt >= attempts or asked_s > LONGEST_WAIT_S:
                 raise fault.error from fault.__cause__
             if asked_s:
                 self._gate.refused(asked_s)
@@ -212,12 +219,14 @@ class ChatModel:
         """
         kind, slots, listener = self._endpoint.kind, self._connections.slots, LISTENER.get()
         if listener is not None:
-            listener.call_id = call_id
+            listener.begin(call_id)
         number = await self._calls.sent(call_id, self.role, kind, body, reservation.worst)
         started = time.monotonic()
         try:
             headers, response = await self._connections.post(index, body, timeout_s, listener)
         except Fault as fault:
+            begun = listener is not None and listener.begun
+            fault.lost |= begun  # whatever the error says, tokens were made
             if fault.unsent:
                 reservation.release()
             elif not fault.lost:
@@ -226,7 +235,7 @@ class ChatModel:
             if fault.busy:
                 slots.refused(started)
             self._gate.pause(fault.quota_pause_s)
-            fault.retried = fault.retried and not (listener is not None and listener.begun)
+            fault.retried &= not begun
             raise
         except asyncio.CancelledError:
             if call_id in self._answered or listener is not None:

@@ -33,6 +33,10 @@ from typing import TypeVar
 
 ResultT = TypeVar("ResultT")
 
+LONGEST_WAIT_S = 300.0
+"""A server that asks for more than this is reported instead of waited for."""
+LATEST, REFUSED_SHARE = 32, 0.25
+
 SHARE_LEFT = 0.5
 """Of the limit, after a refusal."""
 SLOW = 2.0
@@ -274,6 +278,37 @@ class Slots:
             if not turn.done():
                 self._used += 1
                 turn.set_result(None)
+
+
+class RateGate:
+    """Holds all calls to an endpoint back while its quota is used up.
+
+    A refusal now and then concerns the refused call alone; it holds the others back where refusals
+    are more than :data:`REFUSED_SHARE` of the latest answers.
+    """
+
+    def __init__(self) -> None:
+        self._opens_at = 0.0
+        self._refused: deque[bool] = deque(maxlen=LATEST)
+
+    def answered(self) -> None:
+        """A call got its answer."""
+        self._refused.append(False)
+
+    def refused(self, seconds: float) -> None:
+        """A call was told to wait `seconds`."""
+        self._refused.append(True)
+        if sum(self._refused) > REFUSED_SHARE * len(self._refused):
+            self.pause(seconds)
+
+    def pause(self, seconds: float) -> None:
+        """Let nothing through for `seconds` from now."""
+        self._opens_at = max(self._opens_at, time.monotonic() + min(seconds, LONGEST_WAIT_S))
+
+    async def wait(self) -> None:
+        """Return once calls may be sent."""
+        while (seconds := self._opens_at - time.monotonic()) > 0:  # noqa: ASYNC110  # it moves
+            await asyncio.sleep(seconds)
 
 
 class Patience:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from harness.core import Usage
 from harness.models.gateway import FINAL, Account
-from harness.models.types import Backend, Body, Layer, Message, Refused, Reply, Sampling
+from harness.models.types import Backend, Body, Layer, Message, Refused, Reply, Sampling, refusal_of
 from harness.models.wire import read_reply, usage_of
 
 if TYPE_CHECKING:
@@ -84,6 +84,8 @@ class BackendModel:
         body |= {name: value for name, value in given.items() if value is not None}
         completion = await self._backend(body)
         assert isinstance(completion, dict)  # no stream was asked for
+        if refusal := refusal_of(completion):
+            raise refusal
         self.completion = completion
         if len(completion["choices"]) != 1:
             raise Refused(502, f"expected one answer, found {len(completion['choices'])}")

@@ -12,17 +12,16 @@ import json
 import random
 import re
 import time
-from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from harness.core import BadInput, HarnessError, Unreachable
+from harness.core import BadInput, HarnessError, Unreachable, mapping
 from harness.models.concurrency import Slots
 from harness.models.endpoints import Endpoint
-from harness.models.types import Body, Refused
+from harness.models.types import Body, Refused, refusal_of
 from harness.models.wire import STREAMED, ChunkQueue, assembled, read_response
 
 if TYPE_CHECKING:
@@ -33,11 +32,6 @@ CONNECT_ATTEMPTS = 3
 """Of a call whose endpoint cannot be connected to: it is down, not busy."""
 BASE_S = 0.5
 CAP_S = 30.0
-LONGEST_WAIT_S = 300.0
-"""A server that asks for more than this is reported instead of waited for."""
-
-LATEST, REFUSED_SHARE = 32, 0.25
-
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
@@ -135,27 +129,32 @@ class Connections:
                 streams = endpoint.streams and listener is not None
                 answer = await endpoint.backend(body | STREAMED if streams else body)
                 if isinstance(answer, dict):
+                    if refusal := refusal_of(answer):
+                        raise refusal
                     return {}, answer
                 assert listener is not None  # a stream was asked for
                 async with aclosing(answer):
                     return {}, await _collected(answer, listener, where)
             except Refused as error:
-                raise _refusal(endpoint, where, error.status, str(error), {}) from error
+                raise _refusal(endpoint, where, error, {}) from error
         import openai
 
         if endpoint.official and "max_tokens" in body:  # newer models refuse the old name
             body = {**body, "max_completion_tokens": body["max_tokens"]}
             del body["max_tokens"]
+        headers: Mapping[str, str] = {}
         try:
             with endpoint.sending(index):
                 headers, content = await self._sent(index, body, timeout_s, listener)
             return headers, read_response(content, endpoint.urls[index])
+        except Refused as error:
+            raise _refusal(endpoint, where, error, headers, "HTTP 200 without a reply") from error
         except openai.APIError as error:
             status = error.status_code if isinstance(error, openai.APIStatusError) else None
             if listener is not None and status in _NO_STREAM:
                 return await self.post(index, body, timeout_s)
             raise fault_of(error, endpoint, where) from error
-        except Unreachable as error:  # it is too long, or no completion
+        except Unreachable as error:  # it is too long, or a web page
             raise Fault(error, lost=True) from error
 
     async def _sent(
@@ -245,9 +244,10 @@ def fault_of(error: openai.APIError, endpoint: Endpoint, where: str) -> Fault:
     if isinstance(error, openai.APIStatusError):
         payload: Any = error.body
         text = payload.get("message") if hasattr(payload, "get") else None
-        reason = redact(str(text or error.response.text))[:2000] or "(no message)"
-        headers: Any = error.response.headers
-        return _refusal(endpoint, where, error.status_code, reason, headers)
+        refused = Refused(error.status_code, str(text or error.response.text))
+        return _refusal(endpoint, where, refused, error.response.headers)
+    if refusal := refusal_of({"error": error.body}):  # an event of a stream
+        return _refusal(endpoint, where, refusal, {}, "HTTP 200 without a reply")
     cause = error.__cause__ or error
     if cause.__cause__ is not None and _of_client(cause.__cause__):
         # The transport between httpx and aiohttp calls every lost connection a ConnectTimeout, also
@@ -271,9 +271,12 @@ async def _collected(chunks: AsyncIterator[Any], listener: ChunkQueue, where: st
 
     Raises:
         Fault: if they end before they should.
+        Refused: if one of them is an error.
     """
     received: list[Any] = []
     async for chunk in chunks:
+        if refusal := refusal_of(mapping(chunk)):
+            raise refusal
         received.append(chunk)
         listener.add(chunk)
     completion = assembled(received)
@@ -296,16 +299,28 @@ async def closed_with_loop(close: Callable[[], Awaitable[None]]) -> AsyncGenerat
 
 
 def _refusal(
-    endpoint: Endpoint, where: str, status: int, reason: str, headers: Mapping[str, str]
+    endpoint: Endpoint, where: str, refused: Refused, headers: Mapping[str, str], shown: str = ""
 ) -> Fault:
     """An answer that is an error.
 
     HTTP 400, 404, 422 and other rejections are BadInput; 401 and 403 are Unreachable with the
     variable to set; 408, 409, 429 and 5xx are retried, then Unreachable.
+
+    Args:
+        endpoint: that was asked.
+        where: its name for people.
+        refused: status and message.
+        headers: of the answer.
+        shown: the status for people, where HTTP had another than the error.
     """
+    from harness.core.redaction import redact
+
+    status, headers = refused.status, {**headers, **refused.headers}
+    shown = shown or f"HTTP {status}"
+    reason = redact(str(refused))[:2000] or "(no message)"
     if status in (408, 409, 429) or status >= 500:
         return Fault(
-            Unreachable(f"{where} unreachable: it keeps answering HTTP {status}: {reason}"),
+            Unreachable(f"{where} unreachable: it keeps answering {shown}: {reason}"),
             retried=True,
             lost=status == 408 or status >= 500,
             retry_after_s=retry_after_s(headers),
@@ -313,21 +328,19 @@ def _refusal(
             busy=status in BUSY,
         )
     if 300 <= status < 400:
-        from harness.core.redaction import redact
-
-        place = redact(headers.get("location", ""))[:200]
-        text = f"{where} unreachable: it redirects to {place!r}; if that is right, name it instead"
+        address = redact(headers.get("location", ""))[:200]
+        text = (
+            f"{where} unreachable: it redirects to {address!r}; if that is right, name it instead"
+        )
         return Fault(Unreachable(text))
     if status in (401, 403):
         hint = f"; check {endpoint.key_variable}" if endpoint.key_variable else ""
-        text = f"{where} unreachable: it refused the key (HTTP {status}): {reason}{hint}"
+        text = f"{where} unreachable: it refused the key ({shown}): {reason}{hint}"
         return Fault(Unreachable(text))
     if endpoint.kind in ("replay", "scripted", "none"):
         return Fault(BadInput(reason))
     return Fault(
-        BadInput(
-            f"{where} rejected the request for model {endpoint.model!r} (HTTP {status}): {reason}"
-        )
+        BadInput(f"{where} rejected the request for model {endpoint.model!r} ({shown}): {reason}")
     )
 
 
@@ -377,34 +390,3 @@ def quota_pause_s(headers: Mapping[str, str]) -> float:
         if headers.get(f"x-ratelimit-remaining-{quota}", "").strip() == "0"
     ]
     return max(waits, default=0.0)
-
-
-class RateGate:
-    """Holds all calls to an endpoint back while its quota is used up.
-
-    A refusal now and then concerns the refused call alone; it holds the others back where refusals
-    are more than :data:`REFUSED_SHARE` of the latest answers.
-    """
-
-    def __init__(self) -> None:
-        self._opens_at = 0.0
-        self._refused: deque[bool] = deque(maxlen=LATEST)
-
-    def answered(self) -> None:
-        """A call got its answer."""
-        self._refused.append(False)
-
-    def refused(self, seconds: float) -> None:
-        """A call was told to wait `seconds`."""
-        self._refused.append(True)
-        if sum(self._refused) > REFUSED_SHARE * len(self._refused):
-            self.pause(seconds)
-
-    def pause(self, seconds: float) -> None:
-        """Let nothing through for `seconds` from now."""
-        self._opens_at = max(self._opens_at, time.monotonic() + min(seconds, LONGEST_WAIT_S))
-
-    async def wait(self) -> None:
-        """Return once calls may be sent."""
-        while (seconds := self._opens_at - time.monotonic()) > 0:  # noqa: ASYNC110  # it moves
-            await asyncio.sleep(seconds)

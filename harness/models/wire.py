@@ -26,7 +26,15 @@ from harness.core import (
     string,
 )
 from harness.models.budget import Price
-from harness.models.types import Body, Message, ModelCall, Reply, Sampling
+from harness.models.types import (
+    Body,
+    Message,
+    ModelCall,
+    Refused,
+    Reply,
+    Sampling,
+    refusal_of,
+)
 
 _FIXED_TOKENS = 256
 _TOOLS_TOKENS = 512
@@ -111,11 +119,15 @@ def read_response(content: bytes, where: str) -> Body:
     """Decode the body of an HTTP 200.
 
     Raises:
-        Unreachable: if it is not a chat completion; the message quotes it.
+        Refused: if it carries an error instead, with the error's status, or is no chat completion,
+            as HTTP 502: it may have broken off. The message quotes it.
+        Unreachable: if it is a web page: asking `where` again would bring the same.
     """
     try:
         text = content.decode("utf-8-sig")  # of bytes json.loads takes half characters, and UTF-16
         response: Any = json.loads(text)
+        if refusal := refusal_of(mapping(response)):
+            raise refusal
         finish = response["choices"][0]["finish_reason"]
         message = response["choices"][0]["message"]
         if isinstance(message, dict) and (finish is None or isinstance(finish, str)):
@@ -132,13 +144,16 @@ def read_response(content: bytes, where: str) -> Body:
             return response
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         pass
-    from harness.core.redaction import redact
-
-    text = redact(content[:200].decode("utf-8", "replace"))
-    raise Unreachable(
-        f"{where}: expected a chat completion as JSON, got {text!r} ({len(content)} bytes); is "
-        "this the base URL of an OpenAI-compatible server (it often ends in /v1)?"
+    excerpt = content[:200].decode("utf-8", "replace")
+    fault = (
+        f"expected a chat completion as JSON, got {excerpt!r} ({len(content)} bytes); is this the "
+        "base URL of an OpenAI-compatible server (it often ends in /v1)?"
     )
+    if excerpt.lstrip().startswith("<"):
+        from harness.core.redaction import redact
+
+        raise Unreachable(f"{where}: {redact(fault)}")
+    raise Refused(502, fault)
 
 
 def usage_of(response: Body, price: Price | None, seconds: float) -> Usage | None:
@@ -347,21 +362,30 @@ class ChunkQueue(asyncio.Queue["Body | None"]):
     once that is recorded.
 
     Attributes:
-        begun: whether there was a chunk, so that another try could not take its place.
+        begun: whether a chunk with content was handed on, so that no other try can take its place.
         call_id: digest of the request, which names the chunks.
     """
 
     begun = False
     call_id = ""
 
+    def begin(self, call_id: str) -> None:
+        """Listen to a request; an opening without content that another try sent is forgotten."""
+        self.call_id, self._opening = call_id, list[Body]()
+
     def add(self, chunk: Any) -> None:
         """Take what a chunk of the server adds to the first choice."""
         for part in map(mapping, listing(mapping(chunk).get("choices"))[:1]):
-            if mapping(part.get("delta")) and not part.get("index"):
-                self.begun = True
+            delta = mapping(part.get("delta"))
+            if delta and not part.get("index"):
                 head = {"id": self.call_id, "object": "chat.completion.chunk", "created": 0}
                 choices = [{**part, "finish_reason": None}]
-                self.put_nowait({**head, "model": chunk.get("model"), "choices": choices})
+                self._opening.append({**head, "model": chunk.get("model"), "choices": choices})
+                self.begun |= any(value for name, value in delta.items() if name != "role")
+                if self.begun:
+                    for held in self._opening:
+                        self.put_nowait(held)
+                    self._opening.clear()
 
 
 # Set around a call whose answer is to come piece by piece, where its server streams.

@@ -158,8 +158,14 @@ FAULTS: list[tuple[str, Answer, type[HarnessError], str, int]] = [
     ("unprocessable", error(422), BadInput, "HTTP 422", 1),
     ("always busy", error(503, "overloaded"), Unreachable, "overloaded", transport.ATTEMPTS),
     ("not JSON", (200, {}, b"<html>hello</html>"), Unreachable, "<html>hello", 1),
-    ("half a JSON", (200, {}, completion()[2][:50]), Unreachable, "expected a chat", 1),
-    ("another JSON", (200, {}, b'{"choices": []}'), Unreachable, "choices", 1),
+    (
+        "half a JSON",
+        (200, {}, completion()[2][:50]),
+        Unreachable,
+        "expected a chat",
+        transport.ATTEMPTS,
+    ),
+    ("another JSON", (200, {}, b'{"choices": []}'), Unreachable, "choices", transport.ATTEMPTS),
     (
         "truncated",
         (200, {"Content-Length": "9999"}, completion()[2]),

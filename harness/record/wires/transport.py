@@ -8,7 +8,17 @@ from collections.abc import AsyncGenerator, AsyncIterator
 import httpx
 
 from harness.core import limit_reply, mapping
-from harness.models import Answer, Backend, Body, Format, Layer, Refused, layered, respond
+from harness.models import (
+    Answer,
+    Backend,
+    Body,
+    Format,
+    Layer,
+    Refused,
+    layered,
+    refusal_of,
+    respond,
+)
 from harness.models.responding import CHAT
 from harness.record.wires.events import Splitter, data_of, is_stream
 from harness.record.wires.formats import MESSAGES, RESPONSES
@@ -118,6 +128,8 @@ async def _over_http(
         reason = error_of(answer) or content.decode("utf-8", "replace")[:500]
         headers = {name: response.headers[name] for name in _KEPT if name in response.headers}
         raise Refused(response.status_code, reason, headers=headers)
+    if refusal := refusal_of(answer):
+        raise refusal
     if not answer.get("choices"):
         raise Refused(502, f"expected a chat completion, the upstream said {content[:200]!r}")
     return answer
