@@ -4,7 +4,9 @@ from .budget import Budget as Budget
 from .budget import Price as Price
 from .budget import Reservation as Reservation
 from .budget import Spend as Spend
+from .budget import completion_limit as completion_limit
 from .budget import price_of as price_of
+from .budget import prompt_bound as prompt_bound
 from .calls import CallStore as CallStore
 from .calls import SentCall as SentCall
 from .calls import StoredCall as StoredCall
@@ -68,13 +70,11 @@ from .types import Refused as Refused
 from .types import Reply as Reply
 from .types import Role as Role
 from .types import Sampling as Sampling
-from .types import refusal_of as refusal_of
 from .wire import STREAMED as STREAMED
 from .wire import ChunkReader as ChunkReader
 from .wire import Piece as Piece
 from .wire import assembled as assembled
-from .wire import completion_limit as completion_limit
-from .wire import prompt_bound as prompt_bound
 from .wire import read_reply as read_reply
+from .wire import refusal_of as refusal_of
 from .wire import request_body as request_body
 from .wire import request_digest as request_digest

@@ -14,15 +14,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any, cast
 
 from pydantic import Field, ValidationError
 
-from harness.core import BadInput, LimitReached, Value, first_fault
+from harness.core import BadInput, LimitReached, Value, canonical_json, first_fault
 from harness.models.endpoints import ModelSpec
+from harness.models.types import Body
 
 PRICES_VARIABLE = "HARNESS_PRICES"
 _PACKAGED = Path(__file__).with_name("prices.json")
 _ROUNDING_USD = 1e-9
+_FIXED_TOKENS = 256
+_TOOLS_TOKENS = 512
+_MESSAGE_TOKENS = 16
+_IMAGE_TOKENS = 20_000
 
 
 class Price(Value):
@@ -221,3 +227,34 @@ class Budget:
         if self.calls is not None and total.calls > self.calls:
             return "calls"
         return None
+
+
+def completion_limit(body: Body) -> int | None:
+    """The bound on completion tokens that a body sets; to some servers -1 is none."""
+    limit = body.get("max_completion_tokens") or body.get("max_tokens")
+    return limit if isinstance(limit, int) and limit > 0 else None
+
+
+def prompt_bound(body: Body) -> int:
+    """Upper bound on the prompt tokens of a request, without a tokenizer.
+
+    A byte-level or byte-fallback tokenizer never makes more tokens than there are bytes; the chat
+    template adds a few for each message, and some text of its own.
+    """
+    images = 0
+    total = _FIXED_TOKENS
+    for message in body["messages"]:
+        content = message.get("content")
+        if isinstance(content, list):
+            parts = cast("list[Any]", content)
+            texts: list[Any] = [
+                part for part in parts if not isinstance(part, dict) or "image_url" not in part
+            ]
+            images += len(parts) - len(texts)
+            content = texts
+        text = canonical_json({**message, "content": content})
+        total += _MESSAGE_TOKENS + len(text.encode())
+    for name in ("tools", "response_format"):
+        if name in body:
+            total += _TOOLS_TOKENS + len(canonical_json(body[name]).encode())
+    return total + images * _IMAGE_TOKENS

@@ -20,7 +20,9 @@ from harness.models.budget import (
     Price,
     Reservation,
     Spend,
+    completion_limit,
     price_of,
+    prompt_bound,
 )
 from harness.models.calls import CallStore
 from harness.models.concurrency import (
@@ -36,8 +38,6 @@ from harness.models.transport import Connections, Fault
 from harness.models.types import Body, Message, Reply, Role, Sampling
 from harness.models.wire import (
     LISTENER,
-    completion_limit,
-    prompt_bound,
     read_reply,
     request_body,
     request_digest,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from harness.core import Usage
 from harness.models.gateway import FINAL, Account
-from harness.models.types import Backend, Body, Layer, Message, Refused, Reply, Sampling, refusal_of
-from harness.models.wire import read_reply, usage_of
+from harness.models.types import Backend, Body, Layer, Message, Refused, Reply, Sampling
+from harness.models.wire import read_reply, refusal_of, usage_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

@@ -10,10 +10,9 @@ from contextlib import suppress
 from pydantic import Field, JsonValue
 
 from harness.core import HarnessError, LimitReached, Value
-from harness.models.budget import Budget, Price, Reservation, Spend
+from harness.models.budget import Budget, Price, Reservation, Spend, prompt_bound
 from harness.models.concurrency import WorkClock
 from harness.models.types import Message, Model, Reply, Sampling
-from harness.models.wire import prompt_bound
 
 
 class SampleLimits(Value):

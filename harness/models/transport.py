@@ -21,8 +21,8 @@ from weakref import WeakKeyDictionary
 from harness.core import BadInput, HarnessError, Unreachable, mapping
 from harness.models.concurrency import Slots
 from harness.models.endpoints import Endpoint
-from harness.models.types import Body, Refused, refusal_of
-from harness.models.wire import STREAMED, ChunkQueue, assembled, read_response
+from harness.models.types import Body, Refused
+from harness.models.wire import STREAMED, ChunkQueue, assembled, read_response, refusal_of
 
 if TYPE_CHECKING:
     import openai

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import suppress
 from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import Field, JsonValue
 
-from harness.core import Usage, Value, listing, mapping, string
+from harness.core import Usage, Value
 
 Role = Literal["agent", "analyst", "merger", "proposer", "checker", "judge"]
 Message = dict[str, Any]
@@ -44,48 +42,6 @@ class Refused(Exception):
     ) -> None:
         super().__init__(message)
         self.status, self.param, self.headers = status, param, dict(headers or {})
-
-
-_BROKEN_ENDS = frozenset({"error", "network_error", "insufficient_system_resource", "abort"})
-"""Values of `finish_reason` that servers give where generation failed."""
-_BUSY = re.compile(r"rate.?limit|too.many.requests|overload", re.IGNORECASE)
-_NO_KEY = re.compile(r"authentication|api.?key|permission", re.IGNORECASE)
-_NO_REQUEST = re.compile(r"invalid|not.found|unsupported|context.length|content.filter", re.I)
-
-
-def refusal_of(answer: Body) -> Refused | None:
-    """Return the error that a body of HTTP 200, or a chunk of a stream, carries; None without one.
-
-    Gateways to several providers send the status before they know the outcome. The error then
-    stands at the top, in the choice or in its message, often beside `content: null`, or the
-    `finish_reason` alone says it. Its status is its `code` or `status` where that is one of HTTP,
-    else the one that its code, type or message names; where none does, 502: the server failed.
-    """
-    choice = mapping(next(iter(listing(answer.get("choices"))), None))
-    message = mapping(choice.get("message")) or mapping(choice.get("delta"))
-    whole = answer if answer.get("object") == "error" else None
-    error = answer.get("error") or choice.get("error") or message.get("error") or whole
-    finish = choice.get("finish_reason")
-    if not error and finish not in _BROKEN_ENDS:
-        return None
-    fields = mapping(error)
-    text = string(fields.get("message")) or str(error or f"finish_reason {finish!r}")
-    status = 502
-    for code in (fields.get(name) for name in ("code", "status", "status_code")):
-        with suppress(ValueError, TypeError, OverflowError):
-            if 400 <= int(code or 0) < 600:
-                status = int(code or 0)
-                break
-    else:
-        names = " ".join(string(fields.get(name)) for name in ("code", "type"))
-        patterns = (
-            (429, _BUSY, f"{names} {text}"),
-            (401, _NO_KEY, names),
-            (400, _NO_REQUEST, names),
-        )
-        status = next((code for code, name, said in patterns if name.search(said)), status)
-    headers = mapping(mapping(fields.get("metadata")).get("headers"))
-    return Refused(status, text, headers={name.lower(): str(headers[name]) for name in headers})
 
 
 Limit = Annotated[int, Field(lt=2**31)] | None

@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Literal, cast
@@ -18,7 +20,6 @@ from harness.core import (
     BadInput,
     Unreachable,
     Usage,
-    canonical_json,
     count,
     digest,
     listing,
@@ -33,13 +34,8 @@ from harness.models.types import (
     Refused,
     Reply,
     Sampling,
-    refusal_of,
 )
 
-_FIXED_TOKENS = 256
-_TOOLS_TOKENS = 512
-_MESSAGE_TOKENS = 16
-_IMAGE_TOKENS = 20_000
 _MOST_TOKENS = 10**9
 """Of one call; what claims more is no count."""
 STREAMED = {"stream": True, "stream_options": {"include_usage": True}}
@@ -84,35 +80,46 @@ def request_digest(kind: str, body: Body) -> str:
         raise BadInput(f"the request cannot be written as JSON: {error}") from error
 
 
-def completion_limit(body: Body) -> int | None:
-    """The bound on completion tokens that a body sets; to some servers -1 is none."""
-    limit = body.get("max_completion_tokens") or body.get("max_tokens")
-    return limit if isinstance(limit, int) and limit > 0 else None
+_BROKEN_ENDS = frozenset({"error", "network_error", "insufficient_system_resource", "abort"})
+"""Values of `finish_reason` that servers give where generation failed."""
+_BUSY = re.compile(r"rate.?limit|too.many.requests|overload", re.IGNORECASE)
+_NO_KEY = re.compile(r"authentication|api.?key|permission", re.IGNORECASE)
+_NO_REQUEST = re.compile(r"invalid|not.found|unsupported|context.length|content.filter", re.I)
 
 
-def prompt_bound(body: Body) -> int:
-    """Upper bound on the prompt tokens of a request, without a tokenizer.
+def refusal_of(answer: Body) -> Refused | None:
+    """Return the error that a body of HTTP 200, or a chunk of a stream, carries; None without one.
 
-    A byte-level or byte-fallback tokenizer never makes more tokens than there are bytes; the chat
-    template adds a few for each message, and some text of its own.
+    Gateways to several providers send the status before they know the outcome. The error then
+    stands at the top, in the choice or in its message, often beside `content: null`, or the
+    `finish_reason` alone says it. Its status is its `code` or `status` where that is one of HTTP,
+    else the one that its code, type or message names; where none does, 502: the server failed.
     """
-    images = 0
-    total = _FIXED_TOKENS
-    for message in body["messages"]:
-        content = message.get("content")
-        if isinstance(content, list):
-            parts = cast("list[Any]", content)
-            texts: list[Any] = [
-                part for part in parts if not isinstance(part, dict) or "image_url" not in part
-            ]
-            images += len(parts) - len(texts)
-            content = texts
-        text = canonical_json({**message, "content": content})
-        total += _MESSAGE_TOKENS + len(text.encode())
-    for name in ("tools", "response_format"):
-        if name in body:
-            total += _TOOLS_TOKENS + len(canonical_json(body[name]).encode())
-    return total + images * _IMAGE_TOKENS
+    choice = mapping(next(iter(listing(answer.get("choices"))), None))
+    message = mapping(choice.get("message")) or mapping(choice.get("delta"))
+    whole = answer if answer.get("object") == "error" else None
+    error = answer.get("error") or choice.get("error") or message.get("error") or whole
+    finish = choice.get("finish_reason")
+    if not error and finish not in _BROKEN_ENDS:
+        return None
+    fields = mapping(error)
+    text = string(fields.get("message")) or str(error or f"finish_reason {finish!r}")
+    status = 502
+    for code in (fields.get(name) for name in ("code", "status", "status_code")):
+        with suppress(ValueError, TypeError, OverflowError):
+            if 400 <= int(code or 0) < 600:
+                status = int(code or 0)
+                break
+    else:
+        names = " ".join(string(fields.get(name)) for name in ("code", "type"))
+        patterns = (
+            (429, _BUSY, f"{names} {text}"),
+            (401, _NO_KEY, names),
+            (400, _NO_REQUEST, names),
+        )
+        status = next((code for code, name, said in patterns if name.search(said)), status)
+    headers = mapping(mapping(fields.get("metadata")).get("headers"))
+    return Refused(status, text, headers={name.lower(): str(headers[name]) for name in headers})
 
 
 def read_response(content: bytes, where: str) -> Body:
