@@ -42,8 +42,10 @@ from .http import limit_async_reply as limit_async_reply
 from .http import limit_reply as limit_reply
 from .http import on_loopback as on_loopback
 from .plugins import require as require
+from .terminal import SAME_SIGN as SAME_SIGN
 from .terminal import Shown as Shown
 from .terminal import hyperlink as hyperlink
+from .terminal import plain as plain
 from .terminal import printable as printable
 from .terminal import printable_json as printable_json
 from .terminal import shown as shown

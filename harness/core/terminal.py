@@ -1,12 +1,19 @@
-"""Text from elsewhere, as it may reach a terminal: it moves no cursor and hides nothing.
+"""Text from elsewhere: as it may reach a terminal, and as it is compared.
 
+On a terminal it moves no cursor and hides nothing.
 Models, skills, documents and logs may hold control characters, escapes among them, and marks that
 turn the direction of writing. All of them are shown as codes; only lines and tabs stay.
+
+Models, word processors and keyboards also write one sign in several ways: a minus as U+2212, an
+apostrophe as U+2019, a thousands separator as a narrow space. Before texts and numbers are compared
+:func:`plain` makes these one; what says something else stays: superscripts (10² is not 102) and
+fractions.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 
 KNOWN = 3
@@ -15,6 +22,33 @@ _CONTROL = re.compile(
     "\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
     "|[\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
+
+SAME_SIGN: dict[int, int] = {
+    **dict(zip(range(0xFF01, 0xFF5F), range(0x21, 0x7F), strict=True)),  # full-width forms
+    **str.maketrans("٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹०१२३४५६७८९", "0123456789" * 3),
+    **dict.fromkeys((0x2212, 0x2010, 0x2011, 0xFE63), ord("-")),
+    **dict.fromkeys((0x00A0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000), ord(" ")),
+    **dict.fromkeys((0x2019, 0x02BC), ord("'")),
+    **str.maketrans("\u066b\u066c\u2044", ".,/"),
+}
+"""Characters that are an ASCII one in another font or script; one for one, so offsets hold."""
+_INVISIBLES = (
+    "\xad\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff"
+)
+_ALIKE: dict[int, int | None] = {
+    **SAME_SIGN,
+    **str.maketrans("\u2012\u2013\u2014\u2015。、", "----.,", _INVISIBLES),
+    **dict.fromkeys(map(ord, "\u2018\u201a\u201b\u2032\u2039\u203a\u00b4"), ord("'")),
+    **dict.fromkeys(
+        map(ord, "\u201c\u201d\u201e\u201f\u2033«»「」『』《》〈〉\u301d\u301e"), ord('"')
+    ),
+}
+_SAFE = ("<compat>", "<wide>", "<narrow>", "<noBreak>", "<font>", "<square>", "<small>")
+# A space that stands in a number parts thousands; LaTeX writes the same as {,} and \,
+_SPACED = re.compile(
+    r"(?<![\d.,])\d{1,3}(?:[\u00a0\u2006-\u200a\u202f]\d{3})+(?![\d\u00a0\u2006-\u200a\u202f]\d)"
+)
+_LATEX = re.compile(r"(?<=\d)(?:\{,\}|\\[,;:!])(?=\d{3}(?!\d))")
 
 
 class Shown(str):
@@ -66,3 +100,26 @@ def time_left(seconds: float, done: int, total: int) -> str:
     if done == total:
         return span(seconds)
     return f"{span(seconds / done * (total - done))} left" if done >= KNOWN else ""
+
+
+def plain(text: str) -> str:
+    """Return `text` with one form of characters that print alike; twice is as once.
+
+    Compatibility forms (NFKC) are taken where they keep the meaning: full-width forms, ligatures
+    and units in one character, no superscripts and no fractions. Dashes and minus signs become
+    "-", quotation marks ' or ", invisible characters go, and so do spaces that part thousands.
+    """
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text)
+        text = _SPACED.sub(lambda number: re.sub(r"\D", "", number[0]), text)
+        text = "".join(map(_wide, text.translate(_ALIKE)))
+        text = unicodedata.normalize("NFC", text)
+    return _LATEX.sub(",", text)
+
+
+def _wide(sign: str) -> str:
+    """A character by its compatibility form, where that keeps the meaning."""
+    tag, *codes = unicodedata.decomposition(sign).split() or [""]
+    if tag not in _SAFE or (codes[0] == "0020" and len(codes) > 1):  # an accent by itself
+        return sign
+    return plain("".join(chr(int(code, 16)) for code in codes))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from harness.core import BadInput, Refused, Unreachable, render
+from harness.core import BadInput, Refused, Unreachable, plain, render
 from harness.models import Message, Model, SampleLimitReached, Sampling
 from harness.synth.types import Materials, Proposal, Unjudged
-from harness.tasks.answers import normalise, same_words
+from harness.tasks.answers import normalise
 
 _MARK = re.compile(r"\[\[(YES|NO)\]\]")
 TOLERANCE = 0.0015
@@ -51,13 +51,14 @@ def same_answer(gold: str, answer: str) -> bool:
     SPELL scores by sub-exact match, which a long answer satisfies by naming much: of an answer with
     more than twice the words of the gold (and eight more) only an exact match counts.
     """
-    if same_words(gold, answer):
+    gold, answer = plain(gold), plain(answer)
+    words, wanted = normalise(answer), normalise(gold)
+    if words == wanted:
         return True
     if (number := _NUMBER.fullmatch(gold.strip(" %$€£."))) is not None:
         value = float(number[0].replace(",", ""))
         values = [float(text.replace(",", "")) for text in _NUMBER.findall(answer)]
         return len(values) == 1 and abs(values[0] - value) <= TOLERANCE * abs(value)
-    words, wanted = normalise(answer), normalise(gold)
     brief = len(words.split()) <= 2 * len(wanted.split()) + 8
     return brief and f" {wanted} " in f" {words} "
 

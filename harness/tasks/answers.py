@@ -8,57 +8,75 @@ from __future__ import annotations
 import math
 import re
 import string
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from harness.core import BadInput, Score, Task, failed, passed
+from harness.core import BadInput, Score, Task, failed, passed, plain
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
-_PUNCTUATION = str.maketrans("", "", string.punctuation)
-_NUMBER = re.compile(r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
-# In running text: a hyphen or point within a word is none of the number's.
+# A hyphen behind a word or a number is none of the number's: COVID-19, 2020-2021.
+_SIGN = r"(?<![\w)\]}%°.-])[-+]"
+_MARKS = "".join(
+    chr(code)
+    for code in range(0x3100)
+    if unicodedata.category(chr(code))[0] == "P" or unicodedata.category(chr(code)) == "Sc"
+)
 _WRITTEN = re.compile(
-    r"(?:(?<![^\s$€£(])[-+][$€£]?)?(?:(?<![^\s$€£(+-])\.)?\d[\d,]*(?:\.\d+)*(?:[eE][-+]?\d+)?"
+    rf"(?P<number>(?:{_SIGN}[$€£]?\.?|(?<![\w)\]}}%°.-])\.)?\d[\d,]*(?:\.\d+)*(?:e[-+]?\d+)?)"
+    # Punctuation and symbols in ASCII (SQuAD), punctuation elsewhere, and emoji.
+    rf"|(?:[{re.escape(_MARKS + string.punctuation)}\u2600-\u27bf\ufe0f\U0001f000-\U0001faff])"
+)
+# Scripts that put no spaces between words: each character counts as one.
+_UNSPACED = re.compile(r"([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff])")
+_NUMBER = re.compile(
+    rf"(?P<sign>{_SIGN}[$€£]?)?"
+    r"(?P<digits>\d{1,3}(?:\.\d{3})+,\d+|\d[\d,']*(?:\.\d+)?|\.\d+)(?P<power>[eE][-+]?\d+)?"
+)
+_GROUPED = re.compile(r"\d{1,3}(?:[,']\d{3})+(?:\.\d+)?|\d{1,2}(?:,\d{2})+,\d{3}(?:\.\d+)?")
+_RAISED = re.compile("([⁻⁺]?)([⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
+# Powers of ten belong to a number; other exponents, as those of units, are no numbers.
+_POWERS = (
+    (re.compile(r"(?<=\d)\s?(?:[x\u00d7*\u00b7]|\\times|\\cdot)\s?10\^\{?([-+]?\d+)\}?"), r"e\1"),
+    (re.compile(r"(?<![\d.,])10\^\{?([-+]?\d+)\}?"), r"1e\1"),
+    (re.compile(r"\^\{?[-+]?\d+\}?"), ""),
+    (re.compile(r"(?<=\d)(\s?[a-zµ]{1,3})[23]\b"), r"\1"),
 )
 
 
 def normalise(text: str) -> str:
     """Lower case, without punctuation and English articles, single spaces (SQuAD, section 6).
 
+    Characters that print alike are one (:func:`harness.core.plain`). Of numbers sign and decimal
+    point stay, which SQuAD drops with the punctuation: -345 would be 345, and 3.5 m would be 35 m.
     A text of which nothing would be left keeps its articles, then its punctuation: "A" and "%" are
     answers too.
     """
-    lower = text.lower()
-    plain = lower.translate(_PUNCTUATION)
-    for candidate in (_ARTICLES.sub(" ", plain), plain, lower):
+    lower = unicodedata.normalize("NFC", plain(text).lower())
+    bare = _UNSPACED.sub(r" \1 ", _WRITTEN.sub(_kept, lower))
+    bare = unicodedata.normalize("NFC", bare)
+    for candidate in (_ARTICLES.sub(" ", bare), bare, lower):
         if words := candidate.split():
             return " ".join(words)
     return ""
 
 
+def _kept(match: re.Match[str]) -> str:
+    """A number without currency, plus sign and thousands commas; nothing of a mark."""
+    if not (number := match["number"]):
+        before, after = match.string[: match.start()][-1:], match.string[match.end() :][:1]
+        return " " if before.isdecimal() and after.isdecimal() else ""
+    bare = re.sub(r"[$€£+]|,(?=\d{3}(?!\d))|,+$", "", number)
+    return f" {bare}" if bare[0] in "-." else bare
+
+
 def without_thoughts(reply: str) -> str:
     """What a reply says behind `</think>`."""
     return reply.rpartition("</think>")[2].strip()
-
-
-def same_words(expected: str, got: str) -> bool:
-    """Exact match after :func:`normalise`, but of numbers sign and decimal point count.
-
-    SQuAD drops them with the punctuation: -345 would be 345, and 3.5 m would be 35 m.
-    """
-    if normalise(expected) != normalise(got):
-        return False
-    ours, theirs = ([_value(found) for found in _WRITTEN.findall(text)] for text in (expected, got))
-    return ours == theirs
-
-
-def _value(written: str) -> float | str:
-    """A number by its value; a version or a list, as they are written."""
-    plain = re.sub(r"[$€£+]|,(?=\d{3}(?!\d))|,+$", "", written)
-    return plain if "," in plain or plain.count(".") > 1 else float(plain)
 
 
 def token_f1(expected: str, got: str) -> float:
@@ -71,9 +89,27 @@ def token_f1(expected: str, got: str) -> float:
 
 
 def read_number(text: str) -> float | None:
-    """The number that a text is, or the last number in it; thousands commas are dropped."""
-    numbers = _NUMBER.findall(text)
-    return float(numbers[-1].replace(",", "")) if numbers else None
+    """The number that a text is, or the last number in it.
+
+    Thousands separators are dropped, a power of ten counts, and a decimal comma is a point where
+    it cannot part thousands: 4,5 is 4.5. Exponents of units are no numbers: 25 m^2 is 25.
+    """
+    text = _RAISED.sub(lambda raised: "^" + raised[0].translate(_SUPERSCRIPTS), plain(text))
+    for pattern, written in _POWERS:
+        text = pattern.sub(written, text)
+    numbers = list(_NUMBER.finditer(text))
+    if not numbers:
+        return None
+    sign, digits, power = numbers[-1].group("sign", "digits", "power")
+    digits = digits.rstrip(",'")
+    if re.fullmatch(r"\d{1,3}(?:\.\d{3})+,\d+", digits):
+        digits = digits.replace(".", "").replace(",", ".")
+    elif _GROUPED.fullmatch(digits) and not digits.startswith("0"):
+        digits = re.sub("[,']", "", digits)
+    elif re.fullmatch(r"\d+,\d+", digits):
+        digits = digits.replace(",", ".")
+    digits = re.split("[,']", digits)[-1]  # the last of a list
+    return float(f"{'-' if (sign or '').startswith('-') else ''}{digits}{power or ''}")
 
 
 def accepted_answers(task: Task) -> list[str]:
@@ -126,9 +162,9 @@ def compare_answer(task: Task, answer: str | None) -> Score:
         return failed(f"token F1 {value:.2f} with {accepted[0]!r} is below {threshold}", value)
     shown = repr(answer if len(answer) <= 200 else answer[:199] + "…")
     if check == "em":
-        ok = any(same_words(gold, answer) for gold in accepted)
+        ok = normalise(answer) in map(normalise, accepted)
     elif check == "exact":
-        ok = answer in {gold.strip() for gold in accepted}
+        ok = plain(answer) in {plain(gold.strip()) for gold in accepted}
     elif check == "contains":
         text = f" {normalise(answer)} "
         ok = any(f" {normalise(gold)} " in text for gold in accepted)

@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from queue import LifoQueue
 
-from harness.core import BadInput, Score, Task, Value, failed, invalid, passed, render
+from harness.core import BadInput, Score, Task, Value, failed, invalid, passed, plain, render
 from harness.corpora import last_box
 from harness.tasks.answers import accepted_answers
 from harness.tasks.families import copy_inputs
@@ -71,8 +71,9 @@ def judge_math(accepted: list[str], answer: str | None) -> Score:
     """
     if answer is None or not answer.strip():
         return failed("there is no final answer")
+    answer = plain(answer)
     comparisons: list[Verified] = []
-    for gold in accepted:
+    for gold in map(plain, accepted):
         if same_words(gold, answer):
             return passed(read=gold)
         comparisons.append(verify(gold, answer))

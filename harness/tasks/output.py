@@ -18,7 +18,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
-from harness.core import BadInput, Score, Task, UnfitFile, failed, passed, read_work_file, render
+from harness.core import (
+    BadInput,
+    Score,
+    Task,
+    UnfitFile,
+    failed,
+    passed,
+    plain,
+    read_work_file,
+    render,
+)
 from harness.core.documents import parse_json
 from harness.tasks.families import copy_inputs, output_file
 
@@ -114,7 +124,7 @@ def _same(gold: Any, got: Any) -> bool:
         with suppress(OverflowError):
             return abs(float(gold) - float(got)) <= TOLERANCE + 1e-9
     if isinstance(gold, str) and isinstance(got, str):
-        return gold.strip() == got.strip()
+        return plain(gold.strip()) == plain(got.strip())
     return type(gold) is type(got) and gold == got
 
 
@@ -149,7 +159,10 @@ def _read(name: str, data: bytes) -> Any:
     csv.field_size_limit(max(csv.field_size_limit(), MOST_BYTES))
     rows = csv.reader(io.StringIO(text, newline=""))
     return [
-        [float(cell) if _NUMBER.fullmatch(cell.strip()) else cell.strip() for cell in row]
+        [
+            float(cell) if _NUMBER.fullmatch(cell) else cell
+            for cell in (plain(cell.strip()) for cell in row)
+        ]
         for row in rows
         if any(map(str.strip, row))
     ]

@@ -23,7 +23,7 @@ from typing import Any, cast
 
 from pydantic import JsonValue, ValidationError
 
-from harness.core import BadInput, Score, Task, failed, first_fault, passed, require
+from harness.core import BadInput, Score, Task, failed, first_fault, passed, plain, require
 from harness.core.documents import parse_json
 from harness.core.plugins import load
 from harness.tasks.answers import COMPARISONS, accepted_answers, compare_answer, setting
@@ -40,7 +40,7 @@ def regex(task: Task, answer: str | None, workdir: Path) -> Score:
     """
     for pattern in accepted_answers(task):
         try:
-            if re.search(pattern, answer or ""):
+            if any(re.search(pattern, text) for text in (answer or "", plain(answer or ""))):
                 return passed()
         except re.error as error:
             raise BadInput(f"task {task.id!r}: {pattern!r} is no pattern: {error}") from error
@@ -188,6 +188,8 @@ def _lacks(expected: Any, got: Any, place: str) -> str | None:
         faults = (_lacks(a, b, f"{place}[{n}]") for n, (a, b) in enumerate(pairs))
         longer = len(cast("list[Any]", expected)) != len(cast("list[Any]", got))
         return next(filter(None, faults), f"{place} has another length" if longer else None)
+    if isinstance(expected, str) and isinstance(got, str):
+        expected, got = plain(expected), plain(got)
     same = expected == got and isinstance(expected, bool) == isinstance(got, bool)
     return None if same else f"{place}: expected {expected!r}, got {got!r:.200}"
 

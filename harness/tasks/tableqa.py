@@ -24,7 +24,17 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
-from harness.core import BadInput, Score, Task, UnfitFile, failed, passed, read_work_file, render
+from harness.core import (
+    BadInput,
+    Score,
+    Task,
+    UnfitFile,
+    failed,
+    passed,
+    plain,
+    read_work_file,
+    render,
+)
 from harness.tasks.answers import accepted_answers, named_metric
 from harness.tasks.families import copy_inputs, output_file
 from harness.tasks.ranges import CellRange
@@ -37,13 +47,6 @@ ANSWER_SHEET = "Answer"
 MOST_ITEMS = 1000
 MOST_CHARACTERS = 2000
 """Of an item; no gold item is nearly as long, and the expressions below take longer than that."""
-_ALIKE = (
-    ("\u2018\u2019\u00b4`", "'"),
-    ("\u201c\u201d", '"'),
-    ("\u2010\u2011\u2012\u2013\u2014\u2212", "-"),
-)
-"""Quotation marks and dashes that count as the plain one behind them."""
-_PLAIN = str.maketrans({sign: plain for signs, plain in _ALIKE for sign in signs})
 _MARKS = "\u2022\u2666\u2020\u2021*#+"
 _DETAILS = re.compile(r"(?<!^)( \([^)]*\))*$")
 _QUOTED = re.compile(r'^"([^"]*)"$')
@@ -203,8 +206,10 @@ class Item:
 def normalised(text: str) -> str:
     """Without accents, citations, details in brackets, outer quotes, a full stop; lower case."""
     text = "".join(
-        sign for sign in unicodedata.normalize("NFKD", text) if unicodedata.category(sign) != "Mn"
-    ).translate(_PLAIN)
+        sign
+        for sign in unicodedata.normalize("NFKD", plain(text).replace("`", "'"))
+        if unicodedata.category(sign) != "Mn"
+    )
     before = None
     while text != before:
         before = text
@@ -240,7 +245,7 @@ def item_of(text: str, canonical: str = "") -> Item:
         canonical: a number, or a date as `yyyy-mm-dd` with `xx` for what is unknown; default
             what the text says itself.
     """
-    text = text[:MOST_CHARACTERS]
+    text = plain(text[:MOST_CHARACTERS])
     form = (canonical or text).strip()
     number, day = _number(form), _date(form)
     if number is None and day is not None and day[1] is None and day[2] is None:
@@ -294,7 +299,7 @@ def same_list(gold: Sequence[str], answer: Sequence[str]) -> bool:
 
 def _read(text: str) -> float | str:
     """A number, without bracket, percent, dollar signs and thousands commas; else the text."""
-    text = text.strip()[:MOST_CHARACTERS].lower()
+    text = plain(text.strip()[:MOST_CHARACTERS]).lower()
     bare = text.removeprefix("(")
     if bare.endswith(("%", ")")):
         bare = bare[:-1]

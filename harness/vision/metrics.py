@@ -244,7 +244,7 @@ def tabmwp_prediction(reply: str, choices: Sequence[str] = ()) -> str:
     """
     text = re.sub(r"\$?\\frac\{([\d.,-]+)\}\{([\d.,]+)\}\$?", r"\1/\2", reply)
     text = re.sub(r"(?<![AP]\.M)\.$", "", text)
-    text = re.sub(r"(?<=\d)=(?=[-$\d])", " = ", text).replace("\u2212", "-")
+    text = re.sub(r"(?<=\d)=(?=[-$\d])", " = ", text)
     matches = (
         re.findall(pattern, text) for pattern in (_LETTER_PATTERNS if choices else _FREE_PATTERNS)
     )

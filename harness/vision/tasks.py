@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.core import BadInput, Score, Task, failed
+from harness.core import BadInput, Score, Task, failed, plain
 from harness.rag.tasks.reading import best_overlap, exact_match, judge_choice
 from harness.sandbox import Sandbox
 from harness.tasks import (
@@ -99,13 +99,14 @@ def metric_of(task: Task) -> str:
 
 
 def judge(task: Task, reply: str | None) -> Score:
-    """Judge a final answer.
+    """Judge a final answer; characters that print alike are one (:func:`harness.core.plain`).
 
     Raises:
         BadInput: if the task cannot be judged.
     """
-    metric, accepted = metric_of(task), accepted_answers(task)
-    answer = (reply or "").strip()
+    metric, accepted, answer = metric_of(task), accepted_answers(task), (reply or "").strip()
+    if metric != "fields":  # JSON, whose strings may hold curly quotes
+        accepted, answer = [plain(text) for text in accepted], plain(answer)
     if not answer:
         return failed("there is no final answer")
     return scored(JUDGES[metric](task, accepted, answer), metric, accepted, answer)
@@ -139,7 +140,8 @@ def judge_tabmwp(task: Task, accepted: Sequence[str], answer: str) -> Judged:
 
 
 def judge_fields(task: Task, accepted: Sequence[str], answer: str) -> Judged:
-    right = matching_fields(read_fields(answer) or {}, _expected_fields(task, accepted))
+    got, expected = read_fields(answer) or {}, _expected_fields(task, accepted)
+    right = matching_fields(*({k: plain(v) for k, v in row.items()} for row in (got, expected)))
     value = sum(right.values()) / len(right)
     return Judged(value, value == 1.0, {"fields": {**right}})
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from harness.core import BadInput, Score, Task
+from harness.core import BadInput, Score, Task, plain
 from harness.sandbox import select
 from harness.tasks import (
     Family,
@@ -272,9 +272,90 @@ def test_code_of_a_suite_reads_its_own_folder_and_no_shared_one(
             family(task, sandbox).score(task, base, work, "")
 
 
-@given(st.text(max_size=40))
+@pytest.mark.parametrize(
+    ("check", "expected", "answer", "outcome"),
+    [
+        ("numeric", -8, "It fell by \u22128 degrees.", "pass"),
+        ("numeric", 8, "It fell by \u22128 degrees.", "fail"),
+        ("numeric", 8, "**-8**", "fail"),
+        ("numeric", -8, "\\boxed{-8}", "pass"),
+        ("numeric", -8, "-$8", "pass"),
+        ("numeric", 12, "The code is APOLLO-12", "pass"),
+        ("numeric", 1915, "between 1914\u20131915", "pass"),
+        ("numeric", 31, "2023-12-31", "pass"),
+        ("numeric", 7654321, "7\u202f654\u202f321", "pass"),
+        ("numeric", 7654321, "7'654'321", "pass"),
+        ("numeric", 1234567, "12,34,567", "pass"),
+        ("numeric", 7654, "\\boxed{7{,}654}", "pass"),
+        ("numeric", 2.5, "2,5", "pass"),
+        ("numeric", 1234.5, "1.234,5", "pass"),
+        ("numeric", 3, "1,2,3", "pass"),
+        ("numeric", 30, "30 m\u00b2", "pass"),
+        ("numeric", 30, "30 cm^3", "pass"),
+        ("numeric", 30, "30 m2", "pass"),
+        ("numeric", 3.2e7, "3.2 \u00d7 10\u2077", "pass"),
+        ("numeric", 1e-3, "10^{-3}", "pass"),
+        ("numeric", 9, "\uff19", "pass"),
+        ("em", "-8", "\u22128", "pass"),
+        ("em", "8", "\u22128", "fail"),
+        ("em", "345", "-345", "fail"),
+        ("em", "35 m", "3.5 m", "fail"),
+        ("em", "5%", "5", "pass"),
+        ("em", "Reader's Guide", "Reader\u2019s Guide", "pass"),
+        ("em", "Reader's Guide", "\u201eReaders Guide\u201c \U0001f600", "pass"),
+        ("em", "1914-1918", "1914\u20131918", "pass"),
+        ("em", "Malmo\u0308", "Malm\u00f6", "pass"),
+        ("em", "上海", "上海。", "pass"),
+        ("em", "12:30", "1230", "fail"),
+        ("exact", "Reader's", "Reader\u2019s", "pass"),
+        ("exact", "Reader's", "reader's", "fail"),
+        ("contains", "isn't", "This isn\u2019t so.", "pass"),
+        ("contains", "上海", "他住在上海市。", "pass"),
+        ("contains", "8", "The change is -8.", "fail"),
+        ("contains", "-8", "The change is (\u22128).", "pass"),
+        ("f1", "8", "-8", "fail"),
+        ("f1", "-8 K", "\u22128 K", "pass"),
+        ("regex", "isn't", "isn\u2019t", "pass"),
+        ("json", {"name": "Malm\u00f6-2"}, '{"name": "Malmo\u0308\u20112"}', "pass"),
+        ("search", "-8", "\u22128", "pass"),
+        ("longdoc", "Reader's", "Reader\u2019s", "pass"),
+        ("vqa", "Reader's", "\u2018Reader\u2019s\u2019", "pass"),
+        ("math", "-8", "\\boxed{\u22128}", "pass"),
+        ("math", "8", "\\boxed{\u22128}", "fail"),
+    ],
+)
+def test_signs_that_print_alike_are_compared_as_one(
+    check: str, expected: JsonValue, answer: str, outcome: str
+) -> None:
+    meta: dict[str, JsonValue] = {"metric": "em"} if check in ("search", "longdoc", "vqa") else {}
+    if check == "math":
+        pytest.importorskip("math_verify")
+    assert _score(check, expected, answer, **meta).outcome == outcome
+
+
+ANSWERS = st.text(
+    st.one_of(
+        st.characters(codec="utf-8"), st.sampled_from("0123-+.,'$%!a{}\u2212\u202f\u2019京²^")
+    ),
+    max_size=20,
+)
+
+
+@given(ANSWERS)
 def test_normalising_twice_changes_nothing(text: str) -> None:
     assert normalise(normalise(text)) == normalise(text)
+
+
+@given(ANSWERS, ANSWERS, st.sampled_from(["em", "exact", "contains", "f1"]))
+def test_comparisons_do_not_see_how_a_sign_is_written(left: str, right: str, check: str) -> None:
+    scores = {
+        _score(check, gold, got).value
+        for gold in (left, plain(left))
+        for got in (right, plain(right))
+        if right.strip() and plain(right).strip()
+    }
+    assert len(scores) <= 1
+    assert read_number(left) == read_number(plain(left))
 
 
 @given(st.text(max_size=30), st.text(max_size=30))

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from harness.core import Usage, listing, parse_json, temporary_work_folder
+from harness.core import Usage, listing, parse_json, plain, temporary_work_folder
 from harness.judge.asking import ask, text_field
 from harness.judge.types import Evidence, Preference, Question
 from harness.models import Model
@@ -96,6 +96,7 @@ def matches_reference(reference: str, answer: str) -> int:
     stand at its end behind a word such as "is": a line that denies them or lists them among others
     names them, too. Another choice in their place is an error; another wording is no proof of one.
     """
+    reference, answer = plain(reference), plain(answer)
     if not reference.strip() or not answer.strip():
         return 0
     if _NUMBER.fullmatch(reference.strip("%$€£. \n\t")):

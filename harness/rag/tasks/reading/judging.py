@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import ValidationError
 
-from harness.core import BadInput, Score, Task, failed
+from harness.core import BadInput, Score, Task, failed, plain
 from harness.corpora import Evidence
 from harness.rag.tasks.reading.metrics import (
     best_overlap,
@@ -157,6 +157,9 @@ def check(task: Task) -> None:
 def judge(task: Task, reply: str | None) -> Score:
     """Judge a reply; citations in it are taken off first, and judged against the gold evidence.
 
+    The metrics are those of the official scripts; before them, characters that print alike become
+    one (:func:`harness.core.plain`).
+
     Raises:
         BadInput: if the task cannot be judged.
     """
@@ -164,6 +167,7 @@ def judge(task: Task, reply: str | None) -> Score:
     answer, cited = split_citations(reply or "")
     if not answer:
         return failed("there is no final answer")
+    accepted, answer = [plain(text) for text in accepted], plain(answer)
     judged = JUDGES[metric](task, accepted, answer)
     if gold:
         facts = cited_support(cited, gold)
