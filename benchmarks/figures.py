@@ -56,7 +56,10 @@ def figures() -> str:
     """docs/figures.md; a figure that the results lack is an error."""
     results = (assets.root() / "evals" / "results").glob("*.json")
     values = {path.stem: read(path) for path in results}
-    values |= {"ladders": ladders(), "served_on": SERVED_ON, "without_gold": without_gold()}
+    values |= {
+        "ladders": ladders(), "served_on": SERVED_ON, "without_gold": without_gold(),
+        "coverage": {ladder.skill: coverage(ladder) for ladder in ladders()},
+    }  # fmt: skip
     return page("figures.md.jinja", values)
 
 
@@ -76,6 +79,28 @@ def without_gold() -> tuple[int, Counter[str]]:
     unshown = [row for row in rows if kinds[row.task] not in gold]
     passed = Counter(row.rung for row in unshown if row.outcome == "pass")
     return len({row.task for row in unshown}), passed
+
+
+def coverage(ladder: Ladder) -> dict[str, Any]:
+    """Kinds of tasks that the best set of gold examples shows, and what passes of them and of others.
+
+    Args:
+        ladder: of a skill that ships, on tasks that name their kind.
+    """
+    tasks = [*load_suite(ladder.suite, "train").tasks, *load_suite(ladder.suite).tasks]
+    kinds = {task.id: str(task.meta["kind"]) for task in tasks}
+    [best] = [rung for rung in ladder.rungs if rung.name == "best"]
+    shown = {kinds[task] for task in best.examples}
+    path = assets.root() / "skills" / f"{ladder.skill}.ladder.jsonl"
+    records = read_ladder(path)
+    rows = [row for row in records.rows if row.rung == "best"]
+    rows = [row for row in rows if row.task not in records.header.unseen]
+    passed = Counter(kinds[row.task] in shown for row in rows if row.outcome == "pass")
+    return {
+        "kinds": sorted(shown), "all_kinds": len({kinds[row.task] for row in rows}),
+        "tasks": sum(kinds[row.task] in shown for row in rows),
+        "passed": passed[True], "others_passed": passed[False],
+    }  # fmt: skip
 
 
 def receipts() -> str:

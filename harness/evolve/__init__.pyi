@@ -24,6 +24,7 @@ from .merge.wording import content_words as content_words
 from .plan import plan_evolution as plan_evolution
 from .plan import plan_notes as plan_notes
 from .report import result_text as result_text
+from .scripts.matching import Matcher as Matcher
 from .session import run_evolution as run_evolution
 from .session import run_evolution_async as run_evolution_async
 from .settings import AnalystKind as AnalystKind

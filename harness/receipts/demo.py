@@ -1,4 +1,4 @@
-"""The demo: from tasks that fail to a skill that is proven, measured and exported.
+"""The demo: from tasks that fail to a skill of functions that is measured and exported.
 
 gold programs -> functions, proven on train tasks -> gate on selection tasks -> ladder on test tasks
 -> export -> report. It runs live, or answers from our recording; every program is run either way.
@@ -36,7 +36,7 @@ NAME = "table-cleaning"
 SUITE = "tables"
 EXAMPLES = "evals/examples/roster.jsonl"
 RUNGS = "none,nearest"
-"""Nothing, and the strongest control; the ladder at full size has them all."""
+"""Nothing, and the nearest examples; a ladder of functions has the rung without a model anyway."""
 PAIRS = 3
 """Programs shown side by side, without and with the skill, each of another kind of task."""
 Origin = Literal["live", "recorded", "simulated"]

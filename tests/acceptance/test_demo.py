@@ -23,8 +23,8 @@ def test_the_recorded_demo(harness: Harness, tmp_path: Path) -> None:
     report = json.loads(done.stdout)
     assert report["origin"] == "recorded"
     rungs = report["ladder"]["rungs"]
-    assert [rung["name"] for rung in rungs] == ["none", "nearest", "skill"]
-    assert [rung["valid"] for rung in rungs] == [8, 8, 8]
+    assert [rung["name"] for rung in rungs] == ["none", "nearest", "no-model", "skill"]
+    assert [rung["valid"] for rung in rungs] == [8, 8, 8, 8]
     # What is claimed is what the ladder's own rule allows: it lacks rungs, so it is no win.
     assert report["ladder"]["win"] is False
     assert len(report["pairs"]) == PAIRS

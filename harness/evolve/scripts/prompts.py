@@ -84,11 +84,18 @@ def unquoted(token: str) -> str:
 
 
 def kinds(prompts: dict[str, str]) -> list[Kind]:
-    """Tasks by kind: a prompt belongs with the first one that it is like.
+    """Return the kinds of tasks, told apart by their words and by the clauses that they differ in.
 
     Args:
         prompts: task id -> prompt.
     """
+    return [
+        kind for group in alike_groups(prompts) for kind in split({t: prompts[t] for t in group})
+    ]
+
+
+def alike_groups(prompts: dict[str, str]) -> list[list[str]]:
+    """Return the ids of prompts that are alike: each belongs with the first one that it is like."""
     groups: list[list[str]] = []
     # Quoted texts and numbers are what tasks of one kind differ in.
     words = {task: plain(text) for task, text in prompts.items()}
@@ -99,7 +106,7 @@ def kinds(prompts: dict[str, str]) -> list[Kind]:
             groups.append([task])
         else:
             group.append(task)
-    return [kind for group in groups for kind in split({task: prompts[task] for task in group})]
+    return groups
 
 
 def split(prompts: dict[str, str]) -> list[Kind]:

@@ -27,7 +27,7 @@ DEMO_MODEL = "local/qwen2.5-coder-0.5b"
 def demo(
     live: bool, model: str | None, out: Path, concurrency: int, test: int, as_json: bool
 ) -> None:
-    """Show the main job: failing programs, a proven skill, a gate, a ladder, an export, a report.
+    """Show the main job: failing programs, a skill of functions, a gate, a ladder, an export.
 
     Alone it answers from our recording in about two minutes, with no model. With --live the
     embedded model works through it now.

@@ -44,9 +44,9 @@ def ladder_skill(folder: Path, as_json: bool, dry_run: bool, **options: Any) -> 
 
     Every rung runs on the same held-out tasks: no skill, a placebo of the same length, the format
     rule alone, random gold examples, the best of eight sets of them, the same at double the
-    length, the examples nearest to each task, the plain list of all lessons, the skill's prose,
-    the skill, and the skill again. All intervals hold together. The receipt is written beside DIR;
-    `skill verify` checks it.
+    length, the examples nearest to each task, the plain list of all lessons, the skill's functions
+    called by code without a model, the skill's prose, the skill, and the skill again. All intervals
+    hold together. The receipt is written beside DIR; `skill verify` checks it.
 
     Example: harness skill ladder skills/short-answers --suite demo --limit 100
     """

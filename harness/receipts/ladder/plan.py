@@ -27,7 +27,8 @@ from harness.models import CallStore, Message, Sampling
 from harness.receipts.audit import SkillSettings
 from harness.receipts.ladder import rungs as texts
 from harness.receipts.ladder.examples import Pool, read_pairs, verified
-from harness.receipts.ladder.records import ORDER, RungName
+from harness.receipts.ladder.no_model import replies_without_model
+from harness.receipts.ladder.records import NO_MODEL, ORDER, RungName
 from harness.receipts.plan import LEAST_TASKS
 from harness.sandbox import select
 from harness.skills import TOKENIZER, Skill, count_tokens, load_skill
@@ -121,6 +122,7 @@ class Prepared:
         skills: rung -> its skill, without those that are chosen first; None for no skill.
         targets: rung -> tokens that its text should have, by the tokenizer of the project.
         agent: its spec.
+        replies: task id -> the call that code writes for it; none for a skill without functions.
         warnings: what must be said before the first call.
     """
 
@@ -132,6 +134,7 @@ class Prepared:
     skills: Mapping[RungName, Skill | None]
     targets: Mapping[RungName, int]
     agent: str
+    replies: Mapping[str, str]
     warnings: tuple[str, ...] = ()
 
     @property
@@ -213,9 +216,14 @@ def prepare(settings: LadderSettings, out: Path | None) -> Prepared:
         name: texts.control(skill, body) for name, body in bodies.items()
     }
     skills |= {"none": None, "prose": texts.prose_of(skill), "skill": skill, "repeat": skill}
+    train = parts["train"].tasks if "train" in parts else ()
+    if replies := replies_without_model(skill, train, suite.tasks):
+        skills[NO_MODEL], wanted = None, wanted | {NO_MODEL}  # costs no call: never left out
     sets = {name: drawn for name, drawn in sets.items() if name in wanted}
     skills = {name: part for name, part in skills.items() if name in wanted}
-    return Prepared(skill, suite, chooser, pool, sets, skills, targets, agent, tuple(warnings))
+    return Prepared(
+        skill, suite, chooser, pool, sets, skills, targets, agent, replies, tuple(warnings)
+    )
 
 
 async def measured(
@@ -332,13 +340,14 @@ def plan_of(settings: LadderSettings, prepared: Prepared | None = None) -> dict[
     prepared = prepared or prepare(settings, None)
     tasks, names = len(prepared.suite.tasks), prepared.names
     rows: list[dict[str, Any]] = []
-    own = 0
+    own = called = 0
     compared = [name for name in names if name not in ("skill", "repeat")]
     for name in names:
         drawn, skill = prepared.sets.get(name, ()), prepared.skills.get(name)
         lengths = [row.length for row in drawn] or [texts.tokens_of(skill)]
         same = name == "prose" and skill is not None and skill.digest == prepared.skill.digest
         own += not same
+        called += not same and name != NO_MODEL
         rows.append({
             "rung": name,
             "tokens": [min(lengths), max(lengths)],
@@ -361,7 +370,8 @@ def plan_of(settings: LadderSettings, prepared: Prepared | None = None) -> dict[
         "epochs": settings.epochs,
         "attempts": attempts,
         "choosing": choosing,
-        "calls_at_most": (attempts + choosing) * prepared.suite.suite.max_turns,
+        "calls_at_most": (called * tasks * settings.epochs + choosing)
+        * prepared.suite.suite.max_turns,
         "comparisons": len(compared),
         "detectable": None if lift is None else round(100 * lift, 2),
         "tokenizer": TOKENIZER,

@@ -12,7 +12,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from harness.core import Value
+from harness.core import Value, digest
 from harness.evals import Split
 from harness.receipts.records import (
     Attempted,
@@ -23,6 +23,7 @@ from harness.receipts.records import (
     read_lines,
     replied,
 )
+from harness.trajectories import content_text
 
 SCHEMA = "agent-skill-harness/ladder-records/1"
 RungKind = Literal["control", "part", "skill", "repeat"]
@@ -35,6 +36,7 @@ RungName = Literal[
     "double",
     "nearest",
     "lessons",
+    "no-model",
     "prose",
     "skill",
     "repeat",
@@ -48,11 +50,14 @@ TITLES: Mapping[RungName, str] = {
     "double": "best of eight at double the tokens",
     "nearest": "the gold examples nearest to each task",
     "lessons": "list of all lessons",
+    "no-model": "the functions without a model",
     "prose": "the skill's prose alone",
     "skill": "the skill",
     "repeat": "the skill again (A/A)",
 }
 ORDER: tuple[RungName, ...] = tuple(TITLES)
+NO_MODEL: RungName = "no-model"
+"""The rung on which code calls the skill's functions: `replies` is of the program that it wrote."""
 
 
 class Rung(Value):
@@ -168,12 +173,15 @@ def rows_of(rung: RungName, ids: Iterable[str], run: RunContents) -> list[Ladder
     for id_ in ids:
         first = next(iter(replied(run.trajectories.get(id_))), None)
         metrics = first.metrics if first is not None else None
-        rows.append(
-            LadderRow(
-                **attempted_of(id_, run),
-                rung=rung,
-                seconds=round(run.items[id_].usage.seconds, 2),
-                context=metrics.prompt_tokens if metrics is not None else None,
-            )
+        row = LadderRow(
+            **attempted_of(id_, run),
+            rung=rung,
+            seconds=round(run.items[id_].usage.seconds, 2),
+            context=metrics.prompt_tokens if metrics is not None else None,
         )
+        if rung == NO_MODEL:
+            written = digest(content_text(first.message)) if first is not None else ""
+            changes = {"tokens": 0, "calls": (), "context": None, "replies": written}
+            row = row.model_copy(update=changes)
+        rows.append(row)
     return rows

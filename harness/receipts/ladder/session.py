@@ -22,6 +22,7 @@ from harness.evals import (
 from harness.models import Budget, CallStore
 from harness.receipts.audit import write_files
 from harness.receipts.ladder import rungs as texts
+from harness.receipts.ladder.no_model import attempt_without_model, no_model_rung
 from harness.receipts.ladder.plan import (
     PLAN,
     LadderSettings,
@@ -31,6 +32,7 @@ from harness.receipts.ladder.plan import (
     prepare,
 )
 from harness.receipts.ladder.records import (
+    NO_MODEL,
     Choice,
     LadderHeader,
     LadderRecords,
@@ -79,7 +81,8 @@ def run_ladder(
     tell(plan_text(plan))
     budget = budget_of(settings)
     for begun in sorted(out.rglob("run.json")):
-        adopt_spent(begun.parent, budget)
+        if begun.parent.name != NO_MODEL:  # which spends nothing
+            adopt_spent(begun.parent, budget)
     records = loops.run(climb(settings, prepared, str(plan["plan"]), out, budget, tell, show))
     ladder = ladder_of(records)
     contents = {LADDER: ladder.text, LADDER_RECORDS: records.text, LADDER_PAGE: ladder_page(ladder)}
@@ -114,6 +117,8 @@ def hold_to_plan(
         "agent": prepared.agent,
         "skill_mode": settings.skill_mode,
     }  # fmt: skip
+    if prepared.replies:
+        facts["replies"] = digest(prepared.replies)
     path = out / PLAN
     if path.is_file():
         before = Begun.model_validate(read_json(path)).facts
@@ -148,7 +153,10 @@ async def climb(
             write_files(skill, folder)
         update = {"epochs": epochs, "seed": seed, "limit": None, "skill": folder}
         evaluation = settings.evaluation().model_copy(update=update)
-        await Evaluator(evaluation, suite, budget).run(out / place, folder, show)
+        if place == NO_MODEL:
+            await attempt_without_model(evaluation, suite, prepared.replies, out / place, show)
+        else:
+            await Evaluator(evaluation, suite, budget).run(out / place, folder, show)
         return out / place
 
     chosen: dict[RungName, texts.DrawnSet] = {}
@@ -184,7 +192,7 @@ async def climb(
     ]
     rows = []
     for name in own:
-        skill = prepared.skills.get(name)
+        skill = prepared.skill if name == NO_MODEL else prepared.skills.get(name)
         if name in chosen:
             skill = texts.control(prepared.skill, chosen[name].body)
         suite, seed = prepared.suite, settings.seed
@@ -233,6 +241,9 @@ def rungs_of(prepared: Prepared, chosen: Mapping[RungName, texts.DrawnSet]) -> t
     if "best" in prepared.sets:
         chosen = {"random": prepared.sets["best"][0], **chosen}
     for name in prepared.names:
+        if name == NO_MODEL:
+            rungs.append(no_model_rung(prepared.replies))
+            continue
         drawn = chosen.get(name)
         skill = texts.control(prepared.skill, drawn.body) if drawn else prepared.skills[name]
         key = skill.digest if skill else ""

@@ -7,7 +7,9 @@ from pathlib import Path
 
 from harness.core import BadInput
 from harness.evals import load_suite
+from harness.receipts.ladder.no_model import replies_differ_from_code, replies_without_model
 from harness.receipts.ladder.records import (
+    NO_MODEL,
     LadderHeader,
     LadderRecords,
     RungName,
@@ -109,6 +111,10 @@ def verify_ladder(
         differs += tasks_differ(loaded, header)
         wrong, rescored = rescore(loaded, records.rows)
         differs += wrong
+        if any(rung.name == NO_MODEL for rung in header.rungs):
+            train = load_suite(suite or header.suite, "train", trusted=True)
+            replies = replies_without_model(value, train.tasks, loaded.tasks)
+            differs += replies_differ_from_code(records.rows, replies)
     if run is not None:
         differs += runs_differ(run, records)
     ladder = ladder_of(records)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -23,12 +25,14 @@ if __name__ == '__main__':
 COUNT = "text = open('{file}').read().split()\nprint(text.count('{word}'))\n"
 
 
-def write_suite(folder: Path) -> dict[str, str]:
-    """A suite with 6 train and 2 test tasks of either kind; the program that solves each task."""
+def write_suite(
+    folder: Path, splits: Mapping[str, int] = MappingProxyType({"train": 6, "test": 2})
+) -> dict[str, str]:
+    """A suite with so many tasks of either kind by split; the program that solves each task."""
     folder.mkdir()
     programs: dict[str, str] = {}
     rng = random.Random(7)
-    for split, count in (("train", 6), ("test", 2)):
+    for split, count in splits.items():
         rows: list[dict[str, object]] = []
         for number in range(count):
             names = {"file": f"{split}{number}.csv", "column": ("Amount", "Price")[number % 2]}
@@ -63,7 +67,7 @@ def write_suite(folder: Path) -> dict[str, str]:
         (folder / f"{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (folder / "suite.yaml").write_text(
         "name: small\nagent: graph:program\ntools: [python]\n"
-        "tasks: {train: train.jsonl, test: test.jsonl}\n"
+        f"tasks: {{{', '.join(f'{split}: {split}.jsonl' for split in splits)}}}\n"
     )
     return programs
 
