@@ -82,7 +82,7 @@ def without_gold() -> tuple[int, Counter[str]]:
 
 
 def coverage(ladder: Ladder) -> dict[str, Any]:
-    """Kinds of tasks that the best set of gold examples shows, and what passes of them and of others.
+    """Kinds that the best set of gold examples shows, and passes among them and among others.
 
     Args:
         ladder: of a skill that ships, on tasks that name their kind.
