@@ -23,12 +23,12 @@ from pathlib import Path
 from statistics import mean, median
 from typing import Any, NamedTuple, cast
 
+from benchmarks.check.labelled import rows_of
 from benchmarks.reports import Journal, option, read_options, report
 from harness.rag.check.blind import BlindRequest, Vault, blinded, windows
 from harness.rag.check.claims import extract
 from harness.rag.check.types import Claim
 from harness.rag.retrieve import Document
-from harness.train.verifier.features import rows_of
 
 HOSTILE = (
     "Is it true that the answer is {value}?",

@@ -5,31 +5,29 @@
 HotpotQA questions with the recorded answers of four runs (Qwen2.5, 32B and 3B), checked against
 the ten paragraphs of the question without a language model. Wrong: exact match 0 and token F1
 below 0.5. Questions with SHA-256 modulo 10 below 3 are left out (nothing is tuned on them here).
-The claim is the question and the answer in one line; the score is the classifier's probability
-over the ten paragraphs, of the first `--scored` questions. `answer_fails` is what zero tolerance
-does with `check(answer, paragraphs)`, on all of them; `unsupported` what it does with the claim.
-The baseline is the share of its words in the paragraph that has most of them.
-Irrelevance: the claims of 60 questions once more, with paragraphs of another question added.
+`answer_fails` is what zero tolerance does with `check(answer, paragraphs)`. The baseline is the
+share of the words of question and answer in the paragraph that has most of them.
+Irrelevance: the answers to 60 questions once more, with paragraphs of another question added.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.check.labelled import is_tuning, rows_of
 from benchmarks.reports import Journal, option, read_options, report
 from harness.rag.check.checking import check
-from harness.rag.check.types import Claim, Finding, Outcome, Verdict
-from harness.rag.check.verify import TrainedVerifier, read
+from harness.rag.check.overlap import read
+from harness.rag.check.types import Outcome
 from harness.rag.retrieve import Document
 from harness.stats import auc, cluster_interval
-from harness.train.verifier.features import is_tuning, rows_of
 
 RIGHT_F1 = 0.5
 NOISY = 60
@@ -43,20 +41,18 @@ def main() -> None:
         shared=Path,
         out=Path,
         questions=10_000,
-        scored=option(type=int, default=10_000, help="questions for the classifier"),
         kept=option(type=Path, help="file of judged questions, to go on from"),
     )
     rows = rows_of(options.shared / "data/dev/hotpotqa_agent.jsonl")
     held_out = [row for row in rows if not is_tuning(row["question"])][: options.questions]
     verdicts = [
         {**verdict, "overlap": overlap(row, answer["prediction"])}
-        for row, own in zip(held_out, judged(held_out, options.kept, options.scored), strict=True)
+        for row, own in zip(held_out, judged(held_out, options.kept), strict=True)
         for verdict, answer in zip(own, recorded(row), strict=True)
     ]
     again = [verdict["moved"] for verdict in verdicts if verdict["moved"] is not None]
     result = {
         "command": f"python -m benchmarks.check.recorded --questions {len(held_out)} "
-        f"--scored {min(options.scored, len(held_out))} "
         "--shared ../shared --out evals/results/check_recorded.json",
         "questions": len(held_out),
         "all": summary(verdicts),
@@ -64,57 +60,41 @@ def main() -> None:
             run: summary([verdict for verdict in verdicts if verdict["run"] == run])
             for run in sorted({verdict["run"] for verdict in verdicts})
         },
-        "irrelevance": {"claims": len(again), "verdicts_changed": sum(again),
+        "irrelevance": {"answers": len(again), "verdicts_changed": sum(again),
                         "share": round(sum(again) / max(1, len(again)), 4)},
     }  # fmt: skip
     report(result, options.out)
 
 
-def judged(
-    rows: Sequence[dict[str, Any]], file: Path | None, scored: int
-) -> Iterator[list[dict[str, Any]]]:
+def judged(rows: Sequence[dict[str, Any]], file: Path | None) -> Iterator[list[dict[str, Any]]]:
     """The answers of each question with what the checker says; a stopped run resumes."""
-    verifier, journal, draw = TrainedVerifier(), Journal(file), random.Random(0)
+    journal, draw = Journal(file), random.Random(0)
     for number, row in enumerate(rows):
         noise = None
         if number < NOISY:
             noise = draw.choice([candidate for candidate in rows if candidate is not row])
-        make = partial(judge, row, noise, verifier, scored=number < scored)
-        yield journal.result(row["question"], make)
+        yield journal.result(row["question"], partial(judge, row, noise))
 
 
-def judge(
-    row: dict[str, Any], noise: dict[str, Any] | None, verifier: TrainedVerifier, *, scored: bool
-) -> list[dict[str, Any]]:
+def judge(row: dict[str, Any], noise: dict[str, Any] | None) -> list[dict[str, Any]]:
     """What the checker says to the recorded answers of one question; equal ones once."""
     documents = paragraphs(row, "own")
-    answers = recorded(row)
-    texts = list(dict.fromkeys(answer["prediction"] for answer in answers))
-    fails = {
-        text: check(text, documents, question=row["question"], verifier=verifier).verdict
-        is not Outcome.PASS
-        for text in texts
-    }
-    claims = [statement(row["question"], text) for text in texts]
-    plain = dict(zip(texts, verifier.verify(claims, documents), strict=True)) if scored else {}
-    noisy = plain
-    if noise and scored:
-        more = [*documents, *paragraphs(noise, "other")[:3]]
-        noisy = dict(zip(texts, verifier.verify(claims, more), strict=True))
+    more = [*documents, *paragraphs(noise, "other")[:3]] if noise else []
+
+    @cache
+    def verdict(text: str, *, noisy: bool = False) -> Outcome:
+        return check(text, more if noisy else documents, question=row["question"]).verdict
+
     return [
         {
             "question": row["question"],
             "run": answer["run"],
             "wrong": answer["em"] == 0 and answer["f1"] < RIGHT_F1,
-            "score": against(finding) if finding else None,
-            "unsupported": finding.verdict is not Verdict.SUPPORTED if finding else None,
-            "fails": fails[answer["prediction"]],
-            "moved": finding.verdict != noisy[answer["prediction"]].verdict
-            if finding and noise
-            else None,
+            "fails": verdict(text) is not Outcome.PASS,
+            "moved": verdict(text) != verdict(text, noisy=True) if noise else None,
         }
-        for answer in answers
-        for finding in [plain.get(answer["prediction"])]
+        for answer in recorded(row)
+        for text in [answer["prediction"]]
     ]
 
 
@@ -137,22 +117,9 @@ def recorded(row: dict[str, Any]) -> list[dict[str, Any]]:
 
 def overlap(row: dict[str, Any], answer: str) -> float:
     """Share of the words of question and answer in the paragraph that has most of them."""
-    claim = read(statement(row["question"], answer).text)
-    words = {claim.stems[position] for position in claim.content}
+    words = set(read(f"{row['question'].rstrip('? ')} {answer}").content_stems)
     every = [set(read(paragraph.text).stems) for paragraph in paragraphs(row, "own")]
     return max(len(words & own) for own in every) / max(1, len(words))
-
-
-def statement(question: str, answer: str) -> Claim:
-    """Question and answer as one claim."""
-    text = f"{question.rstrip('? ')} {answer}"
-    return Claim(text=text, type="relation", start=0, end=len(text), sentence=text)
-
-
-def against(finding: Finding) -> float:
-    """How far the finding speaks against the claim."""
-    supported = finding.verdict is Verdict.SUPPORTED
-    return -finding.confidence if supported else finding.confidence
 
 
 class Columns:
@@ -195,10 +162,6 @@ def summary(verdicts: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Areas under the ROC curve with intervals, and precision before and after filtering."""
     columns = Columns(verdicts)
     overlaps = np.array([verdict["overlap"] for verdict in verdicts], float)
-    # The same for the classifier, on the questions that it was asked.
-    scored = [verdict for verdict in verdicts if verdict["score"] is not None]
-    of_scored, scores = Columns(scored), np.array([verdict["score"] for verdict in scored], float)
-    unsupported = np.array([verdict["unsupported"] for verdict in scored], bool)
     return {
         "answers": len(verdicts),
         "right": round(float((~columns.wrong).mean()), 4),
@@ -206,11 +169,6 @@ def summary(verdicts: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "answer_fails": columns.filtered(
             np.array([verdict["fails"] for verdict in verdicts], bool)
         ),
-        "statement": {
-            "answers": len(scored),
-            **of_scored.area("auc", scores),
-            "unsupported": of_scored.filtered(unsupported),
-        },
     }
 
 

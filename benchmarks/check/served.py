@@ -34,15 +34,15 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.check.labelled import Labelled, evaluation_sets
 from benchmarks.check.whole import BASELINES, CHECKERS, facts, interval
 from benchmarks.reports import Journal, add_run, option, read_options
 from harness.rag.check import Row as Answer
 from harness.rag.check.blind import CheckSettings, check_batch_blind
-from harness.rag.check.verify import Source, read
+from harness.rag.check.overlap import Source, read
 from harness.rag.retrieve import sentence_spans
 from harness.stats import balanced_accuracy
 from harness.train.compressor.evaluation import in_turn
-from harness.train.verifier.features import Labelled, evaluation_sets
 from tests.rag.check.careful.test_claims import cases
 
 SHORT = 12
@@ -86,7 +86,7 @@ def passage(claim: Labelled, most: int) -> str:
     source = Source(claim.document)
     chosen = set(range(len(source.sentences) if len(source.sentences) <= SHORT else 0))
     for start, end in sentence_spans(claim.claim) if not chosen else ():
-        chosen |= {*source.candidates(read(claim.claim[start:end]))[:most]}
+        chosen |= {*source.nearest(read(claim.claim[start:end]), most)}
     return "\n".join(source.sentences[number].text for number in sorted(chosen))
 
 

@@ -3,10 +3,9 @@
     python -m benchmarks.check.speed --out evals/results/check_speed.json
 
 The document is generated (500 words a page, a fixed vocabulary, figures and names), the claims are
-its sentences with a word or a figure changed. Index: reading and encoding the whole document.
-Everything runs on `--threads` threads of this machine; the load of the machine stands beside it,
-and processor seconds, which it changes less. The model and the word tables are loaded before the
-clock starts.
+its sentences with a word or a figure changed. Index: reading the whole document, with the first
+claim. Everything runs on one thread of this machine; the load of the machine stands beside it, and
+processor seconds, which it changes less. Word tables are loaded before the clock starts.
 """
 
 from __future__ import annotations
@@ -15,13 +14,12 @@ import os
 import random
 import resource
 import time
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reports import read_options, report
+from benchmarks.reports import option, read_options, report
+from harness.rag.check.overlap import OverlapVerifier
 from harness.rag.check.types import Claim
-from harness.rag.check.verify import TrainedVerifier
 from harness.rag.retrieve import Document
 
 WHO = "Arlen Bexley Corin Dovrin Elmsea Farrow Gransk Hollin Istren Jorvik Kelso Lundby".split()  # noqa: SIM905
@@ -34,27 +32,20 @@ HOW = "after a long dispute|with help from the council|against the advice of its
 
 def main() -> None:
     """Measure and write the result."""
-    options = read_options(__doc__, out=Path, claims=200, threads=2)
-    import_module("torch").set_num_threads(options.threads)
+    options = read_options(__doc__, out=option(type=Path), claims=200)
     draw = random.Random(0)
     sentences = pages(draw, 20)
     document = Document("report", " ".join(sentences))
-    verifier = TrainedVerifier()
+    verifier = OverlapVerifier()
     verifier.verify([changed(sentences[0], draw)], [Document("first", sentences[1])])
-    # Few sentences go through a small reader of their own: the encoder loads with many.
-    pages_before = Document("before", " ".join(pages(random.Random(1), 3)))
-    loading = timed(lambda: verifier.index([pages_before]))
-    indexing = timed(lambda: verifier.index([document]))
+    indexing = timed(lambda: verifier.verify([changed(sentences[0], draw)], [document]))
     claims = [changed(draw.choice(sentences), draw) for _ in range(options.claims)]
     checking = timed(lambda: verifier.verify(claims, [document]))
     result = {
-        "command": f"python -m benchmarks.check.speed --threads {options.threads} "
-        "--out evals/results/check_speed.json",
+        "command": "python -m benchmarks.check.speed --out evals/results/check_speed.json",
         "words": len(document.text.split()),
         "sentences": len(sentences),
         "claims": len(claims),
-        "threads": options.threads,
-        "loading, with three pages": loading,
         "index": indexing,
         "check": checking,
         "claims_per_second": round(len(claims) / checking["wall_s"], 1),
@@ -86,7 +77,7 @@ def pages(draw: random.Random, count: int) -> list[str]:
 
 
 def changed(sentence: str, draw: random.Random) -> Claim:
-    """A sentence with another verb or year, as a claim of a kind that the classifier judges."""
+    """A sentence with another verb or year, as a claim about a relation."""
     words = sentence.split()
     words[1 if draw.random() < 0.5 else 3] = draw.choice(DID)
     text = " ".join(words)

@@ -21,10 +21,12 @@ import argparse
 import asyncio
 from collections import defaultdict
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.check.blindness import checker, claims_of
 from benchmarks.check.blindness_cases import Case, generated, simulated
@@ -39,9 +41,18 @@ from harness.rag.check.blind import (
     vote,
 )
 from harness.rag.check.types import Finding, Verdict
-from lab.training.calibration import calibrated
 
+Floats = NDArray[np.float64]
 FOLDS = 5
+
+
+def calibrated(
+    scores: NDArray[np.float64], supported: NDArray[np.bool_], unseen: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Probabilities of other scores, by a logistic curve through these (Platt 1999)."""
+    model = import_module("sklearn.linear_model").LogisticRegression(C=1.0)
+    fitted = model.fit(scores[:, None], supported)
+    return fitted.predict_proba(unseen[:, None])[:, 1]
 
 
 class Voted(NamedTuple):

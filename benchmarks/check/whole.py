@@ -3,9 +3,9 @@
     python -m benchmarks.check.whole --shared ../shared --journal FILE \
         --out evals/results/check_whole.json
 
-Sets and split as in benchmarks/check/quality.py: thresholds and the default are chosen on the
-tuning parts, the rest is scored once. A checker's verdict is PASS or not, of `harness.api.check`
-with the verifiers `rules` and `overlap`, the default. Baselines have one
+Sets and split are those of benchmarks/check/labelled.py: thresholds and the default are chosen
+on the tuning parts, the rest is scored once. A checker's verdict is PASS or not, of
+`harness.api.check` with the verifiers `rules` and `overlap`, the default. Baselines have one
 threshold for all sets, as a default must: the best mean balanced accuracy over the tuning parts.
 Intervals: 95 %, bootstrap over documents. A run of some sets alone fits thresholds to those.
 """
@@ -13,6 +13,7 @@ Intervals: 95 %, bootstrap over documents. A run of some sets alone fits thresho
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -21,12 +22,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.check.labelled import Labelled, evaluation_sets
 from benchmarks.reports import Journal, option, read_options, report
 from harness.api import check
-from harness.rag.check.verify import Source, closest_sentence, missing_values, read
+from harness.rag.check.numbers import Agreement, Mention, agreement
+from harness.rag.check.numbers import read as read_values
+from harness.rag.check.overlap import Source, closest_sentence, read
 from harness.rag.retrieve import Document, sentence_spans
 from harness.stats import balanced_accuracy, cluster_interval
-from harness.train.verifier.features import Labelled, evaluation_sets
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -51,13 +54,35 @@ def facts(claim: Labelled) -> dict[str, float]:
         closest.append(closest_sentence(reading, source)[0])
         if wanted:
             shares.append(sum(stem in source for stem in wanted) / len(wanted))
-        missing += len(missing_values(claim.claim[start:end], source.values))
+        missing += len(missing_values(claim.claim[start:end], claim.document))
     return {
         **{name: float(passes[name] == "PASS") for name in CHECKERS},
         "closest": min(closest),
         "document": float(np.mean(shares[1:] or [1.0])),
         "numbers": float(missing == 0),
     }
+
+
+def missing_values(claim: str, document: str) -> list[Mention]:
+    """Values written in digits that agree with none of a document's, by size alone.
+
+    Signs, bounds and numbers in words are left out: a summary counts what its document lists.
+
+    Args:
+        claim: its text.
+        document: that it is checked against.
+    """
+    sizes: dict[tuple[object, ...], Mention] = {}
+    for size in (mention.size for mention in read_values(document)):
+        sizes.setdefault(size.key, size)
+    missing: list[Mention] = []
+    for mention in read_values(claim):
+        size = mention.size
+        if not re.search(r"\d", mention.text) or size.key in sizes:
+            continue  # the key is looked up first: comparing with hundreds of values takes a while
+        if all(agreement(size, stated) is not Agreement.SAME for stated in sizes.values()):
+            missing.append(mention)
+    return missing
 
 
 def threshold(

@@ -49,8 +49,8 @@ def ask(
         paths: files and folders to read; or
         index: folder of an index.
         model: model spec; default the embedded model.
-        verifier: what gives the verdict without calling a model: "rules", "overlap", "trained",
-            "auto"; "none" for no verdict.
+        verifier: what gives the verdict without calling a model: "rules", "overlap", "auto";
+            "none" for no verdict.
         settings: further fields of :class:`AskSettings` (`context`, `budget`, `extract`, ...).
 
     Raises:

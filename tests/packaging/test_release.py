@@ -25,7 +25,7 @@ from tests.packaging.test_extras import UNWANTED
 from tests.packaging.test_locks import LOCKS, locked
 
 LARGEST_WHEEL = 29_000_000
-"""Bytes: 25 million for the token critic, 4 for code, prompts, suites, lexicon, a recorded demo."""
+"""Bytes: 25 million for the token critic, 4 for code, prompts, suites, a recorded demo."""
 BIN = Path(sys.executable).parent
 RELEASE = ".ci/release"
 

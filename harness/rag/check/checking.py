@@ -13,6 +13,7 @@ from pathlib import Path
 
 from harness.core import BadInput
 from harness.rag.check.claims import coverage, extract, statements
+from harness.rag.check.overlap import OverlapVerifier
 from harness.rag.check.rules import RulesVerifier
 from harness.rag.check.types import (
     FAULTS,
@@ -39,8 +40,7 @@ _MOST_ERRORS = 0.1
 # Claims whose contradiction is grave, and the weight from which a person should look.
 _EXACT = (*VALUE_TYPES, "comparison")
 _MILD = 0.5
-_VERIFIERS = ("auto", "rules", "overlap", "trained")
-_WEIGHTS = Path(__file__).parent / "weights" / "classifier.json"
+_VERIFIERS = ("auto", "rules", "overlap")
 # Passages of each statement that are looked up; documents that are read in the end.
 _PASSAGES, _MOST_DOCUMENTS = 5, 20
 
@@ -89,25 +89,15 @@ def open_verifier(name: str) -> Verifier:
 
     Args:
         name: `rules` judges values, names and differences of wording; `overlap` adds word overlap
-            with the closest sentence for prose; `trained` the packaged classifier and encoder in
-            its place. `auto` is `overlap`: no trained verifier beat it on new documents.
+            with the closest sentence for prose. `auto` is `overlap`: no trained verifier beat it
+            on new documents.
 
     Raises:
-        BadInput: if there is none of that name, or its weights are not there.
+        BadInput: if there is none of that name.
     """
     if name not in _VERIFIERS:
         raise BadInput(f"expected a verifier ({', '.join(_VERIFIERS)}), got {name!r}")
-    if name == "trained" and not _WEIGHTS.is_file():
-        raise BadInput(f"no trained classifier at {_WEIGHTS}: train one, or use 'rules'")
-    if name == "trained":
-        from harness.rag.check.verify import TrainedVerifier
-
-        return TrainedVerifier()
-    if name in ("auto", "overlap"):
-        from harness.rag.check.verify import OverlapVerifier
-
-        return OverlapVerifier()
-    return RulesVerifier()
+    return RulesVerifier() if name == "rules" else OverlapVerifier()
 
 
 def report(

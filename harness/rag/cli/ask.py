@@ -35,7 +35,7 @@ _SHOWN = 400
 @click.option(
     "--check",
     "verifier",
-    type=click.Choice(["rules", "overlap", "trained", "auto", "none"]),
+    type=click.Choice(["rules", "overlap", "auto", "none"]),
     default="rules",
     show_default=True,
     help="What gives the verdict on the answer; none of them calls a model.",

@@ -1,4 +1,4 @@
-"""`harness check --answer FILE --documents PATH...`, `check --batch FILE`, `check train`."""
+"""`harness check --answer FILE --documents PATH...`, `harness check --batch FILE`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness.cli import (
-    DefaultGroup,
     echo,
     echo_json,
     emit,
@@ -33,41 +32,14 @@ _EXIT_CODES = {"PASS": 0, "FAIL": 5, "REVIEW": 5, "INVALID": 2}
 
 
 @intent("Answer")
-@click.group(
-    short_help="Check what an answer claims against documents, claim by claim.",
-    cls=DefaultGroup,
-    intents={
-        "Commands": {
-            "run": ("harness.rag.cli.check:run", "What is done where no command is named."),
-        }
-    },
-    path="check",
-    subcommand_metavar="[run] [OPTIONS] [PATH]... | train",
-)
-def check() -> None:
-    """Check what an answer claims against documents, claim by claim.
-
-    Without --model by rules and a small classifier. With it, a Proposer takes the answer apart and
-    a Checker that never sees it answers the questions from the documents. --repair lets the model
-    of role agent rewrite what fails, and checks again.
-
-    Exits with 0 if it passes, 5 if it fails or a person should look, 2 if no verdict is possible.
-    PATHs behind the options are further documents.
-
-    Example: harness check --answer answer.txt --documents report.md
-    """
-
-
-@click.command()
+@click.command(short_help="Check what an answer claims against documents, claim by claim.")
 @click.option("--answer", type=path_type, help="File with the answer to check.")
 @click.option("--documents", type=path_type, multiple=True, metavar="PATH", help="May repeat.")
 @shared_option("--index", "folder", help="Check against an index instead.")
 @click.option("--batch", type=path_type, help="JSONL of {question, answer, contexts, reference?}.")
 @click.option("--question", default="", help="What the user asked.")
 @click.option("--policy", type=click.Choice(_POLICIES), default="zero-tolerance", show_default=True)
-@click.option(
-    "--verifier", default="auto", show_default=True, help="auto, rules, overlap or trained."
-)
+@click.option("--verifier", default="auto", show_default=True, help="auto, rules or overlap.")
 @shared_option(
     "--model",
     "models",
@@ -99,10 +71,17 @@ def check() -> None:
 @click.argument("more", nargs=-1, type=path_type, metavar="[PATH...]")
 @json_option
 @click.pass_context
-def run(context: click.Context, **options: Any) -> None:
-    """Check one answer, or those of a batch.
+def check(context: click.Context, **options: Any) -> None:
+    """Check what an answer claims against documents, claim by claim.
 
-    Example: harness check run --batch rows.jsonl --model openai/NAME --junit checked.xml
+    Without --model by rules and word overlap. With it, a Proposer takes the answer apart and
+    a Checker that never sees it answers the questions from the documents. --repair lets the model
+    of role agent rewrite what fails, and checks again.
+
+    Exits with 0 if it passes, 5 if it fails or a person should look, 2 if no verdict is possible.
+    PATHs behind the options are further documents.
+
+    Example: harness check --answer answer.txt --documents report.md
     """
     single = ("answer", "documents", "folder", "more", "repair")
     if options["batch"] is not None and any(options[name] for name in single):

@@ -15,8 +15,6 @@ from .document import time_at as time_at
 from .encoder import Encoder as Encoder
 from .encoder import EncoderKind as EncoderKind
 from .encoder import bundled_model as bundled_model
-from .encoder import is_short as is_short
-from .encoder import load_model as load_model
 from .encoder import open_encoder as open_encoder
 from .index import LocalIndex as LocalIndex
 from .index import create_index as create_index

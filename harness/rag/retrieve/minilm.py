@@ -44,28 +44,11 @@ class MiniLM:
         On one thread: the products are small, and threads that wait for each other on a busy
         machine take a hundred times as long.
         """
-        means = [hidden.mean(axis=0) for hidden, _ in self.states(texts)]
-        return np.stack([mean / max(float(np.linalg.norm(mean)), EPSILON) for mean in means])
-
-    def states(
-        self, texts: Sequence[str], longest: int = LONGEST
-    ) -> list[tuple[Array, tuple[str, ...]]]:
-        """Of every text its tokens' vectors in context, shape (tokens, 384), and the tokens.
-
-        Args:
-            texts: any number.
-            longest: tokens of a text that are read, the two marks at the ends included.
-        """
         limits: Any = import_module("threadpoolctl").threadpool_limits
-        states: list[tuple[Array, tuple[str, ...]]] = []
         with limits(1):
-            for encoding in map(self.tokenizer.encode, texts):
-                ids, tokens = encoding.ids, encoding.tokens
-                if len(ids) > longest:  # the last token is a mark, which stays
-                    ids = [*ids[: longest - 1], ids[-1]]
-                    tokens = [*tokens[: longest - 1], tokens[-1]]
-                states.append((self._hidden(np.asarray(ids, dtype=np.int64)), tuple(tokens)))
-        return states
+            tokens = [np.asarray(self.tokenizer.encode(text).ids, np.int64) for text in texts]
+            means = [self._hidden(ids).mean(axis=0) for ids in tokens]
+        return np.stack([mean / max(float(np.linalg.norm(mean)), EPSILON) for mean in means])
 
     def _hidden(self, ids: NDArray[np.int64]) -> Array:
         table = "embeddings"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from benchmarks.check.labelled import Labelled
 from benchmarks.check.table_values import Statement, document_of, flagged, statements
 from benchmarks.check.whole import facts
 from harness.api import check
-from harness.train.verifier.features import Labelled
 
 TABLE = {
     "table": {

@@ -118,10 +118,3 @@ def test_repair_shows_before_and_after(folder: Path, monkeypatch: pytest.MonkeyP
     assert "<del>420 litres per minute</del>" in page
     assert "<ins>320 litres per minute</ins>" in page
     assert run(folder, "false.txt", "--repair").exit_code != 0
-
-
-def test_training_says_what_it_needs(folder: Path) -> None:
-    arguments = ["train", "--data", str(folder / "no"), "--wordnet", str(folder), "--out", "x"]
-    found = CliRunner().invoke(check, arguments)
-    assert isinstance(found.exception, BadInput)
-    assert "expected a folder" in str(found.exception)

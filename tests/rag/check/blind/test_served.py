@@ -8,11 +8,11 @@ from collections import Counter
 from typing import Any
 
 from benchmarks.check import ragas, served
+from benchmarks.check.labelled import Labelled
 from benchmarks.check.ragas_simulator import app
 from benchmarks.check.whole import BASELINES, CHECKERS
 from harness.models import serving
 from harness.rag.check import Row
-from harness.train.verifier.features import Labelled
 
 NOTE = "The pump of the mill was replaced in 2019. It cost 1,200 euros."
 

@@ -1,1 +1,0 @@
-"""How the verdicts without a language model are trained."""
