@@ -1,4 +1,4 @@
-"""Questions over documents with gold units: XQuAD, COVID-QA and QMSum as the critics see them."""
+"""Questions over documents with the places of their answers: XQuAD, COVID-QA and QMSum."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.reports import read_jsonl
-from harness.rag.compress import Query, Unit
-from harness.rag.retrieve import sentence_spans
+from harness.corpora import Evidence
+from harness.rag.compress import Query, Span, Unit
+from harness.rag.retrieve import Document, sentence_spans
 from harness.train.compressor.evaluation import in_turn
 
 DISTRACTORS = 4
@@ -24,23 +25,48 @@ class Case:
         id: of the question.
         cluster: its document; questions of one are not independent.
         query: what is asked.
-        units: of the document or documents, in order.
-        gold: for every answer the places of the units that it touches.
+        documents: what is compressed.
+        units: of the documents, in order, for baselines that are not of the compressor.
+        answers: each of them answers, but for a meeting, whose gold turns count one by one.
     """
 
     id: str
     cluster: str
     query: Query
+    documents: tuple[Document, ...]
     units: tuple[Unit, ...]
-    gold: tuple[frozenset[int], ...]
+    answers: tuple[Evidence, ...]
+
+    @property
+    def gold(self) -> tuple[frozenset[int], ...]:
+        """For every answer the places of the units that it touches."""
+        return tuple(
+            frozenset(
+                place
+                for place, unit in enumerate(self.units)
+                if answer.overlaps(Evidence(doc=unit.doc, start=unit.start, end=unit.end))
+            )
+            for answer in self.answers
+        )
+
+    @property
+    def answer_texts(self) -> list[str]:
+        """The answers as they stand in the documents."""
+        texts = {document.id: document.text for document in self.documents}
+        return [texts[answer.doc][answer.start : answer.end] for answer in self.answers]
 
 
-def xquad(folder: Path, seed: int) -> list[Case]:
-    """The gold paragraph among four others of the file, in random order; units are sentences."""
+def xquad(folder: Path, seed: int, *, files: bool = False) -> list[Case]:
+    """The gold paragraph among four others of the file, in random order; units are sentences.
+
+    Args:
+        folder: of the set.
+        seed: of the other paragraphs and the order.
+        files: every paragraph is a document of its own; else they are one.
+    """
     rng = random.Random(seed)
     rows = read_jsonl(folder / "xquad_en.jsonl")
     paragraphs = sorted({row["context"] for row in rows})
-    sentences = {text: _sentences(text, f"p{number}") for number, text in enumerate(paragraphs)}
     cases: list[Case] = []
     for row in rows:
         distractors = rng.sample(
@@ -48,26 +74,26 @@ def xquad(folder: Path, seed: int) -> list[Case]:
         )
         stack = [row["context"], *distractors]
         rng.shuffle(stack)
-        before = sum(len(sentences[text]) for text in stack[: stack.index(row["context"])])
-        gold = [
-            frozenset(before + sentence for sentence in touched(sentences[row["context"]], [span]))
-            for span in row["spans"]
-        ]
-        units = [unit for text in stack for unit in sentences[text]]
-        cluster = row["_meta"]["group"]
-        cases.append(Case(row["id"], cluster, Query("", row["query"]), tuple(units), tuple(gold)))
+        gold = stack.index(row["context"])
+        before = 0 if files else sum(len(text) + 2 for text in stack[:gold])
+        texts = stack if files else ["\n\n".join(stack)]
+        documents = [Document(f"paragraph-{n}", text) for n, text in enumerate(texts, start=1)]
+        doc = documents[gold if files else 0].id
+        answers = [_evidence(doc, (start + before, end + before)) for start, end in row["spans"]]
+        cases.append(_case(row["id"], row["_meta"]["group"], row["query"], documents, answers))
     return cases
 
 
 def covidqa(folder: Path) -> list[Case]:
     """Whole papers; units are sentences."""
     papers = {
-        row["id"]: _sentences(row["context"], row["id"])
+        row["id"]: Document(row["id"], row["context"])
         for row in read_jsonl(folder / "covidqa_docs.jsonl")
     }
+    units = {name: _sentences(paper) for name, paper in papers.items()}
     return [
-        Case(row["id"], row["doc"], Query("", row["query"]), tuple(papers[row["doc"]]),
-             tuple(touched(papers[row["doc"]], [span]) for span in row["spans"]))
+        Case(row["id"], row["doc"], Query("", row["query"]), (papers[row["doc"]],),
+             units[row["doc"]], tuple(_evidence(row["doc"], span) for span in row["spans"]))
         for row in read_jsonl(folder / "covidqa.jsonl")
     ]  # fmt: skip
 
@@ -76,6 +102,7 @@ def qmsum(folder: Path) -> list[Case]:
     """Whole meetings; units are turns, and every gold turn counts by itself."""
     cases: list[Case] = []
     for row in read_jsonl(folder / "qmsum.jsonl"):
+        document = Document(row["id"], row["context"])
         turns: list[Unit] = []
         place = 0
         for line in row["context"].split("\n"):
@@ -83,10 +110,13 @@ def qmsum(folder: Path) -> list[Case]:
                 turns.append(Unit(row["id"], place, place + len(line), line, "sentence"))
             place += len(line) + 1
         for number, asked_query in enumerate(row["queries"]):
-            gold = tuple(frozenset([turn]) for turn in sorted(touched(turns, asked_query["spans"])))
+            spans = [_evidence(row["id"], span) for span in asked_query["spans"]]
+            gold = [_evidence(row["id"], (turn.start, turn.end)) for turn in turns]
+            gold = [turn for turn in gold if any(turn.overlaps(span) for span in spans)]
             if gold:
                 query = Query("", asked_query["query"])
-                cases.append(Case(f"{row['id']}/{number}", row["id"], query, tuple(turns), gold))
+                id_ = f"{row['id']}/{number}"
+                cases.append(Case(id_, row["id"], query, (document,), tuple(turns), tuple(gold)))
     return cases
 
 
@@ -94,6 +124,7 @@ def readers_of(folder: Path, seed: int) -> dict[str, Callable[[], list[Case]]]:
     """The sets by name, each read when it is called."""
     return {
         "xquad": partial(xquad, folder, seed),
+        "xquad_files": partial(xquad, folder, seed, files=True),
         "covidqa": partial(covidqa, folder),
         "qmsum": partial(qmsum, folder),
     }
@@ -110,28 +141,46 @@ def sample(cases: Sequence[Case], size: int, seed: int) -> list[Case]:
     return in_turn(clusters, rng)[:size]
 
 
-def fitting(order: Iterable[int], sizes: Sequence[float], room: float) -> set[int]:
+def fitting(order: Iterable[int], sizes: Sequence[float], room: float) -> list[int]:
     """Places in their order of preference, each that still fits into the room."""
-    chosen: set[int] = set()
+    chosen: list[int] = []
     for place in order:
         if sizes[place] <= room:
-            chosen.add(place)
+            chosen.append(place)
             room -= sizes[place]
     return chosen
 
 
-def touched(units: Sequence[Unit], spans: Iterable[Sequence[int]]) -> frozenset[int]:
-    """Places of the units that a span overlaps."""
-    gold_turns = [(int(start), int(end)) for start, end in spans]
-    return frozenset(
-        number
-        for number, unit in enumerate(units)
-        if any(unit.start < end and start < unit.end for start, end in gold_turns)
+def covered(evidence: Evidence, spans: Iterable[Span | Unit], text: str) -> bool:
+    """Whether spans hold all of a piece of evidence; blanks between them count as held.
+
+    Args:
+        evidence: a part of a document.
+        spans: what was kept, of any document.
+        text: of the document.
+    """
+    start = evidence.start
+    for begin, stop in sorted((span.start, span.end) for span in spans if span.doc == evidence.doc):
+        if begin <= start < stop:
+            start = stop
+            while start < evidence.end and text[start].isspace():
+                start += 1
+    return start >= evidence.end
+
+
+def _case(
+    id_: str, cluster: str, query: str, documents: Sequence[Document], answers: Sequence[Evidence]
+) -> Case:
+    units = tuple(unit for document in documents for unit in _sentences(document))
+    return Case(id_, cluster, Query("", query), tuple(documents), units, tuple(answers))
+
+
+def _evidence(doc: str, span: Sequence[int]) -> Evidence:
+    return Evidence(doc=doc, start=int(span[0]), end=int(span[1]))
+
+
+def _sentences(document: Document) -> tuple[Unit, ...]:
+    return tuple(
+        Unit(document.id, start, end, document.text[start:end], "sentence")
+        for start, end in sentence_spans(document.text, "en")
     )
-
-
-def _sentences(text: str, doc: str) -> list[Unit]:
-    return [
-        Unit(doc, start, end, text[start:end], "sentence")
-        for start, end in sentence_spans(text, "en")
-    ]

@@ -1,4 +1,4 @@
-"""Pruners of words and tokens against whole sentences, at equal budgets, paired.
+"""Pruners of words and tokens beside `compress`, at equal budgets, paired.
 
     pip install --no-deps compactprompt==0.5.2
     python -m benchmarks.compression.pruners --cache CACHE --llmlingua PYTHON --gguf MODEL.gguf
@@ -6,10 +6,11 @@
 A pruner of words keeps no sentence, so that all are judged by what a reader needs at least: the
 share of questions of which one answer stands verbatim in the compressed text, and (kinder) of which
 all words of an answer stand anywhere in it. Of a meeting every gold turn is an answer and counts by
-itself. The same questions as in `compression_quality`.
+itself. The same questions as in `compression_quality`. Ours is `harness.api.compress` with its
+defaults, its markers within the budget.
 `compactprompt` runs as its bare package installs: static word information, no language model.
 LLMLingua-2's method is re-implemented (`compression_pruners_words`). LongLLMLingua is the package
-itself with SmolLM2-135M in an environment of its own; it does not hold a budget, so sentences get
+itself with SmolLM2-135M in an environment of its own; it does not hold a budget, so `compress` gets
 as many tokens as it left, question by question. Budgets count MiniLM word pieces.
 """
 
@@ -21,25 +22,25 @@ import os
 import re
 import subprocess
 from collections.abc import Callable, Sequence
-from functools import cache, partial
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from benchmarks.compression.cases import Case, fitting, readers_of, sample
-from benchmarks.compression.memory import Remembered, remembering
+from benchmarks.compression.cases import Case, readers_of, sample
+from benchmarks.compression.memory import remembering
 from benchmarks.compression.pruners_words import WordPruner
-from benchmarks.compression.quality import interval, percent
+from benchmarks.compression.quality import default_critic, interval, percent
 from benchmarks.reports import Journal, earlier_report, option, read_jsonl, read_options, report
-from harness.core import digest_file, write_atomic
-from harness.rag.compress import Critic, LexicalCritic, open_tokenizer
-from harness.rag.compress.critics.fused import FusedCritic
-from harness.rag.compress.critics.token import WEIGHTS, TokenCritic
+from harness.api import compress
+from harness.core import BadInput, digest_file, write_atomic
+from harness.rag.compress import Critic, Store, open_tokenizer
+from harness.rag.compress.critics.token import WEIGHTS
 from harness.rag.retrieve import open_encoder
 
 BUDGETS = (0.05, 0.10, 0.20)
-DEFAULT = "mixture (default), sentences"
+DEFAULT = "compress"
 LONG = "LongLLMLingua, SmolLM2-135M"
 RATE = 0.10
 """What LongLLMLingua is asked for."""
@@ -70,50 +71,27 @@ def text_of(case: Case) -> str:
     return " ".join(unit.text for unit in case.units)
 
 
-def sentences_by(critic: Critic) -> Arm:
-    """The best sentences by a critic: the best one, then what fits."""
-    counts = open_tokenizer("minilm").counts
-    scored: dict[str, tuple[Sequence[float], list[int]]] = {}
+def command(critic: Critic, store: Store) -> Arm:
+    """`compress` as users call it; nothing where it refuses the budget."""
 
     def compressed(case: Case, budget: float) -> str:
-        if case.id not in scored:
-            sizes = counts([unit.text for unit in case.units])
-            scored[case.id] = critic.score(case.query, case.units), sizes
-        scores, sizes = scored[case.id]
-        order = sorted(range(len(sizes)), key=lambda unit: -scores[unit])
-        room = budget * sum(sizes) - sizes[order[0]]
-        chosen = {order[0], *fitting(order[1:], sizes, room)}
-        return " ".join(case.units[unit].text for unit in sorted(chosen))
+        try:
+            return compress(
+                case.documents, case.query.query, ratio=budget, critic=critic, store=store,
+                tokenizer="minilm",
+            ).text  # fmt: skip
+        except BadInput:
+            return ""
 
     return compressed
 
 
-def answers_of(case: Case, folder: Path, name: str) -> list[str]:
-    """The texts of its answers; of a meeting, those of the gold turns."""
-    if name == "qmsum":
-        return [case.units[unit].text for turn in case.gold for unit in turn]
-    return spans_of(folder, name)[case.id]
-
-
-@cache
-def spans_of(folder: Path, name: str) -> dict[str, list[str]]:
-    """Question -> the texts of its answers."""
-    texts = {row["id"]: row["context"] for row in read_jsonl(folder / "covidqa_docs.jsonl")}
-    return {
-        row["id"]: [
-            (row["context"] if name == "xquad_en" else texts[row["doc"]])[start:end]
-            for start, end in row["spans"]
-        ]
-        for row in read_jsonl(folder / f"{name}.jsonl")
-    }
-
-
-def judged(folder: Path, name: str, case: Case, text: str) -> Judged:
+def judged(name: str, case: Case, text: str) -> Judged:
     """Whether an answer stands verbatim in what is left of a case, and whether all its words do.
 
     One answer is enough; of a meeting, whose gold turns are answers, the share of them counts.
     """
-    answers = answers_of(case, folder, name)
+    answers = case.answer_texts
     words = set(re.findall(r"\w+", text.lower()))
     plain = " ".join(text.split())
     verbatim = [" ".join(answer.split()) in plain for answer in answers]
@@ -176,9 +154,8 @@ def against_tokens(
         )
         shares.append(output_tokens / input_tokens)
         rows.setdefault(LONG, []).append(judge(case, texts[case.id]))
-        for arm in ("BM25, sentences", DEFAULT):
-            verdict = judge(case, arms[arm](case, output_tokens / input_tokens))
-            rows.setdefault(arm, []).append(verdict)
+        verdict = judge(case, arms[DEFAULT](case, output_tokens / input_tokens))
+        rows.setdefault(DEFAULT, []).append(verdict)
     table = beside(rows, [case.cluster for case in cases], options.seed)
     return {"cases": len(cases), "asked for": RATE, "tokens left": percent(shares), **table}
 
@@ -200,7 +177,6 @@ def main() -> None:
     )
     folder = options.shared / "data/compression/dev"
     weights = digest_file(WEIGHTS / "critic.onnx")
-    token = Remembered(TokenCritic(), options.cache / f"critic-{weights[:12]}.jsonl")
     encoder = remembering(open_encoder("encoder"), options.cache)
     words = WordPruner()
     arms: dict[str, Arm] = {
@@ -209,14 +185,13 @@ def main() -> None:
             lambda case, budget: words.compress(text_of(case), budget),
             options.cache / f"words-{weights[:12]}.jsonl",
         ),
-        "BM25, sentences": sentences_by(LexicalCritic()),
-        DEFAULT: sentences_by(FusedCritic(WEIGHTS, encoder, token)),
+        DEFAULT: command(default_critic(encoder, options.cache), Store(options.cache / "store")),
     }
     # Sets that are not measured keep what the report says of them.
     sets = earlier_report(options.out).get("sets", {})
     readers = readers_of(folder, options.seed)
     for name in options.sets:
-        judge = partial(judged, folder, name)
+        judge = partial(judged, name)
         drawn = sample(readers[name.removesuffix("_en")](), options.size, options.seed)
         table: dict[str, Any] = {"cases": len(drawn)}
         rows: dict[float, dict[str, list[Judged]]] = {budget: {} for budget in BUDGETS}

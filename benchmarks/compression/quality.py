@@ -1,95 +1,124 @@
-"""How much of the answer survives compression: every critic at 5, 10 and 20 % of the tokens.
+"""How much of the answer survives `compress`, as users call it, at 5, 10 and 20 % of the tokens.
 
-    python -m benchmarks.compression.quality --shared ../shared --cache ../critic_cache
+    python -m benchmarks.compression.quality --shared ../shared --cache ../compressed
 
-XQuAD-en (gold paragraph among four seeded random ones of the file), COVID-QA (whole papers), QMSum
-(whole meetings, units are turns). An answer of the first two is found if one of its sentences is
-kept ("any"; "all" asks for every sentence of the answer); QMSum gives the share of gold turns. As
-in the compressor, the best unit is always kept, then each by score that still fits; "filled" takes
-them until the budget is full, the last one overrunning it, as earlier figures did. `gold` would
-rank by the answers themselves and shows what the budget allows. Budgets count MiniLM word pieces,
-without markers. Critics rank alone here: no chains, bridges or coverage. Intervals are paired
-bootstraps over documents. Nothing was chosen on these sets. Scores and vectors are cached, so that
-a run that was stopped goes on.
+XQuAD-en (gold paragraph among four seeded random ones of the file, as one document and as five
+files), COVID-QA (whole papers), QMSum (whole meetings). Of the first two an answer is found if one
+of its sentences is kept ("any"; "all": if all of it is); QMSum gives the share of gold turns. The
+default is `harness.api.compress(documents, question, ratio=...)`: names and identifiers are
+followed, markers with their IDs stand where text was left out, titles above several files, and all
+of that counts within the budget. A budget that holds no unit is refused, and counts as nothing
+kept. Baselines are sentences by rank, each that still fits into the same budget, with neither
+titles nor markers; `gold` ranks by the answers and shows what fits at all. Intervals are bootstraps
+over documents. Nothing was chosen on these sets. Results are cached by question, so that a run that
+was stopped resumes: a changed compressor needs an empty `--cache`.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.compression.cases import Case, fitting, readers_of, sample
+from benchmarks.compression.cases import Case, covered, fitting, readers_of, sample
 from benchmarks.compression.memory import Remembered, remembering
-from benchmarks.reports import earlier_report, option, read_options, report
-from harness.core import digest_file
-from harness.rag.compress import Critic, LexicalCritic, open_tokenizer
-from harness.rag.compress.critics.fused import EmbeddingCritic
-from harness.rag.compress.critics.token import WEIGHTS
+from benchmarks.reports import Journal, earlier_report, option, read_options, report
+from harness.api import compress
+from harness.core import BadInput
+from harness.corpora import Evidence
+from harness.rag.compress import Critic, LexicalCritic, Span, Store, Unit, open_tokenizer
+from harness.rag.compress.critics.fused import EmbeddingCritic, FusedCritic
+from harness.rag.compress.critics.token import TokenCritic
 from harness.rag.retrieve import Encoder, open_encoder
 from harness.stats import ratio_interval
 
 Scores = NDArray[np.float64]
 BUDGETS = (0.05, 0.10, 0.20)
 RESAMPLES = 2000
-BASELINES = ("random", "lead", "BM25", "embedding", "BM25 + embedding", "BM25 + embedding, 15 mean")
-"""What a learned critic has to beat; the last one averages over 15 neighbouring units."""
-LEARNED = ("token critic", "fused without critic", "fused")
-"""The shipped default is the last; the one before it is what it is without the trained critic."""
+DEFAULT = "default"
+Row = dict[str, float]
+Arm = Callable[[Case], Callable[[float], Row]]
+"""Reads a case once, and then says what a budget keeps of it."""
 
 
-def learned(names: Sequence[str], encoder: Encoder, folder: Path, cache: Path) -> dict[str, Critic]:
-    """The trained critics of these names, each with a memory for its weights."""
-    from harness.rag.compress.critics import features
-    from harness.rag.compress.critics.fused import FUSION, FusedCritic
-    from harness.rag.compress.critics.token import TokenCritic
+def default_critic(encoder: Encoder, cache: Path) -> Critic:
+    """The critic `auto`, with a memory."""
+    return FusedCritic(encoder=encoder, critic=Remembered(TokenCritic(), cache / "critic.jsonl"))
 
-    code = (folder / FUSION).read_bytes() + Path(features.__file__ or "").read_bytes()
-    key = hashlib.sha256(code).hexdigest()[:12]
-    critics: dict[str, tuple[Critic, str]] = {}
-    if "fused without critic" in names:
-        critics["fused without critic"] = FusedCritic(folder, encoder, None), key
-    if (folder / "critic.onnx").is_file():
-        weights = digest_file(folder / "critic.onnx")[:12]
-        token = Remembered(TokenCritic(folder), cache / f"critic-{weights}.jsonl")
-        if "token critic" in names:
-            critics["token critic"] = token, weights
-        if "fused" in names:
-            critics["fused"] = FusedCritic(folder, encoder, token), key + weights
+
+def arms_of(encoder: Encoder, cache: Path) -> dict[str, Arm]:
+    """The command with its defaults and with other settings, and the baselines."""
+    lexical, embedding = LexicalCritic(), EmbeddingCritic(encoder)
+
+    def mixture(case: Case) -> Scores:
+        parts = (critic.score(case.query, case.units) for critic in (lexical, embedding))
+        return sum(map(standard, parts), np.zeros(len(case.units)))
+
+    def gold(case: Case) -> Scores:
+        scores = np.zeros(len(case.units))
+        scores[sorted(frozenset[int]().union(*case.gold))] = 1
+        return scores
+
+    default, store = default_critic(encoder, cache), Store(cache / "store")
     return {
-        name: Remembered(critic, cache / f"scores-{critic.name}-{digest}.jsonl")
-        for name, (critic, digest) in critics.items()
+        DEFAULT: partial(command, critic=default, store=store),
+        "without markers": partial(command, critic=default, store=store, markers="none"),
+        "BM25": partial(plain, lambda case: np.asarray(lexical.score(case.query, case.units))),
+        "BM25 + embedding": partial(plain, mixture),
+        "BM25 + embedding, 15 mean": partial(plain, lambda case: moving_mean(mixture(case), 15)),
+        "gold": partial(plain, gold),
     }
 
 
-def arms_of(case: Case, number: int, critics: dict[str, Critic], seed: int) -> dict[str, Scores]:
-    """Scores of every arm for one case."""
-    count = len(case.units)
-    scores = {
-        name: np.asarray(critic.score(case.query, case.units), dtype=np.float64)
-        for name, critic in critics.items()
-    }
-    mixture = standard(scores["BM25"]) + standard(scores["embedding"])
-    gold = np.zeros(count)
-    gold[sorted(frozenset[int]().union(*case.gold))] = 1
-    return {
-        "gold": gold,
-        "random": np.random.default_rng((seed, number)).random(count),
-        "lead": -np.arange(count, dtype=np.float64),
-        "BM25 + embedding": mixture,
-        "BM25 + embedding, 15 mean": moving_mean(mixture, 15),
-        **scores,
-    }
+def command(case: Case, **settings: Any) -> Callable[[float], Row]:
+    """`compress` as users call it."""
+
+    def kept(budget: float) -> Row:
+        try:
+            result = compress(case.documents, case.query.query, ratio=budget, **settings)
+        except BadInput:
+            return {**recalls(case, []), "refused": 1.0, "tokens": 0.0}
+        share = result.tokens.output / result.tokens.input
+        return {**recalls(case, result.spans), "refused": 0.0, "tokens": share}
+
+    return kept
 
 
-def standard(values: Scores) -> Scores:
+def plain(scored: Callable[[Case], Scores], case: Case) -> Callable[[float], Row]:
+    """Sentences by rank, each that still fits."""
+    counts = open_tokenizer().counts
+    sizes = counts([unit.text for unit in case.units])
+    total = sum(counts([document.text for document in case.documents]))
+    order = np.argsort(-scored(case), kind="stable").tolist()
+
+    def kept(budget: float) -> Row:
+        places = fitting(order, sizes, int(budget * total))
+        share = sum(sizes[place] for place in places) / total
+        row = recalls(case, [case.units[place] for place in places])
+        return {**row, "refused": 0.0, "tokens": share}
+
+    return kept
+
+
+def recalls(case: Case, spans: Sequence[Span | Unit]) -> Row:
+    """Shares of the answers of which some is kept, and of which all is."""
+    kept = [Evidence(doc=span.doc, start=span.start, end=span.end) for span in spans]
+    texts = {document.id: document.text for document in case.documents}
+    some = [any(map(answer.overlaps, kept)) for answer in case.answers]
+    every = [covered(answer, spans, texts[answer.doc]) for answer in case.answers]
+    return {"any": sum(some) / len(some), "all": sum(every) / len(every)}
+
+
+def standard(values: Sequence[float]) -> Scores:
     """Mean 0, deviation 1."""
-    spread = float(values.std())
-    return (values - values.mean()) / spread if spread > 1e-12 else np.zeros_like(values)
+    scores = np.asarray(values, dtype=np.float64)
+    spread = float(scores.std())
+    return (scores - scores.mean()) / spread if spread > 1e-12 else np.zeros_like(scores)
 
 
 def moving_mean(values: Scores, width: int) -> Scores:
@@ -100,68 +129,53 @@ def moving_mean(values: Scores, width: int) -> Scores:
     return total / count[width // 2 : width // 2 + len(values)]
 
 
-def recalls(case: Case, scores: Scores, sizes: Scores, budget: float) -> dict[str, float]:
-    """Shares of the answers of which one unit is kept, all are, one is where the last overruns."""
-    order = [int(unit) for unit in np.argsort(-scores, kind="stable")]
-    room = budget * float(sizes.sum())
-    before = np.concatenate([[0.0], np.cumsum(sizes[order])[:-1]])
-    filled = {unit for unit, used in zip(order, before, strict=True) if used < room}
-    chosen = {order[0], *fitting(order[1:], sizes.tolist(), room - float(sizes[order[0]]))}
-    count = len(case.gold)
-    return {
-        "any": sum(bool(answer & chosen) for answer in case.gold) / count,
-        "all": sum(answer <= chosen for answer in case.gold) / count,
-        "filled": sum(bool(answer & filled) for answer in case.gold) / count,
-    }
-
-
-def interval(gains: Sequence[float], clusters: Sequence[str]) -> list[float]:
-    """95 % interval of the mean gain, documents resampled."""
+def interval(values: Sequence[float], clusters: Sequence[str]) -> list[float]:
+    """95 % interval of a mean in percent, documents resampled."""
     sums: dict[str, tuple[float, int]] = {}
-    for gain, cluster in zip(gains, clusters, strict=True):
+    for value, cluster in zip(values, clusters, strict=True):
         total, count = sums.get(cluster, (0.0, 0))
-        sums[cluster] = total + gain, count + 1
+        sums[cluster] = total + value, count + 1
     return [round(100 * end, 1) for end in ratio_interval(list(sums.values()), RESAMPLES) or ()]
 
 
-def measure(cases: Sequence[Case], critics: dict[str, Critic], seed: int) -> dict[str, Any]:
-    """Recall of every arm at every budget, and what the fused critic gains on each baseline."""
-    counts = open_tokenizer("minilm").counts
-    recalls_by_arm: dict[str, dict[float, list[dict[str, float]]]] = {}
-    for number, case in enumerate(cases):
-        sizes = np.asarray(counts([unit.text for unit in case.units]), dtype=np.float64)
-        for name, scores in arms_of(case, number, critics, seed).items():
-            for budget in BUDGETS:
-                row = recalls(case, scores, sizes, budget)
-                recalls_by_arm.setdefault(name, {}).setdefault(budget, []).append(row)
+def measure(name: str, cases: Sequence[Case], arms: Mapping[str, Arm], cache: Path) -> Any:
+    """Recall of every arm at every budget, and what the default gains on each."""
+    journal = Journal(cache / f"{name}.jsonl")
+    rows: dict[str, dict[float, list[Row]]] = {
+        arm: {budget: [] for budget in BUDGETS} for arm in arms
+    }
+    for case in cases:
+        for arm, prepare in arms.items():
+            key = json.dumps([arm, case.id])
+            by_budget = journal.result(
+                key, lambda case=case, prepare=prepare: list(map(prepare(case), BUDGETS))
+            )
+            for budget, row in zip(BUDGETS, by_budget, strict=True):
+                rows[arm][budget].append(row)
     clusters = [case.cluster for case in cases]
-    table = {
-        name: {
-            f"{budget:.0%}": {rule: percent([row[rule] for row in rows]) for rule in rows[0]}
-            for budget, rows in by_budget.items()
+    table: dict[str, Any] = {"cases": len(cases), "documents": len(set(clusters)), "recall": {}}
+    for arm, by_budget in rows.items():
+        table["recall"][arm] = {
+            f"{budget:.0%}": {
+                **{rule: percent([row[rule] for row in found]) for rule in found[0]},
+                "interval": interval([row["any"] for row in found], clusters),
+                "most tokens": percent([max(row["tokens"] for row in found)]),
+            }
+            for budget, found in by_budget.items()
         }
-        for name, by_budget in recalls_by_arm.items()
-    }
-    some = {
-        name: {budget: [row["any"] for row in rows] for budget, rows in by_budget.items()}
-        for name, by_budget in recalls_by_arm.items()
-    }
-    facts: dict[str, Any] = {"cases": len(cases), "documents": len(set(clusters)), "recall": table}
-    if "fused" in some:
-        facts["fused against"] = {}
-        for budget in BUDGETS:
-            gains = facts["fused against"][f"{budget:.0%}"] = dict[str, Any]()
-            for name in (*BASELINES[2:], *LEARNED[:2]):
-                if name in some:
-                    pairs = zip(some["fused"][budget], some[name][budget], strict=True)
-                    differences = [ours - baseline for ours, baseline in pairs]
-                    gains[name] = {
-                        "gain": percent(differences), "interval": interval(differences, clusters),
-                    }  # fmt: skip
-    return facts
+    table["default against"] = {f"{budget:.0%}": {} for budget in BUDGETS}
+    for arm, by_budget in rows.items():
+        for budget in BUDGETS if arm != DEFAULT else ():
+            pairs = zip(rows[DEFAULT][budget], by_budget[budget], strict=True)
+            gains = [ours["any"] - baseline["any"] for ours, baseline in pairs]
+            table["default against"][f"{budget:.0%}"][arm] = {
+                "gain": percent(gains), "interval": interval(gains, clusters),
+            }  # fmt: skip
+    return table
 
 
 def percent(values: Sequence[float]) -> float:
+    """Their mean in percent."""
     return round(100 * sum(values) / len(values), 1)
 
 
@@ -170,34 +184,23 @@ def main() -> None:
     options = read_options(
         __doc__,
         shared=Path("../shared"),
-        cache=option(type=Path, required=True, help="folder of scores"),
+        cache=option(type=Path, required=True, help="folder of vectors, scores and results"),
         out=Path("evals/results/compression_quality.json"),
         size=option(nargs="*", default=[], help="SET=COUNT: its cases, at most"),
-        skip=option(nargs="*", default=[], help="SET=COUNT: without so many of them, the first"),
         seed=17,
-        sets=["xquad", "covidqa", "qmsum"],
-        learned=option(nargs="*", default=list(LEARNED)),
-        weights=option(type=Path, default=WEIGHTS),
+        sets=["xquad", "xquad_files", "covidqa", "qmsum"],
     )
-    folder = options.shared / "data/compression/dev"
-    readers = readers_of(folder, options.seed)
-    encoder = remembering(open_encoder("encoder"), options.cache)
-    critics: dict[str, Critic] = {"BM25": LexicalCritic(), "embedding": EmbeddingCritic(encoder)}
-    if options.learned:
-        critics |= learned(options.learned, encoder, options.weights, options.cache)
-    sizes, skipped = (
-        {name: int(count) for name, _, count in (limit.partition("=") for limit in limits)}
-        for limits in (options.size, options.skip)
-    )
+    readers = readers_of(options.shared / "data/compression/dev", options.seed)
+    arms = arms_of(remembering(open_encoder("encoder"), options.cache), options.cache)
+    sizes = {name: int(size) for name, _, size in (text.partition("=") for text in options.size)}
     earlier = earlier_report(options.out)
     # A set that is not asked for stays as it was.
     sets: dict[str, Any] = earlier["sets"] if earlier.get("seed") == options.seed else {}
     for name in options.sets:
         cases = readers[name]()
-        cases = sample(cases, sizes.get(name, len(cases)), options.seed)[skipped.get(name, 0) :]
-        part = f"{name} without the first {skipped[name]}" if name in skipped else name
-        sets[part] = measure(cases, critics, options.seed)
-    report({"seed": options.seed, "budgets": list(BUDGETS), "sets": sets}, options.out)
+        cases = sample(cases, sizes.get(name, len(cases)), options.seed)
+        sets[name] = measure(name, cases, arms, options.cache)
+        report({"seed": options.seed, "budgets": list(BUDGETS), "sets": sets}, options.out)
 
 
 if __name__ == "__main__":

@@ -13,8 +13,8 @@ needles too, as the published evaluation of QwenLong-CPRS does; where a task has
 one run. Evidence counts if all of its characters are kept. Intervals are Wilson's, 95 %; needles of
 one sample are not quite independent. Rows are kept, and a run that is started again goes on.
 
-What does not depend on the question (units, their tokens, vectors of sentences) is made once for
-all runs over a sample; the seconds of CPU time are those of the rest.
+Every run is a call of `harness.api.compress`; vectors of sentences that were met before are kept in
+memory.
 """
 
 from __future__ import annotations
@@ -24,13 +24,15 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from itertools import product
 from pathlib import Path
 from random import Random
 from statistics import median
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from benchmarks.compression.cases import covered
 from benchmarks.compression.memory import remembering
 from benchmarks.reports import (
     Journal,
@@ -40,19 +42,10 @@ from benchmarks.reports import (
     report,
     share_interval,
 )
+from harness.api import compress
 from harness.corpora import Evidence, Reading, Source
-from harness.rag.compress import (
-    Compressed,
-    Critic,
-    Query,
-    TextSource,
-    open_critic,
-    open_tokenizer,
-)
-from harness.rag.compress.compressor import Compressor, measure
+from harness.rag.compress import Critic, Store, open_critic
 from harness.rag.compress.critics.fused import FusedCritic
-from harness.rag.compress.pool import Pool, dense_pool
-from harness.rag.compress.ranking import rank
 from harness.rag.retrieve import Document, open_encoder
 from lab.corpora.ruler import INFINITE, NIAH, SEED, boundary_readings, ruler_reading
 from lab.corpora.ruler.infinite import key_value
@@ -69,16 +62,6 @@ class Sample:
 
     reading: Reading
     budget: int
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A sample as units, which all critics and hints share."""
-
-    sample: Sample
-    source: TextSource
-    pool: Pool
-    tokens: int
 
 
 def sample(task: str, length: int, number: int, shared: Path | None = None) -> Sample:
@@ -112,51 +95,21 @@ def recorded(shared: Path, task: str, number: int) -> Reading | None:
     )  # fmt: skip
 
 
-def prepared(raw_sample: Sample) -> Prepared:
-    """What `compress` makes before it knows the question."""
-    source = TextSource(Document("text-1", raw_sample.reading.sources[0].text))
-    counter = open_tokenizer("minilm")
-    size = measure([source], counter)
-    return Prepared(raw_sample, source, dense_pool([source], counter, "auto", None), size.original)
-
-
 def boundary(length: int) -> Iterator[Sample]:
     """Needles around a place in the middle, five tokens apart: 400 places."""
     for reading in boundary_readings(length // 2, 1000, length, step=5):
         yield Sample(reading, int(SHARE * length))
 
 
-def covered(result: Compressed, reading: Reading) -> list[bool]:
-    """For every piece of evidence whether all of it is kept; blanks between spans count as kept."""
-    spans = sorted((span.start, span.end) for span in result.spans)
-    text, outcomes = reading.sources[0].text, list[bool]()
-    for evidence in reading.evidence:
-        start = evidence.start
-        for begin, stop in spans:
-            if begin <= start < stop:
-                start = stop
-                while start < evidence.end and text[start].isspace():
-                    start += 1
-        outcomes.append(start >= evidence.end)
-    return outcomes
-
-
-def compressed(prepared_sample: Prepared, critic: Critic, instruction: str) -> Compressed:
-    """What `compress` returns with its default settings, nothing stored."""
-    limit = prepared_sample.sample.budget
-    query = Query(instruction, prepared_sample.sample.reading.question)
-    ranked = rank(prepared_sample.pool, query, critic, limit)
-    compressor = Compressor(
-        [prepared_sample.source], ranked, open_tokenizer("minilm"), "auto", None
-    )
-    return compressor.compress(limit, prepared_sample.tokens)
-
-
-def run(prepared_sample: Prepared, critic: Critic, instruction: str) -> dict[str, Any]:
+def run(drawn: Sample, critic: Critic, instruction: str, store: Store) -> dict[str, Any]:
     """Compress a sample; what of its evidence is left, tokens, seconds."""
-    started = time.process_time()
-    result = compressed(prepared_sample, critic, instruction)
-    hits = covered(result, prepared_sample.sample.reading)
+    reading, started = drawn.reading, time.process_time()
+    text = reading.sources[0].text
+    result = compress(
+        Document(reading.sources[0].id, text), reading.question, instruction=instruction,
+        budget=drawn.budget, critic=critic, tokenizer="minilm", store=store,
+    )  # fmt: skip
+    hits = [covered(evidence, result.spans, text) for evidence in reading.evidence]
     return {
         "kept": sum(hits),
         "of": len(hits),
@@ -226,11 +179,11 @@ def measure_all(
     instructions = {hint: str(drawn.reading.meta[hint]) for hint in hints}
     if len(set(instructions.values())) < len(instructions):  # the task has no hint
         instructions.pop("hinted")
-    ready = cache(partial(prepared, drawn))
-    for critic, hint in product(critics, instructions):
-        key = json.dumps([f"{critic}, {hint}", task, drawn.reading.id])
-        arm = (critics[critic], instructions[hint])
-        journal.result(key, lambda arm=arm: run(ready(), *arm))
+    with TemporaryDirectory() as folder:
+        for critic, hint in product(critics, instructions):
+            key = json.dumps([f"{critic}, {hint}", task, drawn.reading.id])
+            arm = (critics[critic], instructions[hint], Store(Path(folder)))
+            journal.result(key, lambda arm=arm: run(drawn, *arm))
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:

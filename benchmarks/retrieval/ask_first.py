@@ -7,8 +7,8 @@ Writes 20 PDFs of our own `dossier` corpus (test wordings) with a writer of a fe
 (`--extract`), with one (where it is named), and once more over an index that was built in between.
 `cpu_s` counts processor seconds of that process. Documents of one kind are alike and the questions
 do not name one, so whether answers are right is measured apart: each question asked of its own PDF,
-by the best sentences (`--extract`, words alone); `right` counts answers that hold an accepted one,
-`in_passages` those whose passages do.
+`harness.api.ask` with `extract`; `right` counts answers that hold an accepted one, `in_passages`
+those whose passages do.
 """
 
 from __future__ import annotations
@@ -25,11 +25,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+import harness.api
 from benchmarks.reports import option, read_options, report
 from harness.core import cache_root
 from harness.corpora import Reading
-from harness.rag.ask import AskSettings
-from harness.rag.ask import ask as ask_here
 from harness.rag.tasks.reading import official_normal
 from harness.stats import wilson
 from lab.corpora.dossier import dossier_readings
@@ -112,9 +111,7 @@ def ask(reading: Reading, arguments: list[str], cache: Path) -> Row:
 
 def own(reading: Reading, path: Path) -> tuple[bool, bool]:
     """Whether the best sentences of a question's own PDF answer it, and whether its passages do."""
-    answer = ask_here(
-        AskSettings(question=reading.question, paths=(path,), arm="lexical", extract=True)
-    )
+    answer = harness.api.ask(reading.question, path, extract=True)
     accepted = [f" {official_normal(text)} " for text in reading.answers]
     read = " ".join(passage.text for passage in answer.passages)
     reply, seen = (f" {official_normal(text)} " for text in (answer.answer or "", read))

@@ -244,7 +244,6 @@ def rank(
     *,
     recall: float | None = None,
     expand: bool = True,
-    cascade: bool = True,
 ) -> Ranked:
     """Score the pool's units and order them; ties go to the earlier one.
 
@@ -259,7 +258,6 @@ def rank(
         budget: tokens; bounds how far a chain is followed.
         recall: share of the evidence to keep: units below the critic's threshold are left out.
         expand: follow chains and bridges.
-        cascade: pre-filter long inputs for a critic that reads them slowly.
 
     Raises:
         BadInput: for a recall target with a critic that is not calibrated.
@@ -282,7 +280,7 @@ def rank(
     lexical = bm25(weighted_terms(query), tokens)
     if isinstance(critic, LexicalCritic):
         scores = lexical
-    elif not cascade or sum(pool.tokens) <= CASCADE_FROM:
+    elif sum(pool.tokens) <= CASCADE_FROM:
         scores = [float(score) for score in critic.score(query, pool.units)]
     else:
         from harness.rag.compress.prefilter import Meaning, by_meaning, passing
