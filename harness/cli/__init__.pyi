@@ -1,4 +1,5 @@
 from .commands import MODEL_FIELDS as MODEL_FIELDS
+from .commands import SHARE as SHARE
 from .commands import SettingsCommand as SettingsCommand
 from .commands import dollars as dollars
 from .commands import dry_run_option as dry_run_option

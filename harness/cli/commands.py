@@ -37,6 +37,38 @@ MODEL_FIELDS = (
 
 path_type = click.Path(path_type=Path)
 positive = click.FloatRange(0, min_open=True)
+
+
+class ShareType(click.ParamType):
+    """A share from 0 to 1, written `80%` or `0.8`; a number of 1 or more without % is refused."""
+
+    name = "share"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """See :meth:`click.ParamType.convert`."""
+        if isinstance(value, float):  # a default
+            return value
+        text = str(value).strip()
+        try:
+            number = float(text.removesuffix("%"))
+        except ValueError:
+            number = -1.0
+        if not text.endswith("%") and 1 <= number <= 100:
+            self.fail(
+                f"{text!r} may be {number:g} percent or a share: write {number:g}% or "
+                f"{number / 100:g}" + (", or 100% for all" if number == 1 else ""),
+                param,
+                ctx,
+            )
+        share = number / 100 if text.endswith("%") else number
+        if not 0 <= share <= 1:
+            self.fail(f"expected a share such as 80% or 0.8, got {text!r}", param, ctx)
+        return share
+
+
+SHARE = ShareType()
 _SHARED: dict[str, dict[str, Any]] = {
     "--agent": {},
     "--arm": {"type": click.Choice(["hybrid", "weighted", "dense", "lexical"])},
@@ -182,6 +214,8 @@ def _option(name: str, field: FieldInfo, mark: Option) -> click.Option:
         type_ = click.Choice(list(choices))
     elif kind is Path:
         type_ = path_type
+    elif mark.metavar == "SHARE":
+        type_ = SHARE
     elif bounds:
         type_ = click.IntRange(**bounds) if kind is int else click.FloatRange(**bounds)
     computed = multiple or mark.callback is not None or field.is_required()

@@ -11,6 +11,7 @@ import click
 from click.core import ParameterSource
 
 from harness.cli.commands import (
+    SHARE,
     SettingsCommand,
     dollars,
     dry_run_option,
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from harness.evals.regrade import RegradeReport
 
 SHOWN_STEPS, SHOWN_CHANGES, SHOWN_REASON, SHOWN_TEXT = 40, 20, 600, 2000
-PERCENT = click.FloatRange(0, 100)
 _HERE = "harness.cli.eval"
 
 
@@ -74,7 +74,7 @@ def evaluate() -> None:
 @click.argument("suite", required=False)
 @shared_option("--live", help="Print the events of every attempt as they happen.")
 @shared_option("--junit", help="Write JUnit XML, one case per attempt.")
-@click.option("--min-pass", type=PERCENT, help="Exit 5 below this many percent passed.")
+@click.option("--min-pass", type=SHARE, help="Exit 5 if fewer passed, such as 80% or 0.8.")
 @click.option("--fail-on-invalid", is_flag=True, help="Exit 5 if an attempt was invalid.")
 @telemetry_options
 @dry_run_option
@@ -142,9 +142,9 @@ def run_suite(
     emit(rows[0] if len(rows) == 1 else rows, as_json, text)
     refuse_all_invalid(reports, folders)
     report = reports[-1]  # with --baseline the run with the skill
-    if min_pass is not None and (report.score is None or 100 * report.score < min_pass):
+    if min_pass is not None and (report.score is None or report.score < min_pass):
         passed = f"{report.passed} of {report.passed + report.failed} passed"
-        raise Refused(f"{report.run}: {passed}, expected {min_pass:g} %")
+        raise Refused(f"{report.run}: {passed}, expected {100 * min_pass:g} %")
     if fail_on_invalid and report.invalid:
         raise Refused(f"{report.run}: {report.invalid} of {report.items} attempts were invalid")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.commands import echo, emit, json_option, path_type, shared_option
+from harness.cli.commands import SHARE, echo, emit, json_option, path_type, shared_option
 from harness.cli.terminal import BAD, DOUBT, GOOD, table, tinted
 from harness.core import remove_tree, shown
 from harness.core.errors import BadInput, Refused
@@ -94,8 +94,8 @@ def prune(run: Path, yes: bool) -> None:
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=path_type)
-@click.option("--fail-if-worse", "margin", type=float, metavar="MARGIN",
-              help="Exit 5 if a run is worse than the first by more than MARGIN (0.05 = 5 points)"
+@click.option("--fail-if-worse", "margin", type=SHARE, metavar="MARGIN",
+              help="Exit 5 if a run is worse than the first by more than MARGIN (5% or 0.05)"
               " beyond doubt, or by more than MARGIN in its estimate.")  # fmt: skip
 @click.option("--measure", type=click.Choice(["outcome", "score"]), default="outcome",
               show_default=True,
@@ -114,7 +114,7 @@ def compare(
     of them.
 
     \b
-    Example: harness compare runs/before runs/after --fail-if-worse 0.02
+    Example: harness compare runs/before runs/after --fail-if-worse 2%
     Example: harness compare logs/a.eval logs/b.eval
     Example: harness compare promptfoo-output.json
     """

@@ -127,7 +127,9 @@ class EvolveOptions(Value):
         Field(ge=0),
         Option("Train tasks on which --model chooses the form of worked examples (programs)."),
     ] = 12
-    margin: Annotated[float, Option("Gain that the gate demands.")] = 0.0
+    margin: Annotated[float, Option("Gain that the gate demands: 5% or 0.05.", metavar="SHARE")] = (
+        0.0
+    )
     expected_discordance: float = 0.25
     epochs: Annotated[
         int,

@@ -58,7 +58,9 @@ class JudgeCommand(ModelSettings):
     rubric: Annotated[str, Option("Criteria, a line each; or a .md or .txt file of them.")] = ""
     votes: Annotated[int, Field(ge=1, le=99), Option("Replies for each verdict.")] = 1
     threshold: Annotated[
-        float, Field(gt=0, le=1), Option("Least share of criteria met of an answer that passes.")
+        float,
+        Field(gt=0, le=1),
+        Option("Least share of criteria met by an answer that passes.", metavar="SHARE"),
     ] = 1.0
     suite: Annotated[str | None, Option("Take the settings of this suite's 'judge:'.")] = None
     calibrate: Annotated[

@@ -99,7 +99,7 @@ def test_a_pipe_and_a_dumb_terminal_get_plain_lines(suite: Path) -> None:
 
 
 def test_an_error_stands_below_the_bars(suite: Path) -> None:
-    code, text = in_terminal(suite, *EVAL, "poor", "--min-pass", "50")
+    code, text = in_terminal(suite, *EVAL, "poor", "--min-pass", "50%")
     assert code == 5, text
     assert text.rstrip().splitlines()[-1].startswith("\x1b[31mharness:\x1b[0m poor: 0 of 3 passed")
 

@@ -62,8 +62,8 @@ def test_what_is_refused_is_refused_dry_and_leaves_no_folder(
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--min-pass", "50"], ""),
-        (["--min-pass", "50.1"], "1 of 2 passed, expected 50.1 %"),
+        (["--min-pass", "50%"], ""),
+        (["--min-pass", "0.501"], "1 of 2 passed, expected 50.1 %"),
         (["--fail-on-invalid"], "1 of 3 attempts were invalid"),
     ],
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli import DefaultGroup, echo, emit, intent, json_option, shared_option
+from harness.cli import SHARE, DefaultGroup, echo, emit, intent, json_option, shared_option
 
 if TYPE_CHECKING:
     from harness.rag.compress import Choice, Style
@@ -44,8 +44,8 @@ def compress() -> None:
 )
 @click.option("--instruction", default="", help="What to keep, and how it relates to the query.")
 @shared_option("--budget", metavar="N", help="Most tokens of the result. Default: 2000.")
-@click.option("--ratio", type=float, metavar="R", help="The same as a share of the input.")
-@click.option("--recall", type=float, metavar="R", help="Share of the evidence to keep.")
+@click.option("--ratio", type=SHARE, help="The same as a share of the input: 10% or 0.1.")
+@click.option("--recall", type=SHARE, help="Share of the evidence to keep: 95% or 0.95.")
 @click.option("--granularity", type=click.Choice(GRANULARITIES), default="auto", show_default=True)
 @click.option(
     "--tokenizer", default="estimate", show_default=True, help="estimate, minilm, or a file."
@@ -74,7 +74,7 @@ def keep(
 ) -> None:
     """Keep what a query needs; `keep` itself may be left out.
 
-    Example: harness compress keep --query "Who replaced the pump?" --ratio .1 --markers full notes/
+    Example: harness compress keep --query "Who replaced the pump?" --ratio 10% notes/
     """
     from harness.rag.compress import compress as run
     from harness.rag.compress import read_paths

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness.cli import (
+    SHARE,
     SettingsCommand,
     after_receipt,
     dry_run_option,
@@ -43,15 +44,15 @@ if TYPE_CHECKING:
 @shared_option("--suite", required=True, help="Tasks to try the skill on.")
 @click.option(
     "--width",
-    type=float,
+    type=SHARE,
     default=0.0,
-    help="Stop once every interval is decided or within +-WIDTH points.",
+    help="Stop once every interval is decided or within +-SHARE, such as 5% or 0.05.",
 )
 @click.option(
     "--futility",
-    type=click.FloatRange(0, 50),
+    type=SHARE,
     default=0.0,
-    help="Stop once no open unit has a chance of PERCENT of a verdict any more.",
+    help="Stop once no open unit has a chance of SHARE (5% or 0.05) of a verdict any more.",
 )
 @click.option("--prune", is_flag=True, help="Try the skill without what hurts or shows nothing.")
 @dry_run_option
@@ -77,8 +78,8 @@ def audit_skill(
     from harness.receipts import AuditSettings, plan_of, prune_skill, run_audit
 
     run: Path = options["resume"] or options["out"] or Path("runs") / new_run_id("audit")
-    shares = {"width": width / 100, "futility": futility / 100}
-    settings = AuditSettings.model_validate({**options, **shares, "skill": folder, "out": run})
+    stops = {"width": width, "futility": futility}
+    settings = AuditSettings.model_validate({**options, **stops, "skill": folder, "out": run})
     if dry_run:
         plan = plan_of(settings)
         lines = [f"{unit['id']}  {unit['kind']}  {unit['tokens']} tokens" for unit in plan["units"]]

@@ -9,6 +9,7 @@ import click
 
 from harness.cli import (
     MODEL_FIELDS,
+    SHARE,
     SettingsCommand,
     dollars,
     dry_run_option,
@@ -23,8 +24,6 @@ from harness.core.errors import Refused, Unreachable
 if TYPE_CHECKING:
     from harness.receipts.trigger import Share, TriggerReport
 
-_PERCENT = click.FloatRange(0, 100)
-
 
 @click.command(
     "trigger",
@@ -36,8 +35,8 @@ _PERCENT = click.FloatRange(0, 100)
     ),
 )  # fmt: skip
 @folder_argument
-@click.option("--min-recall", type=_PERCENT, help="Exit 5 below this many percent.")
-@click.option("--min-precision", type=_PERCENT, help="Exit 5 below this many percent.")
+@click.option("--min-recall", type=SHARE, help="Exit 5 below this, such as 80% or 0.8.")
+@click.option("--min-precision", type=SHARE, help="Exit 5 below this, such as 80% or 0.8.")
 @dry_run_option
 @json_option
 def trigger_skill(
@@ -77,8 +76,8 @@ def trigger_skill(
             ("recall", skill.recall, min_recall),
             ("precision", skill.precision, min_precision),
         ):
-            if least is not None and (share.value is None or 100 * share.value < least):
-                raise Refused(f"{skill.skill}: {name} {_shown(share)}, expected {least:g} %")
+            if least is not None and (share.value is None or share.value < least):
+                raise Refused(f"{skill.skill}: {name} {_shown(share)}, expected {100 * least:g} %")
 
 
 def report_text(report: TriggerReport) -> str:

@@ -220,7 +220,7 @@ def test_a_finished_run_is_not_paid_for_twice(library: Path, queries: Path) -> N
 
 
 def test_thresholds(library: Path) -> None:
-    words = (library, "--model", "simulated/librarian?blindness=1", "--min-recall", 50)
+    words = (library, "--model", "simulated/librarian?blindness=1", "--min-recall", "50%")
     result = trigger(*words, "--out", library.parent / "run")
     assert isinstance(result.exception, Refused)
     assert "recall 0 %" in str(result.exception)
