@@ -7,7 +7,6 @@ from __future__ import annotations
 import functools
 import json
 import os
-import shlex
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -20,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_or
 import click
 
 from harness.cli.terminal import drawn_bars, end_bars
+from harness.core.terminal import command_line, printable, printable_json
 from harness.core.terminal import dollars as dollars
-from harness.core.terminal import printable, printable_json
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -39,7 +38,7 @@ path_type = click.Path(path_type=Path)
 positive = click.FloatRange(0, min_open=True)
 
 
-class ShareType(click.ParamType):
+class ShareType(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # not generic in click 8.1
     """A share from 0 to 1, written `80%` or `0.8`; a number of 1 or more without % is refused."""
 
     name = "share"
@@ -332,7 +331,7 @@ def resumable(run: Path) -> Generator[None]:
                 is_url = word.startswith("--base-url=") or typed[-1:] == ["--base-url"]
                 typed.append(public_url(word) if is_url else redact(word))
                 secret = secret or typed[-1] != word
-        command = shlex.join(["harness", *typed, "--resume", str(run)])
+        command = command_line(*typed, "--resume", run)
         echo(f"what is finished is kept; go on with:\n  {command}", err=True)
         if secret:
             echo("  (passwords and keys that you typed are left out: add them)", err=True)

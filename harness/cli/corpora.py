@@ -7,6 +7,8 @@ from pathlib import Path
 import click
 
 from harness.cli.commands import emit, json_option, path_type, shared_option
+from harness.cli.next_steps import next_lines
+from harness.core import command_line
 
 
 @click.group()
@@ -91,8 +93,9 @@ def convert(name: str, path: Path, out: Path, split: str, limit: int | None, as_
     family = Counter(task.check for task in tasks).most_common(1)[0][0]
     file = out / f"{split}.jsonl"
     facts = {"name": name, "tasks": len(tasks), "family": family, "file": str(file)}
-    agent = "" if family in ("math", "tableqa") else f" --agent graph:{family}"
-    emit(facts, as_json, f"{file}: {len(tasks)} tasks; harness eval {file}{agent}")
+    agent = () if family in ("math", "tableqa") else ("--agent", f"graph:{family}")
+    following = next_lines([command_line("eval", file, *agent)])
+    emit(facts, as_json, f"{file}: {len(tasks)} tasks\n{following}")
 
 
 @corpora.command()

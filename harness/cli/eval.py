@@ -23,11 +23,11 @@ from harness.cli.commands import (
     shared_option,
     telemetry_options,
 )
-from harness.cli.next_steps import after_eval
+from harness.cli.next_steps import after_eval, next_lines
 from harness.cli.program import DefaultGroup
 from harness.cli.progress import tally_progress
 from harness.cli.terminal import fact_lines, tinted
-from harness.core import shown
+from harness.core import command_line, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -388,7 +388,7 @@ def import_log(
     lines = [report_text(report, folder)]
     if figures:
         lines.append(f"{reported['tool']} says: {', '.join(figures)}")
-    lines.append(f"next: harness view {folder}")
+    lines.append(next_lines([command_line("view", folder)]))
     emit({**report.model_dump(mode="json"), "reported": reported}, as_json, "\n".join(lines))
 
 

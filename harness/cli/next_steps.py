@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from harness.core import command_line
 from harness.core.errors import BadInput
 from harness.core.plugins import plugins
 
@@ -30,11 +30,6 @@ NAMING = "--create names the new skill: any lower-case words and hyphens, best a
 def after_receipt(folder: Path, run: Path) -> str:
     """What follows an audit or a ladder: the receipt again, with what the model replied."""
     return next_lines([command_line("skill", "verify", folder, "--run", run)])
-
-
-def command_line(*words: object) -> str:
-    """A command of ours as it is typed."""
-    return shlex.join(["harness", *map(str, words)])
 
 
 def next_lines(commands: Sequence[str], note: str = "") -> str:

@@ -16,9 +16,9 @@ from urllib.parse import urlencode
 import click
 
 from harness.cli.commands import emit, json_option, path_type
-from harness.cli.next_steps import command_line, new_skill_name, next_lines
+from harness.cli.next_steps import new_skill_name, next_lines
 from harness.cli.terminal import tinted
-from harness.core import shown
+from harness.core import command_line, shown
 from harness.core.errors import BadInput
 from harness.core.plugins import load, plugins
 
@@ -112,7 +112,7 @@ def _write_suite(folder: Path, template: str, tasks: str | None, columns: dict[s
                 "--map COLUMN=FIELD names columns"
             )
         if Path(tasks).suffix in (".yaml", ".yml"):
-            raise BadInput(f"{tasks!r} is a suite already: harness eval {tasks} runs it")
+            raise BadInput(f"{tasks!r} is a suite already: `{command_line('eval', tasks)}` runs it")
         load_suite(f"{tasks}{query}")
         reference = f"{tasks if on_hub else Path(tasks).name}{query}"
         files = [] if on_hub else [Path(tasks)]

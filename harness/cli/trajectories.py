@@ -9,6 +9,7 @@ import click
 from harness.cli.commands import emit, json_option, path_type, shared_option
 from harness.cli.program import LazyGroup
 from harness.cli.terminal import fact_lines, table
+from harness.core import command_line
 
 _HERE = "harness.cli.trajectories"
 
@@ -146,7 +147,9 @@ def show(
     from harness.trajectories import describe, dump, find_trajectory
 
     if trajectory_id is None:
-        raise click.UsageError(f"Which one? `harness trajectories list {path}` has their ids.")
+        raise click.UsageError(
+            f"Which one? `{command_line('trajectories', 'list', path)}` has their ids."
+        )
     trajectory = find_trajectory(path, trajectory_id)
     emit(dump(trajectory), as_json, describe(trajectory, step, width))
 

@@ -1,6 +1,7 @@
 from .assets import prompt_digest as prompt_digest
 from .assets import render as render
 from .assets import render_page as render_page
+from .documents import csv_rows as csv_rows
 from .documents import object_in as object_in
 from .documents import parse_json as parse_json
 from .documents import parse_row as parse_row
@@ -44,6 +45,7 @@ from .http import on_loopback as on_loopback
 from .plugins import require as require
 from .terminal import SAME_SIGN as SAME_SIGN
 from .terminal import Shown as Shown
+from .terminal import command_line as command_line
 from .terminal import hyperlink as hyperlink
 from .terminal import plain as plain
 from .terminal import printable as printable

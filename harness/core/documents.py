@@ -1,4 +1,4 @@
-"""JSON documents and lines, and YAML, with errors that name the line.
+"""JSON documents and lines, CSV, and YAML, with errors that name the line.
 
 YAML is what strangers write: of limited size and depth, and without aliases, nine lines of which
 stand for gigabytes.
@@ -6,7 +6,11 @@ stand for gigabytes.
 
 from __future__ import annotations
 
+import codecs
+import csv
+import io
 import json
+import logging
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -21,6 +25,9 @@ from harness.core.values import first_fault
 
 ParseConstant = Callable[[str], Any] | None
 ModelT = TypeVar("ModelT", bound=BaseModel)
+MAX_CELL = 2**24
+"""Characters of a cell of a CSV file."""
+_log = logging.getLogger("harness.documents")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 YAML_CHARACTERS = 200_000
 """Of a document; the parser needs about a second for that many."""
@@ -98,12 +105,15 @@ def read_rows(
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (line number from 1, object) of a JSONL file; blank lines are passed over.
 
+    Only line feeds end a line: U+2028, U+2029 and U+0085 may stand in strings. A byte order mark
+    is no fault.
+
     Raises:
         BadInput: if the file is missing, or a line is not a JSON object (the line is named).
     """
     if not path.is_file():
         raise BadInput(f"expected a JSONL file, found nothing at {str(path)!r}")
-    with path.open(encoding="utf-8") as handle:
+    with path.open(encoding="utf-8-sig") as handle:
         try:
             for number, line in enumerate(handle, start=1):
                 if line.strip():
@@ -128,6 +138,50 @@ def parse_row(line: str, where: str, parse_constant: ParseConstant = None) -> di
     if not isinstance(row, dict):
         raise BadInput(f"{where}: expected a JSON object, got {type(row).__name__}")
     return row  # pyright: ignore[reportUnknownVariableType]  # json.loads is untyped
+
+
+def csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield (line number, cells) of a CSV or TSV file of a spreadsheet program, header first.
+
+    The delimiter is that of a `sep=;` line, or the one of comma, semicolon and tab that stands most
+    often in the header outside of quotes; of a .tsv it is the tab. Text is UTF-8, UTF-16 with its
+    byte order mark, or, with a warning, Windows-1252. Rows of empty cells are passed over, and a
+    warning counts them.
+
+    Raises:
+        BadInput: if it cannot be read.
+    """
+    csv.field_size_limit(MAX_CELL)
+    empty = 0
+    try:
+        text = _spreadsheet_text(path)
+        marked = re.match(r'"?sep=(.)"?\r?\n', text, re.IGNORECASE)
+        text = text[marked.end() :] if marked else text
+        header = re.sub('"[^"]*"', "", text[:65536]).lstrip().partition("\n")[0]
+        usual = "\t" if path.suffix == ".tsv" else max(",;\t", key=header.count)
+        between = marked[1] if marked else usual
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=between, strict=True)
+        for cells in reader:
+            if any(map(str.strip, cells)):
+                yield reader.line_num + bool(marked), cells
+            else:
+                empty += bool(cells)
+    except (OSError, ValueError, csv.Error) as error:
+        raise BadInput(f"cannot read {str(path)!r}: {error}") from error
+    if empty:
+        _log.warning("%s: %d empty row%s passed over", path, empty, "s" if empty > 1 else "")
+
+
+def _spreadsheet_text(path: Path) -> str:
+    data = path.read_bytes()
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = data.decode("cp1252")
+    _log.warning("%s: not UTF-8: read as Windows-1252, as Excel writes CSV", path)
+    return text
 
 
 def read_models(path: Path, model: type[ModelT]) -> list[ModelT]:

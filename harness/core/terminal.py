@@ -13,6 +13,7 @@ fractions.
 from __future__ import annotations
 
 import re
+import shlex
 import unicodedata
 from collections.abc import Iterable
 
@@ -80,6 +81,11 @@ def hyperlink(text: str, uri: str) -> Shown:
 def shown(parts: Iterable[str], separator: str = "\n") -> Shown:
     """Parts, each printable, as one text."""
     return Shown(separator.join(map(printable, parts)))
+
+
+def command_line(*words: object) -> str:
+    """A command of ours as it is typed: every word quoted for the shell."""
+    return shlex.join(["harness", *map(str, words)])
 
 
 def dollars(cost_usd: float | None) -> str:

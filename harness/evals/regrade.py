@@ -19,6 +19,7 @@ from harness.core import (
     Task,
     Usage,
     Value,
+    command_line,
     temporary_work_folder,
     write_atomic,
 )
@@ -219,7 +220,7 @@ def regrade_folder(
         reasons = ", ".join(f"{count} {why}" for why, count in Counter(unchanged.values()).items())
         raise BadInput(
             f"{str(run)!r}: none of {len(items)} attempts can be judged again ({reasons}): run "
-            f"them again with `harness eval {named} --from {run}`"
+            f"them again with `{command_line('eval', named, '--from', run)}`"
         )
     judged, tally = {item.id: item for item in items}, Tally(len(pending))
     for number, score in judge([(tasks[item.task_id], item.answer) for item in pending]):

@@ -82,7 +82,7 @@ def test_a_set_with_images_becomes_a_suite_of_visual_questions(tmp_path: Path) -
     source, out = str(tmp_path / "test.json"), str(tmp_path / "out")
     done = CliRunner().invoke(cli, ["corpora", "convert", "chartqa", source, "--out", out])
     assert done.exit_code == 0, (done.output, done.exception)
-    assert "1 tasks; harness eval" in done.stdout
+    assert "1 tasks\nnext:\n  harness eval" in done.stdout
     assert "--agent graph:vqa" in done.stdout
     [task] = load_suite(str(tmp_path / "out" / "test.jsonl")).tasks
     assert (task.check, task.meta["metric"], task.answer) == ("vqa", "relaxed", ["40"])

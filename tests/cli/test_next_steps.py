@@ -101,7 +101,7 @@ def test_a_suite_is_not_made_of_a_suite(tmp_path: Path) -> None:
     folder = tmp_path / "my-suite"
     (tmp_path / "suite.yaml").write_text("tasks: mine.csv\n")
     typed = ["init", str(folder), "--tasks", str(tmp_path / "suite.yaml")]
-    with pytest.raises(BadInput, match=r"is a suite already: harness eval .*suite.yaml runs it"):
+    with pytest.raises(BadInput, match=r"is a suite already: `harness eval .*suite.yaml` runs it"):
         CliRunner().invoke(cli, typed, catch_exceptions=False)
     assert not folder.exists()
 

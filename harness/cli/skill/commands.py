@@ -11,6 +11,7 @@ from harness.cli.commands import emit, folder_argument, json_option, path_type, 
 from harness.cli.program import LazyGroup
 from harness.cli.skill.export import export_skill, install_skill, update_skill
 from harness.cli.skill.review import origin_text, review_skill
+from harness.core import command_line
 from harness.core.errors import BadInput, Refused
 
 
@@ -170,7 +171,7 @@ def rollback_skill(folder: Path, to: str | None, as_json: bool) -> None:
     change = rollback(folder, to)
     text = (
         f"{change.diff}{folder} is version {change.after[:12]} now\n"
-        f"undo with: harness skill rollback {folder} --to {change.before[:12]}"
+        f"undo with: {command_line('skill', 'rollback', folder, '--to', change.before[:12])}"
     )
     emit(change, as_json, text)
 

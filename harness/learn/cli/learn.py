@@ -20,6 +20,7 @@ from harness.cli import (
     path_type,
     shared_option,
 )
+from harness.core import command_line
 from harness.core.errors import BadInput, Refused
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def result_text(result: LearnResult) -> str:
     if result.staged:
         skill = result.evolved.skill
         lines += [
-            f"staged, not proved (gate: none): harness skill review {skill}",
+            f"staged, not proved (gate: none): {command_line('skill', 'review', skill)}",
             "harness skill export refuses it without --ungated",
         ]
     return "\n".join(lines)

@@ -21,6 +21,7 @@ from harness.cli import (
     shared_option,
     table,
 )
+from harness.core import command_line
 from harness.core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def report_text(report: SynthReport) -> str:
         ),
         ("splits", ", ".join(f"{name} {count}" for name, count in report.splits.items())),
         ("used", f"{report.tokens:,} tokens, {dollars(report.cost_usd)}"),
-        ("suite", f"harness eval {report.run}"),
+        ("suite", command_line("eval", report.run)),
     ]
     rows = [[name, str(count), report.reasons.get(name, "")[:90]]
             for name, count in report.rejected.items()]  # fmt: skip
