@@ -7,7 +7,7 @@ import io
 from pathlib import Path
 from random import Random
 
-from harness.core import BadInput, Value, write_atomic
+from harness.core import BadInput, Value, csv_rows, write_atomic
 from harness.core.rundir import RunReader
 from harness.corpora import SOURCES, parse_sources
 from harness.stats import wilson
@@ -74,10 +74,9 @@ def read_sheet(path: Path) -> Audit:
     Raises:
         BadInput: if it is none, or a label is neither yes nor no.
     """
-    try:
-        rows = list(csv.DictReader(io.StringIO(path.read_text("utf-8-sig"), newline="")))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise BadInput(f"cannot read the sheet {str(path)!r}: {error}") from error
+    lines = csv_rows(path)
+    _, header = next(lines, (0, list[str]()))
+    rows = [dict(zip(header, cells, strict=False)) for _, cells in lines]
     labels: list[bool] = []
     for number, row in enumerate(rows, start=2):
         label = (row.get("faulty") or "").strip().lower()

@@ -66,9 +66,9 @@ def load(raw: bytes, *, lacking: bool = False) -> Any:
     """JSON from foreign bytes; None if it is none, has numbers that JSON lacks, or is too deep.
 
     With `lacking`, numbers that JSON lacks (NaN, infinities) are null, not a fault. Broken UTF-8
-    and lone surrogates become the replacement character.
+    and lone surrogates become the replacement character; a byte order mark is no fault.
     """
-    text = raw.decode("utf-8", "replace")
+    text = raw.decode("utf-8-sig", "replace")
 
     def number_that_json_lacks(name: str) -> None:
         if not lacking:

@@ -164,3 +164,51 @@ def test_a_template_of_a_stranger_runs_nothing(tmp_path: Path) -> None:
     path.write_text(json.dumps({"prompts": [attack], "tests": [{"vars": {}}]}))
     with pytest.raises(BadInput, match="unsafe"):
         load_suite(str(path))
+
+
+@pytest.mark.parametrize(
+    ("written", "encoding"),
+    [
+        ("sep=;\r\nid;question;answer\r\n1;Who paid €4?;Zo\u00eb\r\n", "utf-8-sig"),
+        ('"sep=|"\nid|question|answer\n1|Who paid €4?|Zo\u00eb\n', "utf-8"),
+        ("id;question;answer\r\n1;Who paid €4?;Zo\u00eb\r\n", "cp1252"),
+        ("id\tquestion\tanswer\n1\tWho paid €4?\tZo\u00eb\n", "utf-16"),
+        ('id;"question";answer\n1;Who paid €4?;Zo\u00eb\n', "utf-16-le-marked"),
+        ("id,question,answer\n1,Who paid €4?,Zo\u00eb\n,,\n , ,\n\n", "utf-8"),
+        ("id,question,answer\n\n1,Who paid €4?,Zo\u00eb,,\n", "utf-8"),
+    ],
+)
+def test_tables_are_read_as_spreadsheet_programs_write_them(
+    written: str, encoding: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "t.csv"
+    marked = encoding.endswith("-marked")
+    data = ("\ufeff" * marked + written).encode(encoding.removesuffix("-marked"))
+    path.write_bytes(data)
+    [task] = tasks_of(path)
+    assert (task["id"], task["prompt"], task["answer"]) == ("1", "Who paid €4?", "Zo\u00eb")
+
+
+def test_commas_in_a_quoted_name_do_not_make_a_semicolon_table_one_with_commas(
+    tmp_path: Path,
+) -> None:
+    header = 'id;"question (clear, brief, kind)";answer'
+    [task] = tasks_of(
+        tmp_path / "t.csv", f"{header}\n1;Why?;no\n", "?question (clear, brief, kind)=prompt"
+    )
+    assert (task["prompt"], task["answer"]) == ("Why?", "no")
+
+
+def test_empty_rows_and_a_guessed_encoding_are_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "t.csv").write_bytes("prompt;answer\nGr\u00f6\u00dfe?;4\n;\n;\n".encode("cp1252"))
+    assert len(tasks_of(tmp_path / "t.csv")) == 1
+    assert "read as Windows-1252" in caplog.text
+    assert "2 empty rows passed over" in caplog.text
+
+
+def test_metadata_in_a_cell_is_kept(tmp_path: Path) -> None:
+    text = 'prompt,answer,metadata\nq,a,"{""page"": 3}"\nr,b,by hand\n'
+    first, second = tasks_of(tmp_path / "t.csv", text)
+    assert (first["meta"], second["meta"]) == ({"page": 3}, {"metadata": "by hand"})

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
 
-from harness.core import BadInput
+from harness.core import BadInput, csv_rows
 from harness.tasks import UnreadableWorkbook, open_workbook
 from harness.tasks.answers import read_number
 
@@ -82,9 +80,8 @@ def read_table(path: Path) -> Table:
                 sheet = next(name for name in book.sheet_names if book.has_cells(name))
                 raw: list[list[object]] = book.head(sheet, MOST_ROWS + 2)
         else:
-            text = path.read_text("utf-8-sig")
-            raw = [[*row] for row in csv.reader(io.StringIO(text, newline=""))]
-    except (OSError, UnicodeDecodeError, csv.Error, StopIteration, UnreadableWorkbook) as error:
+            raw = [[*cells] for _, cells in csv_rows(path)]
+    except (StopIteration, UnreadableWorkbook) as error:
         raise BadInput(f"cannot read the table {str(path)!r}: {error}") from error
     rows = [row for row in ([cell_of(value) for value in row] for row in raw) if any(row)]
     heads = [str(cell) for cell in rows[0] if cell is not None] if rows else []

@@ -3,7 +3,7 @@
 | reference | rows |
 |---|---|
 | `tasks.jsonl` | one a line |
-| `tasks.csv`, `tasks.tsv` | one a line, with a header; `,` `;` or tab between the cells |
+| `tasks.csv`, `tasks.tsv` | one a line, with a header; as Excel writes them |
 | `tasks.json` | a list, or an object that holds one |
 | `tasks.parquet` | its rows (`pip install pyarrow`) |
 | `hf:OWNER/NAME[/CONFIG][:SPLIT]` | a data set of the hub or of a folder (`pip install datasets`) |
@@ -16,12 +16,11 @@ id gets one from its prompt, so that a row that is added moves no other.
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import parse_qsl
@@ -31,10 +30,12 @@ from pydantic import ValidationError
 from harness.core import (
     BadInput,
     Task,
+    csv_rows,
     digest,
     first_fault,
     listing,
     mapping,
+    parse_json,
     read_json,
     read_rows,
     require,
@@ -65,8 +66,6 @@ NAMES: Mapping[str, tuple[str, ...]] = {
 FIELDS = {name: field for field, names in NAMES.items() for name in names}
 """The same, from any of the names to the field."""
 SUFFIXES = (".jsonl", ".csv", ".tsv", ".json", ".parquet")
-MAX_CELL = 2**24
-"""Characters of a cell of a table."""
 Row = dict[str, Any]
 
 
@@ -193,7 +192,7 @@ def _fields(row: Row, columns: Mapping[str, str]) -> Row:
     values = {field: row[column] for field, column in of_field.items()}
     values = {field: value for field, value in values.items() if value is not None}
     rest = {name: value for name, value in row.items() if name not in of_field.values()}
-    values["meta"] = json.loads(json.dumps(rest | mapping(values.get("meta")), default=str))
+    values["meta"] = json.loads(json.dumps(rest | _object(of_field, values), default=str))
     if "prompt" in values:
         values["prompt"] = _text(values["prompt"])
     if isinstance(values.get("id"), float) and values["id"].is_integer():
@@ -201,6 +200,17 @@ def _fields(row: Row, columns: Mapping[str, str]) -> Row:
     if isinstance(values.get("files"), str):
         values["files"] = [name.strip() for name in values["files"].split(";") if name.strip()]
     return values
+
+
+def _object(of_field: Mapping[str, str], values: Row) -> Row:
+    """The meta of a row: an object, or its JSON; another text keeps the name of its column."""
+    meta = values.get("meta")
+    if isinstance(meta, str):
+        with suppress(ValueError, RecursionError):
+            meta = parse_json(meta)
+        if not isinstance(meta, dict):
+            return {of_field["meta"]: meta}
+    return mapping(meta)
 
 
 def _text(prompt: Any) -> Any:
@@ -213,26 +223,22 @@ def _text(prompt: Any) -> Any:
 
 
 def read_table(path: Path) -> Iterator[tuple[int, Row]]:
-    """Yield (line number, row) of a CSV or TSV file with a header; empty cells are left out.
+    """Yield (line number, row) of a file that :func:`harness.core.csv_rows` reads.
+
+    Empty cells are left out.
 
     Raises:
         BadInput: if it cannot be read, or a row has another number of cells than the header.
     """
-    csv.field_size_limit(MAX_CELL)
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as handle:
-            header = handle.readline()
-            between = "\t" if path.suffix == ".tsv" else max(",;\t", key=header.count)
-            reader = csv.DictReader(chain([header], handle), delimiter=between, strict=True)
-            for row in reader:
-                if None in row or None in row.values():
-                    count = len(reader.fieldnames or ())
-                    raise BadInput(
-                        f"{path}:{reader.line_num}: expected {count} cells, as the header has"
-                    )
-                yield reader.line_num, {name: text for name, text in row.items() if text != ""}
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise BadInput(f"cannot read {str(path)!r}: {error}") from error
+    rows = csv_rows(path)
+    _, header = next(rows, (0, list[str]()))
+    for number, cells in rows:
+        while len(cells) > len(header) and not cells[-1].strip():
+            cells.pop()
+        if len(cells) != len(header):
+            raise BadInput(f"{path}:{number}: expected {len(header)} cells, as the header has")
+        row = zip(header, cells, strict=True)
+        yield number, {name: text for name, text in row if text != ""}
 
 
 def _of_list(path: Path) -> Iterator[tuple[int, Row]]:

@@ -345,7 +345,7 @@ def _parse_jsonl(source: str, text: str) -> list[Document]:
     from harness.core import parse_json  # not needed for other files, and not loaded for them
 
     documents: dict[str, Document] = {}
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
         try:
