@@ -1,6 +1,7 @@
 """Tools of MCP servers: `mcp:COMMAND` inside the sandbox, `mcp:URL` over HTTP.
 
 `mcp[NAME,NAME]:...` offers only the tools that are named: small models choose badly among many. A
+name with a dot or another sign that servers of models refuse is offered with `_` in its place. A
 command is started anew for every call, so a server keeps between calls what it writes into the work
 folder (`{workdir}` in the command), and nothing else. Source: modelcontextprotocol.io,
 specification of 2026-07-28, with the official SDK.
@@ -15,6 +16,7 @@ import shlex
 import shutil
 import sys
 from functools import partial
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +27,9 @@ from harness.tools import mcp_driver
 from harness.tools.types import Arguments, Bench, Tool, ToolArgumentError
 
 DRIVER, REQUEST = ".harness_mcp.py", ".harness_mcp.json"
-NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-"""Names that servers of models take."""
+LONGEST_NAME = 61
+"""Servers of models take names of up to 64 characters; three are left for a number."""
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 LONGEST_DESCRIPTION = 1024
 _SOURCE = Path(mcp_driver.__file__).read_bytes()
 Listed = list[dict[str, Any]]
@@ -51,22 +54,24 @@ def mcp_tools(name: str, bench: Bench) -> tuple[Tool, ...]:
     key = (server, "" if bench.sandbox is None else bench.sandbox.name)
     if key not in _LISTED:
         _LISTED[key] = _listed(server, bench)
-    tools = {row["name"]: row for row in _LISTED[key] if NAME.fullmatch(row["name"])}
-    if missing := [tool for tool in wanted if tool.strip() not in tools]:
+    rows = {row["name"]: row for row in _LISTED[key]}
+    if missing := [tool for tool in wanted if tool.strip() not in rows]:
         raise BadInput(
             f"the MCP server {server!r} has no tool {missing[0]!r}: expected one of "
-            f"{', '.join(tools) or 'none'}"
+            f"{', '.join(rows) or 'none'}"
         )
-    chosen = [tools[tool.strip()] for tool in wanted] if wanted else list(tools.values())
-    return tuple(
-        Tool(
-            name=row["name"],
+    tools: dict[str, Tool] = {}
+    for row in [rows[tool.strip()] for tool in wanted] if wanted else rows.values():
+        plain = _NOT_IN_NAMES.sub("_", row["name"])[:LONGEST_NAME]
+        numbered = (f"{plain}_{number}" for number in count(2))
+        name = next(name for name in chain([plain], numbered) if name not in tools)
+        tools[name] = Tool(
+            name=name,
             description=str(row["description"])[:LONGEST_DESCRIPTION],
-            parameters=row["parameters"],
+            parameters={"type": "object", "properties": {}, **row["parameters"]},
             run=partial(_call, server, row["name"]),
         )
-        for row in chosen
-    )
+    return tuple(tools.values())
 
 
 def _listed(server: str, bench: Bench) -> Listed:

@@ -46,12 +46,35 @@ async def answer(server: Any, request: dict[str, Any]) -> dict[str, Any]:
                     break
             return {"tools": tools}
         result = await client.call_tool(request["tool"], request["arguments"])
-    texts = [
-        part.text if part.type == "text" else f"[{part.type} left out]" for part in result.content
-    ]
-    if not texts and result.structured_content is not None:
-        texts = [json.dumps(result.structured_content, ensure_ascii=False)]
+    texts = [_text(part) for part in result.content]
+    if result.structured_content is not None and not _repeats(texts, result.structured_content):
+        texts.append(json.dumps(result.structured_content, ensure_ascii=False))
     return {"text": "\n".join(texts), "error": bool(result.is_error)}
+
+
+def _text(part: Any) -> str:
+    """A part of a result as text: embedded text as it stands, and links by their names."""
+    if part.type == "text":
+        return part.text
+    if part.type == "resource_link":
+        about = f": {part.description}" if part.description else ""
+        return f"[link to {part.name!r}, {part.uri}{about}]"
+    if part.type == "resource":
+        text = getattr(part.resource, "text", None)
+        left_out = "" if text is not None else " left out: it is no text"
+        return f"[resource {part.resource.uri}{left_out}]" + (f"\n{text}" if text else "")
+    return f"[{part.type} left out]"
+
+
+def _repeats(texts: list[str], structured: Any) -> bool:
+    """Whether a text is the JSON of the structured result, which servers add for old clients."""
+    for text in texts:
+        try:
+            if json.loads(text) in (structured, structured.get("result")):
+                return True
+        except ValueError:
+            pass
+    return len(texts) == 1 and texts[0] == structured.get("result")
 
 
 def main() -> None:

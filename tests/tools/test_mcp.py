@@ -85,6 +85,67 @@ def test_what_a_server_writes_into_the_work_folder_stays_and_no_more_is_open(ben
         call(out, bench)
 
 
+LIBRARY = """
+import json, sys
+
+TOOLS = {
+    "shelf.read": {"type": "object", "properties": {}},
+    "shelf_read": {"type": "object"},
+    "index": {"type": "object"},
+    "count": {"type": "object"},
+    "cover": {"type": "object"},
+}
+CONTENT = {
+    "shelf.read": [
+        {"type": "text", "text": "one page"},
+        {"type": "resource", "resource": {"uri": "book://7/1", "text": "It was a dark night."}},
+    ],
+    "shelf_read": [{"type": "text", "text": "another tool"}],
+    "index": [{"type": "resource_link", "uri": "book://7", "name": "seven", "description": "Up"}],
+    "count": [{"type": "text", "text": "2 books"}],
+    "cover": [{"type": "resource", "resource": {"uri": "book://7/c", "blob": "AAAA"}}],
+}
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" not in asked:
+        continue
+    reply = {}
+    if asked["method"] == "initialize":
+        version = asked["params"]["protocolVersion"]
+        reply = {"protocolVersion": version, "capabilities": {"tools": {}},
+                 "serverInfo": {"name": "library", "version": "1"}}
+    elif asked["method"] == "tools/list":
+        reply = {"tools": [{"name": name, "inputSchema": schema} for name, schema in TOOLS.items()]}
+    elif asked["method"] == "tools/call":
+        name = asked["params"]["name"]
+        reply = {"content": CONTENT[name]}
+        if name == "count":
+            reply["structuredContent"] = {"books": [7, 9]}
+    elif asked["method"] != "ping":
+        error = {"code": -32601, "message": "no " + asked["method"]}
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "error": error}), flush=True)
+        continue
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": reply}), flush=True)
+"""
+
+
+def test_every_tool_and_every_text_of_a_result_is_kept(bench: Bench) -> None:
+    (bench.workdir / "library.py").write_text(LIBRARY)
+    server = f"{sys.executable} {{workdir}}/library.py"
+    tools = {tool.name: tool for tool in get_tools([f"mcp:{server}"], bench)}
+    assert [*tools] == ["shelf_read", "shelf_read_2", "index", "count", "cover"]
+    assert all(tool.parameters["properties"] == {} for tool in tools.values())
+    assert {name: call(tool, bench) for name, tool in tools.items()} == {
+        "shelf_read": "one page\n[resource book://7/1]\nIt was a dark night.",
+        "shelf_read_2": "another tool",
+        "index": "[link to 'seven', book://7: Up]",
+        "count": '2 books\n{"books": [7, 9]}',
+        "cover": "[resource book://7/c left out: it is no text]",
+    }
+    (named,) = get_tools([f"mcp[shelf.read]:{server}"], bench)
+    assert call(named, bench).startswith("one page")
+
+
 @pytest.fixture
 def address(tmp_path: Path) -> Generator[str]:
     with socket.socket() as free:
