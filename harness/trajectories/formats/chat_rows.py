@@ -6,6 +6,8 @@ Bare replies to tasks are read too.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from pydantic import JsonValue
@@ -20,6 +22,8 @@ from harness.core import (
     Trajectory,
     listing,
     mapping,
+    object_in,
+    parse_json,
     string,
 )
 from harness.trajectories.building import ROLES, Extra, Source, extra_of, facts_of
@@ -77,31 +81,88 @@ def from_openai(row: dict[str, Any], where: str, fallback_id: str) -> Trajectory
 
 
 def from_sharegpt(row: dict[str, Any], where: str, fallback_id: str) -> Trajectory:
-    """Convert one row `{conversations: [{from, value}, ...], id?, outcome?}`.
+    """Convert one row `{conversations: [{from, value}, ...], system?, tools?, id?, outcome?}`.
+
+    Turns of `function_call` are calls, and the observations behind them are their results in order.
+    Rows whose turns are `{role, content}` are OpenAI's under another name. Other columns are kept.
 
     Raises:
         BadInput: if the row is of another shape (`where` names it).
     """
+    turns, system = _listed(row, "conversations", where), string(row.get("system"))
+    if "role" in mapping(turns[0]) and "from" not in mapping(turns[0]):
+        first = [{"role": "system", "content": system}] if system else []
+        moved = {"conversations", "system"} if system else {"conversations"}
+        rest = {key: row[key] for key in row if key not in moved}
+        return from_openai({**rest, "messages": [*first, *turns]}, where, fallback_id)
+    facts: Extra = {"source": "sharegpt", **_labels(row)}
+    if columns := {key: row[key] for key in row if key not in {"conversations", "id", *facts}}:
+        facts["sharegpt"] = columns
     steps: list[Step] = []
-    for raw in _listed(row, "conversations", where):
+    if system:
+        extra = extra_of({"column": "system"})
+        steps.append(Step(step_id=1, source="system", message=system, extra=extra))
+    for raw in turns:
         turn = mapping(raw)
         speaker, value = str(turn.get("from")), turn.get("value")
         source = _SPEAKERS.get(speaker)
         if not isinstance(value, str):
             raise BadInput(f"{where}: expected a turn with 'from' and 'value', got {raw!r:.60}")
-        usual = speaker == (_USUAL[source] if source else "tool")
-        extra = None if usual else extra_of({"speaker": speaker})
-        if source is not None:
+        usual = speaker == (_USUAL[source] if source else "tool") and turn.keys() == {
+            "from",
+            "value",
+        }
+        extra = None if usual else extra_of({"speaker": speaker, "turns": [turn]})
+        if speaker == "function_call" and (call := _called(value, steps)) is not None:
+            _add_call(steps, call, turn)
+        elif source is not None:
             steps.append(Step(step_id=len(steps) + 1, source=source, message=value, extra=extra))
         elif speaker in _OBSERVATIONS:
-            result = ObservationResult(content=value, extra=extra)
+            answered = steps[-1].observation.results if steps and steps[-1].observation else ()
+            calls = (steps[-1].tool_calls if steps else None) or ()
+            caller = calls[len(answered)].tool_call_id if len(answered) < len(calls) else None
+            result = ObservationResult(source_call_id=caller, content=value, extra=extra)
             _add_result(steps, result, f"{where}: a {speaker!r} turn")
         else:
             speakers = [*_SPEAKERS, *_OBSERVATIONS]
             raise BadInput(f"{where}: unknown speaker {speaker!r}; known are {speakers}")
-    facts: Extra = {"source": "sharegpt", **_labels(row)}
-    agent = AgentInfo(name="unknown", version="unknown")
+    agent = AgentInfo(
+        name="unknown", version="unknown", tool_definitions=_tool_list(row.get("tools"))
+    )
     return _trajectory(row, fallback_id, agent, steps, facts)
+
+
+def _called(value: str, steps: Sequence[Step]) -> ToolCall | None:
+    """The call that a turn's JSON is; None where it is something else."""
+    call = object_in(value)
+    if call is None or not isinstance(call.get("name"), str):
+        return None
+    return ToolCall(
+        tool_call_id=f"call_{sum(len(step.tool_calls or ()) for step in steps) + 1}",
+        function_name=call["name"],
+        arguments=_arguments(call.get("arguments")),
+    )
+
+
+def _add_call(steps: list[Step], call: ToolCall, turn: dict[str, Any]) -> None:
+    """Put a call beside those that the same reply made, or into a step of its own."""
+    facts = facts_of(steps[-1].extra) if steps else {}
+    if not steps or steps[-1].observation or facts.get("speaker") != "function_call":
+        steps.append(Step(step_id=len(steps) + 1, source="agent", message=""))
+        facts = {"speaker": "function_call", "turns": list[JsonValue]()}
+    calls = (*(steps[-1].tool_calls or ()), call)
+    extra = extra_of({**facts, "turns": [*listing(facts["turns"]), turn]})
+    steps[-1] = steps[-1].model_copy(update={"tool_calls": calls, "extra": extra})
+
+
+def _tool_list(tools: Any) -> tuple[Any, ...] | None:
+    """The tools of a row, a list or its JSON."""
+    if isinstance(tools, str):
+        try:
+            tools = parse_json(tools)
+        except (ValueError, RecursionError):
+            return None
+    return tuple(listing(tools)) or None
 
 
 def from_reply(row: dict[str, Any], where: str, fallback_id: str) -> Trajectory:
@@ -118,6 +179,8 @@ def from_reply(row: dict[str, Any], where: str, fallback_id: str) -> Trajectory:
     calls = parse_code(reply, 1)
     step = Step(step_id=1, source="agent", message=reply, tool_calls=calls)
     facts: Extra = {"source": "replies", "task_id": task}
+    if columns := {key: row[key] for key in row if key not in ("task", "reply", "id")}:
+        facts["replies"] = columns
     agent = AgentInfo(name="unknown", version="unknown")
     return _trajectory(row, fallback_id, agent, [step], facts)
 
@@ -156,39 +219,51 @@ def _step(message: dict[str, Any], role: str, number: int) -> Step:
     source = _SOURCES[role]
     content, calls = message.get("content"), list[ToolCall]()
     exact = role != "developer" and isinstance(content, str)
-    for index, raw in enumerate(listing(message.get("tool_calls"))):
+    exact = exact and message.keys() <= {"role", "content", "tool_calls", "reasoning_content"}
+    legacy = mapping(message.get("function_call"))
+    made = [*listing(message.get("tool_calls")), *([{"function": legacy}] if legacy else [])]
+    for index, raw in enumerate(made):
         call = mapping(raw)
         function = mapping(call.get("function"))
-        written = function.get("arguments") or ""
-        try:
-            arguments: Any = json.loads(written)
-        except (json.JSONDecodeError, TypeError):
-            arguments = None
         tool_call = ToolCall(
             tool_call_id=str(call.get("id") or f"call_{number}_{index}"),
             function_name=str(function.get("name")),
-            arguments=mapping(arguments) if isinstance(arguments, dict) else {"arguments": written},
+            arguments=_arguments(function.get("arguments")),
         )
         exact = exact and _openai_call(tool_call) == raw
         calls.append(tool_call)
     original = {key: message[key] for key in message if key != "reasoning_content"}
     agent = source == "agent"
+    thoughts = string(message.get("reasoning_content")) or string(message.get("reasoning"))
     return Step(
         step_id=number,
         source=source,
         message=_text(content),
-        reasoning_content=message.get("reasoning_content") if agent else None,
+        reasoning_content=thoughts or None if agent else None,
         tool_calls=tuple(calls) or None if agent else None,
         extra=extra_of({} if exact else {"openai": original}),
     )
 
 
+def _arguments(written: Any) -> dict[str, Any]:
+    """The arguments of a call, an object or its JSON; another value stands under `arguments`."""
+    arguments = written
+    if isinstance(written, str):
+        with suppress(ValueError, RecursionError):
+            arguments = json.loads(written)
+    return mapping(arguments) if isinstance(arguments, dict) else {"arguments": written or ""}
+
+
 def _result(message: dict[str, Any], steps: list[Step]) -> ObservationResult:
     call_id, content = message.get("tool_call_id"), message.get("content")
     calls = (steps[-1].tool_calls if steps else None) or ()
+    if call_id is None and message.get("role") == "function":
+        named = (call.tool_call_id for call in calls if call.function_name == message.get("name"))
+        call_id = next(named, None)
     matched = any(call.tool_call_id == call_id for call in calls)
     exact = matched and isinstance(content, str)
     exact = exact and message.keys() <= {"role", "tool_call_id", "content"}
+    exact = exact and message.get("role") == "tool"
     return ObservationResult(
         source_call_id=call_id if matched else None,
         content=_text(content),
@@ -216,7 +291,7 @@ def to_openai(trajectory: Trajectory) -> dict[str, JsonValue]:
             message = {"role": ROLES[step.source], "content": content_text(step.message)}
             if step.tool_calls:
                 message["tool_calls"] = [_openai_call(call) for call in step.tool_calls]
-        if step.reasoning_content is not None:
+        if step.reasoning_content is not None and "reasoning" not in message:
             message["reasoning_content"] = step.reasoning_content
         messages.append(message)
         for result in step.observation.results if step.observation else ():
@@ -242,19 +317,25 @@ def to_sharegpt(trajectory: Trajectory) -> dict[str, JsonValue]:
     turns: list[JsonValue] = []
 
     def turn(extra: Extra | None, usual: str, value: str) -> None:
-        speaker = facts_of(extra).get("speaker")
-        turns.append({"from": speaker if isinstance(speaker, str) else usual, "value": value})
+        facts = facts_of(extra)
+        speaker = string(facts.get("speaker")) or usual
+        turns.extend(listing(facts.get("turns")) or [{"from": speaker, "value": value}])
 
     for step in trajectory.steps:
-        text = content_text(step.message)
-        if step.tool_calls and not text:
-            calls = ({"name": c.function_name, "arguments": c.arguments} for c in step.tool_calls)
-            text = "\n".join(json.dumps(call, ensure_ascii=False) for call in calls)
-        turn(step.extra, _USUAL[step.source], text)
+        if facts_of(step.extra).get("column") != "system":  # stands beside the turns
+            text = content_text(step.message)
+            if step.tool_calls and not text:
+                calls = (
+                    {"name": call.function_name, "arguments": call.arguments}
+                    for call in step.tool_calls
+                )
+                text = "\n".join(json.dumps(call, ensure_ascii=False) for call in calls)
+            turn(step.extra, _USUAL[step.source], text)
         for result in step.observation.results if step.observation else ():
             turn(result.extra, "tool", content_text(result.content or ""))
     row: dict[str, JsonValue] = {"id": trajectory.trajectory_id, "conversations": turns}
-    return row | _labels(trajectory.harness)
+    facts = trajectory.harness
+    return {**mapping(facts.get("sharegpt")), **row, **_labels(facts)}
 
 
 def _openai_call(call: ToolCall) -> dict[str, JsonValue]:

@@ -2,7 +2,8 @@
 
 A session is a tree by `parentUuid`: a message that the user took back stays in the file on a branch
 of its own. Read is the branch that ends in the last message. Every block of a reply lies on its own
-line with the whole reply's usage; lines with one message id are one step, counted once.
+line with the whole reply's usage; lines with one message id are one step, counted once. A text that
+grew from line to line, or a line that was written twice, stands there once.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from harness.core import AgentInfo, BadInput, Trajectory, count, listing, mappin
 from harness.core.trajectory import SubagentRef
 from harness.trajectories.building import Builder, Draft, final_metrics, metrics_of
 from harness.trajectories.lenient import Notes, read_lines
-from harness.trajectories.messages import message_turns, text_of
+from harness.trajectories.messages import Turn, message_turns, text_of
 
 Row = dict[str, Any]
 _TURNS = ("user", "assistant", "system")
@@ -264,4 +265,14 @@ class _Turns:
             else:
                 self._notes.add(f"unknown block: {kind or 'no type'}")
         for turn in message_turns({"role": "assistant", "content": blocks}):
+            _take_back(draft, turn)
             self.builder.take(turn, draft=draft)
+
+
+def _take_back(draft: Draft, turn: Turn) -> None:
+    """Remove what a line of a reply says again, the beginning of its text included."""
+    for pieces, text in ((draft.texts, turn.text), (draft.thoughts, turn.reasoning)):
+        if pieces and text.startswith(pieces[-1]):
+            pieces.pop()
+    again = {call.id for call in turn.calls}
+    draft.calls = [call for call in draft.calls if call.tool_call_id not in again]

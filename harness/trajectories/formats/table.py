@@ -210,7 +210,11 @@ def _document(row: Any, where: str) -> Trajectory:
 def _read_rows(
     convert: Callable[[dict[str, Any], str, str], Trajectory], path: Path
 ) -> Iterator[Trajectory]:
-    for number, row in read_rows(path):
+    rows = read_rows(path)
+    if path.suffix == ".json":
+        document = read_json(path)
+        rows = enumerate(map(mapping, listing(document) or [document]), start=1)
+    for number, row in rows:
         where = f"{path}:{number}"
         try:
             yield convert(row, where, f"{path.stem}-{number}")
@@ -236,15 +240,17 @@ FORMATS = {
         in_folders=False,
     ),
     "openai": Format(
-        "JSONL with 'messages' in every row",
+        "JSONL, or a list in JSON, with 'messages' in every row",
         partial(_read_rows, from_openai),
         lambda row: "messages" in row,
+        (".jsonl", ".json"),
         in_folders=False,
     ),
     "sharegpt": Format(
-        "JSONL with 'conversations' in every row",
+        "JSONL, or a list in JSON, with 'conversations' in every row",
         partial(_read_rows, from_sharegpt),
         lambda row: "conversations" in row,
+        (".jsonl", ".json"),
         in_folders=False,
     ),
     "replies": Format(
