@@ -1,4 +1,4 @@
-"""docs/figures.md, docs/receipts/index.md and the picture of the README, from results and receipts.
+"""docs/figures.md, the pages of receipts and papers, the picture of the README, from results.
 
 Run: python -m benchmarks.figures
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.receipts.public_skills import read_manifest
-from harness.core import assets, read_rows, string
+from harness.core import assets, read_rows, read_yaml, string
 from harness.evals import load_suite
 from harness.receipts.ladder.records import read_ladder
 from harness.receipts.ladder.report import Ladder
@@ -110,6 +110,14 @@ def receipts() -> str:
     results = assets.root() / "evals" / "results"
     values |= {name: read(results / f"{name}.json") for name in ("public_skills", "skill_transfer")}
     return page("receipts.md.jinja", values)
+
+
+def papers() -> str:
+    """docs/concepts/papers.md: published figures beside those of ours that name their result."""
+    root = assets.root()
+    rows = [read_yaml(path) for path in sorted((root / "evals" / "paper").glob("*.yaml"))]
+    ours = {each["ours"]["file"] for row in rows for each in row["figures"] if "ours" in each}
+    return page("papers.md.jinja", {"papers": rows, "results": {n: read(root / n) for n in ours}})
 
 
 def read(path: Path) -> Any:
@@ -217,6 +225,7 @@ def evidence(line: str, edits: list[dict[str, Any]]) -> str:
 FILES = {
     "docs/figures.md": figures,
     "docs/receipts/index.md": receipts,
+    "docs/concepts/papers.md": papers,
     "docs/images/receipt.svg": picture,
 }
 

@@ -1,4 +1,4 @@
-"""`harness eval`: run a suite, judge a run again, read a log of inspect, show papers' figures."""
+"""`harness eval`: run a suite, judge a run again, read a log of inspect."""
 
 from __future__ import annotations
 
@@ -50,7 +50,6 @@ _HERE = "harness.cli.eval"
                 "Suites x models x skills x context arms from one file.",
             ),
             "regrade": (f"{_HERE}:regrade_run", "Judge a finished run again, without running it."),
-            "paper": (f"{_HERE}:show_papers", "The figures of the papers beside ours."),
             "import": (f"{_HERE}:import_log", "Read a log of inspect as a run."),
             "ctl": (
                 "harness.cli.eval_control:control",
@@ -58,7 +57,7 @@ _HERE = "harness.cli.eval"
             ),
         }
     },
-    subcommand_metavar="[run] [OPTIONS] SUITE | matrix | regrade | paper | ctl",
+    subcommand_metavar="[run] [OPTIONS] SUITE | matrix | regrade | ctl",
 )
 def evaluate() -> None:
     """Run an agent over a suite and score it, or steer a run from another terminal.
@@ -390,23 +389,3 @@ def import_log(
         lines.append(f"{reported['tool']} says: {', '.join(figures)}")
     lines.append(next_lines([command_line("view", folder)]))
     emit({**report.model_dump(mode="json"), "reported": reported}, as_json, "\n".join(lines))
-
-
-@click.command("paper")
-@click.argument("name", required=False)
-@json_option
-def show_papers(name: str | None, as_json: bool) -> None:
-    """Show the figures of the papers beside ours, or those of paper NAME.
-
-    NAME: trace2skill, march or cprs.
-
-    Example: harness eval paper cprs
-    """
-    from harness.evals.papers import load_papers, page, rows
-
-    papers = load_papers(name)
-    facts = [
-        {**paper.model_dump(mode="json", exclude={"figures"}), "figures": rows(paper)}
-        for paper in papers
-    ]
-    emit(facts, as_json, "\n\n".join(page(paper) for paper in papers))

@@ -11,7 +11,6 @@ from .costs import taught_by as taught_by
 from .costs import time_words as time_words
 from .formats.table import import_results as import_results
 from .formats.table import open_results as open_results
-from .papers import trace2skill_average as trace2skill_average
 from .plan import EvalPlan as EvalPlan
 from .plan import agent_digest as agent_digest
 from .plan import agent_file as agent_file

@@ -74,7 +74,6 @@ NAMES = {
     "checkpoints.md": "from tests.docs.graphs import builder",
     "debugger.md": "from tests.docs.graphs import trajectory",
     "debugger-walkthrough.md": "from tests.docs.graphs import *",
-    "replay.md": "trajectories, tasks = [], []",
 }
 """What the Python of a page uses and does not make."""
 
