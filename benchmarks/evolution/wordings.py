@@ -27,7 +27,7 @@ from benchmarks.reports import option, read_options, report
 from harness.core import Task, assets, loops, read_rows
 from harness.evals import LoadedSuite, budget_of, load_suite
 from harness.evolve.scripts.prompts import alike, plain
-from harness.receipts.ladder.no_model import NO_FUNCTION, replies_without_model
+from harness.receipts.ladder.no_model import NO_FUNCTION, matcher_of, replies_without_model
 from harness.receipts.ladder.plan import LadderSettings, prepare
 from harness.receipts.ladder.session import climb
 from harness.skills import load_skill
@@ -78,7 +78,7 @@ def climbed(settings: LadderSettings, suite: LoadedSuite, out: Path) -> dict[str
     """
     prepared = prepare(settings, out)
     train = load_suite(settings.suite, "train").tasks
-    replies = replies_without_model(prepared.skill, train, suite.tasks)
+    replies = replies_without_model(matcher_of(prepared.skill, train), suite.tasks)
     prepared = replace(prepared, suite=suite, replies=replies)
     records = loops.run(climb(settings, prepared, "", out, budget_of(settings), print, None))
     kinds = {task.id: str(task.meta["kind"]) for task in suite.tasks}
@@ -104,9 +104,8 @@ def main() -> None:
         out=option(type=Path),
     )
     suite, folder = reworded(), assets.root() / "skills" / SKILL
-    replies = replies_without_model(
-        load_skill(folder), load_suite(SUITE, "train").tasks, suite.tasks
-    )
+    matcher = matcher_of(load_skill(folder), load_suite(SUITE, "train").tasks)
+    replies = replies_without_model(matcher, suite.tasks)
     result: dict[str, Any] = {
         "command": "python -m benchmarks.evolution.wordings",
         "suite": SUITE,

@@ -14,6 +14,7 @@ from harness.core import BadInput, loops, write_atomic
 from harness.evals import EvalSettings, attempt_id, load_suite
 from harness.receipts.ladder.no_model import (
     attempt_without_model,
+    matcher_of,
     no_model_rung,
     replies_without_model,
 )
@@ -43,7 +44,7 @@ def add_rung(skill: Path, out: Path) -> LadderRecords:
     tasks = tuple(task for task in suite.tasks if task.id in measured)
     suite = suite.model_copy(update={"tasks": tasks})
     train = load_suite(header.suite, "train").tasks
-    replies = replies_without_model(load_skill(skill), train, tasks)
+    replies = replies_without_model(matcher_of(load_skill(skill), train), tasks)
     if not replies:
         raise BadInput(f"{skill} has no functions that were made from tasks of {header.suite}")
     settings = EvalSettings(

@@ -33,6 +33,7 @@ class Matcher:
 
     Attributes:
         functions: of the skill, those whose template is among the train prompts.
+        unmatched: names of its other functions; no program calls them.
     """
 
     def __init__(self, skill: Skill, train: Mapping[str, str]) -> None:
@@ -48,11 +49,12 @@ class Matcher:
         groups = alike_groups(dict(train))
         self._groups = [{task: train[task] for task in group} for group in groups]
         kinds = [kind for group in self._groups for kind in split(group)]
-        self.functions = [
-            function
+        rows = {
+            definition.name: recovered(definition, proven, kinds, skill.body)
             for definition, proven in definitions(skill)
-            if (function := recovered(definition, proven, kinds, skill.body))
-        ]
+        }
+        self.functions = [function for function in rows.values() if function]
+        self.unmatched = tuple(name for name, function in rows.items() if not function)
 
     def program(self, prompt: str) -> str | None:
         """Return the program that calls the function of a prompt with the values of its slots.

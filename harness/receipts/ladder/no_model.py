@@ -21,23 +21,25 @@ AGENT = "graph:program"
 NO_FUNCTION = "No function of the skill was made for the template of this task."
 
 
-def replies_without_model(
-    skill: Skill, train: Iterable[Task], tasks: Iterable[Task]
-) -> dict[str, str]:
-    """Return the reply that code gives to each task: a program, or that there is none.
+def matcher_of(skill: Skill, train: Iterable[Task]) -> Matcher:
+    """Return what finds the function for a prompt.
 
     Args:
         skill: with functions, or without.
         train: the tasks that the functions were made from.
-        tasks: to attempt.
-
-    Returns:
-        Task id -> reply; empty for a skill without functions that were made from these tasks.
 
     Raises:
         BadInput: if the module of the skill cannot be parsed.
     """
-    matcher = Matcher(skill, {task.id: task.prompt for task in train})
+    return Matcher(skill, {task.id: task.prompt for task in train})
+
+
+def replies_without_model(matcher: Matcher, tasks: Iterable[Task]) -> dict[str, str]:
+    """Return the reply that code gives to each task: a program, or that there is none.
+
+    Returns:
+        Task id -> reply; empty where the skill has no function with a template.
+    """
     if not matcher.functions:
         return {}
     programs = {task.id: matcher.program(task.prompt) for task in tasks}

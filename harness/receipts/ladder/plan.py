@@ -27,7 +27,7 @@ from harness.models import CallStore, Message, Sampling
 from harness.receipts.audit import SkillSettings
 from harness.receipts.ladder import rungs as texts
 from harness.receipts.ladder.examples import Pool, read_pairs, verified
-from harness.receipts.ladder.no_model import replies_without_model
+from harness.receipts.ladder.no_model import matcher_of, replies_without_model
 from harness.receipts.ladder.records import NO_MODEL, ORDER, RungName
 from harness.receipts.plan import LEAST_TASKS
 from harness.sandbox import select
@@ -216,8 +216,11 @@ def prepare(settings: LadderSettings, out: Path | None) -> Prepared:
         name: texts.control(skill, body) for name, body in bodies.items()
     }
     skills |= {"none": None, "prose": texts.prose_of(skill), "skill": skill, "repeat": skill}
-    train = parts["train"].tasks if "train" in parts else ()
-    if replies := replies_without_model(skill, train, suite.tasks):
+    matcher = matcher_of(skill, parts["train"].tasks if "train" in parts else ())
+    if matcher.unmatched:
+        names = ", ".join(matcher.unmatched)
+        warnings.append(f"no train prompt has the template of {names}: code does not call them")
+    if replies := replies_without_model(matcher, suite.tasks):
         skills[NO_MODEL], wanted = None, wanted | {NO_MODEL}  # costs no call: never left out
     sets = {name: drawn for name, drawn in sets.items() if name in wanted}
     skills = {name: part for name, part in skills.items() if name in wanted}

@@ -7,7 +7,11 @@ from pathlib import Path
 
 from harness.core import BadInput
 from harness.evals import load_suite
-from harness.receipts.ladder.no_model import replies_differ_from_code, replies_without_model
+from harness.receipts.ladder.no_model import (
+    matcher_of,
+    replies_differ_from_code,
+    replies_without_model,
+)
 from harness.receipts.ladder.records import (
     NO_MODEL,
     LadderHeader,
@@ -113,7 +117,7 @@ def verify_ladder(
         differs += wrong
         if any(rung.name == NO_MODEL for rung in header.rungs):
             train = load_suite(suite or header.suite, "train", trusted=True)
-            replies = replies_without_model(value, train.tasks, loaded.tasks)
+            replies = replies_without_model(matcher_of(value, train.tasks), loaded.tasks)
             differs += replies_differ_from_code(records.rows, replies)
     if run is not None:
         differs += runs_differ(run, records)

@@ -96,6 +96,7 @@ def test_skills_without_functions_and_modules_that_are_none() -> None:
     plain = new_skill("plain", "Prose.", "\nBe brief.\n")
     assert Matcher(plain, RENT).functions == [] and Matcher(plain, RENT).program("Add") is None
     elsewhere = skill_of(made(RENT, RENT_CODE, "add_rent"))
-    assert Matcher(elsewhere, KEEP).functions == []  # made from other tasks
+    matcher = Matcher(elsewhere, KEEP)  # made from other tasks
+    assert (matcher.functions, matcher.unmatched) == ([], ("add_rent",))
     with pytest.raises(BadInput, match="is no Python module"):
         Matcher(replace(plain, files={FILE: b"def broken(:\n"}), RENT)

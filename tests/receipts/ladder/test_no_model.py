@@ -98,8 +98,10 @@ def test_a_suite_without_a_train_split_has_no_such_rung(world: Path, tmp_path: P
     (suite / "suite.yaml").write_text(
         "name: small\nagent: graph:program\ntasks: {test: test.jsonl}\n"
     )
-    names = [row["rung"] for row in plan_of(climbing(world, suite=str(suite)))["rungs"]]
-    assert names == ["none", "skill", "repeat"]
+    plan = plan_of(climbing(world, suite=str(suite)))
+    assert [row["rung"] for row in plan["rungs"]] == ["none", "skill", "repeat"]
+    [note] = plan["notes"]
+    assert note.startswith("no train prompt has the template of ") and "sum_column_rows" in note
 
 
 def test_a_module_that_cannot_be_read_is_named_before_any_call(world: Path, tmp_path: Path) -> None:
