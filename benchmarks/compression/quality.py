@@ -4,8 +4,8 @@
 
 XQuAD-en (gold paragraph among four seeded random ones of the file, as one document and as five
 files), COVID-QA (whole papers), QMSum (whole meetings). Of the first two an answer is found if one
-of its sentences is kept ("any"; "all": if all of it is); QMSum gives the share of gold turns. The
-default is `harness.api.compress(documents, question, ratio=...)`: names and identifiers are
+of its sentences is kept ("any"; "all": if all of it is); QMSum gives the share of gold turns of
+which all is. The default is `harness.api.compress(documents, question, ratio=...)`: names and identifiers are
 followed, markers with their IDs stand where text was left out, titles above several files, and all
 of that counts within the budget. A budget that holds no unit is refused, and counts as nothing
 kept. Baselines are sentences by rank, each that still fits into the same budget, with neither
@@ -140,7 +140,7 @@ def interval(values: Sequence[float], clusters: Sequence[str]) -> list[float]:
 
 def measure(name: str, cases: Sequence[Case], arms: Mapping[str, Arm], cache: Path) -> Any:
     """Recall of every arm at every budget, and what the default gains on each."""
-    journal = Journal(cache / f"{name}.jsonl")
+    journal, rule = Journal(cache / f"{name}.jsonl"), "all" if name == "qmsum" else "any"
     rows: dict[str, dict[float, list[Row]]] = {
         arm: {budget: [] for budget in BUDGETS} for arm in arms
     }
@@ -157,8 +157,9 @@ def measure(name: str, cases: Sequence[Case], arms: Mapping[str, Arm], cache: Pa
     for arm, by_budget in rows.items():
         table["recall"][arm] = {
             f"{budget:.0%}": {
-                **{rule: percent([row[rule] for row in found]) for rule in found[0]},
-                "interval": interval([row["any"] for row in found], clusters),
+                **{column: percent([row[column] for row in found]) for column in found[0]},
+                "kept": percent([row[rule] for row in found]),
+                "interval": interval([row[rule] for row in found], clusters),
                 "most tokens": percent([max(row["tokens"] for row in found)]),
             }
             for budget, found in by_budget.items()
@@ -167,7 +168,7 @@ def measure(name: str, cases: Sequence[Case], arms: Mapping[str, Arm], cache: Pa
     for arm, by_budget in rows.items():
         for budget in BUDGETS if arm != DEFAULT else ():
             pairs = zip(rows[DEFAULT][budget], by_budget[budget], strict=True)
-            gains = [ours["any"] - baseline["any"] for ours, baseline in pairs]
+            gains = [ours[rule] - baseline[rule] for ours, baseline in pairs]
             table["default against"][f"{budget:.0%}"][arm] = {
                 "gain": percent(gains), "interval": interval(gains, clusters),
             }  # fmt: skip
