@@ -5,13 +5,13 @@
 XQuAD-en (gold paragraph among four seeded random ones of the file, as one document and as five
 files), COVID-QA (whole papers), QMSum (whole meetings). Of the first two an answer is found if one
 of its sentences is kept ("any"; "all": if all of it is); QMSum gives the share of gold turns of
-which all is. The default is `harness.api.compress(documents, question, ratio=...)`: names and identifiers are
-followed, markers with their IDs stand where text was left out, titles above several files, and all
-of that counts within the budget. A budget that holds no unit is refused, and counts as nothing
-kept. Baselines are sentences by rank, each that still fits into the same budget, with neither
-titles nor markers; `gold` ranks by the answers and shows what fits at all. Intervals are bootstraps
-over documents. Nothing was chosen on these sets. Results are cached by question, so that a run that
-was stopped resumes: a changed compressor needs an empty `--cache`.
+which all is. The default is `harness.api.compress(documents, question, ratio=...)`: names and
+identifiers are followed, markers with their IDs stand where text was left out, titles above several
+files, and all of that counts within the budget. A budget that holds no unit is refused, and counts
+as nothing kept. Baselines are sentences by rank, each that still fits into the same budget, with
+neither titles nor markers; `gold` ranks by the answers and shows what fits at all. Intervals are
+bootstraps over documents. Nothing was chosen on these sets. Results are cached by question, so that
+a run that was stopped resumes: a changed compressor needs an empty `--cache`.
 """
 
 from __future__ import annotations
