@@ -15,6 +15,7 @@ class EvalKeywords(TypedDict, total=False):
 
     columns: Mapping[str, str]
     check: str | None
+    group_by: str | None
     trust: bool
     trust_checks: bool
     executor: str
@@ -76,6 +77,7 @@ class EvolveKeywords(TypedDict, total=False):
     concurrency: int
     columns: Mapping[str, str]
     check: str | None
+    group_by: str | None
     trust: bool
     trust_checks: bool
     executor: str

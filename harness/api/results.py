@@ -28,7 +28,7 @@ from harness.evolve import EvolveResult, EvolveSettings, result_text
 if TYPE_CHECKING:
     import pandas
 
-COLUMNS = ("id", "task_id", "epoch", "outcome", "value", "reason", "answer", "stratum")
+COLUMNS = ("id", "task_id", "epoch", "outcome", "value", "reason", "answer", "stratum", "group")
 USED = ("tokens", "cost_usd", "seconds")
 
 
@@ -97,7 +97,8 @@ class Evaluation(Printed, EvalReport):
 
     def _facts(self) -> dict[str, str]:
         rate = "no valid attempt" if self.score is None else f"{self.score:.1%}"
-        interval = "" if self.ci95 is None else f" ({self.ci95[0]:.1%} to {self.ci95[1]:.1%})"
+        by = "" if self.groups is None else f", {self.groups} groups"
+        interval = "" if self.ci95 is None else f" ({self.ci95[0]:.1%} to {self.ci95[1]:.1%}{by})"
         reasons = (sample.reason for sample in self.samples if sample.outcome == "invalid")
         why = f" ({next(reasons, '')})" if self.invalid else ""
         return {
@@ -148,7 +149,8 @@ class Comparison(Printed, RunComparison):
         if paired.difference is not None and paired.ci95 is not None:
             low, high = paired.ci95
             change = f"{paired.difference:+.1%} [{low:+.1%}, {high:+.1%}], p = {paired.p:.3g}"
-        runs = f"{self.before.run} -> {self.after.run}, {paired.tasks} paired tasks"
+        by = "" if paired.groups is None else f" in {paired.groups} groups"
+        runs = f"{self.before.run} -> {self.after.run}, {paired.tasks} paired tasks{by}"
         simulated = " (simulated)" * (self.before.simulated or self.after.simulated)
         return {
             "runs": runs + simulated,

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from harness.evals import EvalReport, EvalSettings
     from harness.evals.regrade import RegradeReport
 
+MOST_ALIKE = 0.1
+"""Share of near-duplicate prompts from which it is said."""
 SHOWN_STEPS, SHOWN_CHANGES, SHOWN_REASON, SHOWN_TEXT = 40, 20, 600, 2000
 _HERE = "harness.cli.eval"
 
@@ -101,7 +103,7 @@ def run_suite(
     from harness.core import Refused
     from harness.core.rundir import new_run_id
     from harness.evals import EvalSettings, run_evaluation
-    from harness.evals.report import write_junit
+    from harness.evals.formats.junit import write_junit
     from harness.evals.reuse import counted
 
     if options["suite"] is None:
@@ -249,6 +251,7 @@ def report_text(report: EvalReport, run: Path) -> str:
         return f"{value:.1%}" + (f" [{ci95[0]:.1%}, {ci95[1]:.1%}]" if ci95 else "")
 
     rate = "no valid attempt" if report.score is None else share(report.score, report.ci95)
+    rate += counted(report.groups, " by group, ")
     mode = f" ({report.skill_mode})" if report.skill_mode else ""
     skill = f"{report.skill or 'none'}{mode}"
     return shown([
@@ -270,6 +273,7 @@ def report_text(report: EvalReport, run: Path) -> str:
             else f"{name}: {share(repeated.value, repeated.ci95)} of {repeated.tasks} tasks"
             for name, repeated in report.repeated.items()
         ),
+        *near_duplicates_note(report),
         f"{report.tokens:,} tokens, cost {dollars(report.cost_usd)}, {report.seconds:.1f} s",
         *(
             ["the agent asked no model through OPENAI_BASE_URL"]
@@ -279,6 +283,22 @@ def report_text(report: EvalReport, run: Path) -> str:
         *_judge_lines(report),
         f"run: {run}",
     ])  # fmt: skip
+
+
+def counted(groups: int | None, before: str) -> str:
+    """A number of groups in words, for behind an interval; "" where tasks have none."""
+    return "" if groups is None else f"{before}{groups} group{'' if groups == 1 else 's'}"
+
+
+def near_duplicates_note(report: EvalReport) -> list[str]:
+    """A line where so many prompts are alike that their tasks are hardly independent."""
+    alike, compared = report.alike
+    if alike < 2 or alike < MOST_ALIKE * compared:
+        return []
+    return [
+        f"{alike} of {compared} prompts are near-duplicates, and the interval takes every task for "
+        "independent; name their group with group_by in the suite, or --group-by COLUMN"
+    ]
 
 
 def _judge_lines(report: EvalReport) -> list[str]:

@@ -117,6 +117,13 @@ def _table(report: MatrixReport) -> str:
         *(["SIMULATED model: says nothing about a real one"] if simulated else []),
         table(heads, [_row(cell) for cell in report.cells]),
         "* on the Pareto front of its suite: no cell is as cheap and better",
+        *(
+            f"{suite}: intervals are by group, {groups} groups"
+            for suite, groups in {
+                cell.cell.suite: cell.report.groups for cell in report.cells if cell.report
+            }.items()
+            if groups
+        ),
         f"differences are paired by task, against the cell marked base; intervals are for one "
         f"comparison each, p-values are corrected for {report.comparisons} (Holm)",
     ])  # fmt: skip

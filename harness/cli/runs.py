@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness.cli.commands import SHARE, echo, emit, json_option, path_type, shared_option
+from harness.cli.eval import counted
 from harness.cli.terminal import BAD, DOUBT, GOOD, table, tinted
 from harness.core import remove_tree, shown
 from harness.core.errors import BadInput, Refused
 
 if TYPE_CHECKING:
     from harness.evals import Measure, RunComparison
+    from harness.stats import PairedComparison
 
 SHOWN = 12
 """Attempts of each kind that are named."""
@@ -129,9 +131,14 @@ def compare(
             raise Refused(f"{result.after.run} is worse by {-change:.1%}, margin {margin:.1%}")
 
 
+def _independent(paired: PairedComparison) -> str:
+    return f"; they count as {paired.independent:.0f}" if paired.independent else ""
+
+
 def _comparison_text(result: RunComparison) -> str:
     paired = result.paired
-    lines = [f"{result.before.run} -> {result.after.run}   ({paired.tasks} paired tasks)"]
+    pairs = f"{paired.tasks} paired tasks{counted(paired.groups, ' in ')}"
+    lines = [f"{result.before.run} -> {result.after.run}   ({pairs})"]
     if result.before.simulated or result.after.simulated:
         lines.append("SIMULATED model: says nothing about a real one")
     for run, planned in result.unfinished.items():
@@ -162,7 +169,7 @@ def _comparison_text(result: RunComparison) -> str:
         seen = f"as {paired.discordance:.0%}" if paired.discordance else "if 25%"
         lines.append(
             f"smallest difference these tasks can show: {result.detectable:.1%} (80% power, {seen} "
-            "of the results change)"
+            f"of the results change{_independent(paired)})"
         )
     if result.needed is not None:
         more = result.needed - paired.tasks
@@ -170,7 +177,7 @@ def _comparison_text(result: RunComparison) -> str:
             f"not shown yet: the gate needs about {more} more task{'s'[: more > 1]} (80% power)"
             if result.sequential
             else f"not shown yet: a difference like this takes about {result.needed} tasks, {more} "
-            "more (80% power)"
+            f"more{' of more groups' * bool(paired.groups)} (80% power)"
         )
     for kind, names in (("fixed", paired.fixed), ("broken", paired.broken)):
         more = f", … ({len(names) - SHOWN} more)" if len(names) > SHOWN else ""

@@ -200,6 +200,8 @@ class Task(Value):
         answer: the expected answer, for scorers that compare.
         check: a scorer's name, `file.py:function`, or a command whose exit 0 is a pass.
         meta: anything a task family needs (stratum, difficulty, answer range, ...).
+        group: tasks of one group (of a template, a document) pass and fail together: intervals and
+            tests take groups for independent. Without one a task is alone.
     """
 
     model_config = ConfigDict(allow_inf_nan=False)  # they have no digest
@@ -210,10 +212,11 @@ class Task(Value):
     answer: JsonValue = None
     check: str | None = None
     meta: dict[str, JsonValue] = {}
+    group: str = Field(default="", exclude_if=lambda value: not value)
 
-    @field_validator("id", mode="before")
+    @field_validator("id", "group", mode="before")
     @classmethod
-    def _numeric_id(cls, value: Any) -> Any:
+    def _numeric_name(cls, value: Any) -> Any:
         return str(value) if isinstance(value, int) else value
 
     @field_validator("files", mode="before")

@@ -105,6 +105,7 @@ class Attempts:
             answer=attempt.answer,
             usage=usage,
             stratum=str(task.meta.get("stratum", "")),
+            group=task.group,
             detail=score.detail,
         )
         # Analysts look for the judgement in the trajectory.

@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
 from harness.agents import Agent, SkillMode, refuse_lost_skill, without_skill
 from harness.core import (
@@ -33,6 +33,7 @@ from harness.core.rundir import RunReader
 from harness.evals.suite import LoadedSuite, possible_path
 from harness.models import Model, SampleLimits
 from harness.tasks import output_file
+from harness.tasks.files.groups import near_duplicates
 
 PARTS_FILE = "parts.json"
 ROOMS = ("agents", "models", "rag", "sandbox", "skills", "tools", "vision")
@@ -140,11 +141,13 @@ class SampleParts(Value):
         sample: its prompt and what its family reads besides.
         files: the files that it names (documents, workbooks, indexes), with their contents.
         grading: its check with its code, its answer and gold files.
+        group: its group, as it is named; no digest.
     """
 
     sample: str
     files: str
     grading: str
+    group: str = Field(default="", exclude_if=lambda value: not value)
 
 
 class RunParts(Value):
@@ -159,6 +162,8 @@ class RunParts(Value):
         tools: those that its settings name, which an arm of a matrix may have changed.
         settings: name -> value of what `shared` has one digest of, to say which of them differ.
         carried: dollars, tokens and calls of the answers that came from another run.
+        alike: where no task has a group, how many prompts have another one like them, and of how
+            many that were compared.
     """
 
     first: int = 0
@@ -169,6 +174,7 @@ class RunParts(Value):
     tools: tuple[str, ...] | None = None
     settings: dict[str, JsonValue] = {}
     carried: tuple[float, int, int] = (0.0, 0, 0)
+    alike: tuple[int, int] = Field(default=(0, 0), exclude_if=lambda value: not value[0])
 
 
 def parts_of(plan: EvalPlan, model: str, reference: str = "") -> RunParts:
@@ -180,7 +186,8 @@ def parts_of(plan: EvalPlan, model: str, reference: str = "") -> RunParts:
         reference: how the suite was named.
     """
     suite = plan.suite.suite
-    settings = suite.model_dump(mode="json", exclude={"name", "tasks", "corpus", "agent"})
+    elsewhere = {"name", "tasks", "corpus", "agent", "group_by"}
+    settings = suite.model_dump(mode="json", exclude=elsewhere)
     settings |= {
         "limits": plan.limits.model_dump(),
         "skill_mode": plan.skill_mode or suite.skill_mode,
@@ -195,15 +202,16 @@ def parts_of(plan: EvalPlan, model: str, reference: str = "") -> RunParts:
         "settings": digest(settings),
         "code": code_digest(*ROOMS),
     }
+    tasks = plan.suite.tasks[: plan.limit]
+    grouped = any(task.group for task in tasks)
     return RunParts(
         shared={name: value[:DIGEST_LENGTH] for name, value in shared.items()},
         scorer=code_digest("tasks"),
-        samples={
-            task.id: sample_parts(task, plan.suite.base) for task in plan.suite.tasks[: plan.limit]
-        },
+        samples={task.id: sample_parts(task, plan.suite.base) for task in tasks},
         suite=reference,
         tools=suite.tools,
         settings=settings,
+        alike=(0, 0) if grouped else near_duplicates([task.prompt for task in tasks]),
     )
 
 
@@ -222,6 +230,7 @@ def sample_parts(task: Task, base: Path) -> SampleParts:
         sample=digest([row, sorted(files), bool(output_file(task))])[:DIGEST_LENGTH],
         files=digest(files)[:DIGEST_LENGTH],
         grading=digest(grading)[:DIGEST_LENGTH],
+        group=task.group,
     )
 
 

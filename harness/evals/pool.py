@@ -253,5 +253,5 @@ def unfinished(attempt: Attempt, reason: str) -> ItemRecord:
     task, epoch = attempt
     return ItemRecord(
         id=attempt_id(task, epoch), task_id=task.id, epoch=epoch, outcome="invalid", value=0.0,
-        reason=reason, stratum=str(task.meta.get("stratum", "")),
+        reason=reason, stratum=str(task.meta.get("stratum", "")), group=task.group,
     )  # fmt: skip

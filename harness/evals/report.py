@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -19,7 +20,6 @@ from harness.core import (
     Usage,
     Value,
     decoding,
-    write_atomic,
 )
 from harness.core.rundir import RunReader
 from harness.evals.judged import JUDGED, JudgedRate, judged_rate
@@ -27,6 +27,8 @@ from harness.evals.plan import read_parts
 from harness.stats import (
     PairedComparison,
     Repeated,
+    cluster_names,
+    clustered,
     clustered_error,
     compare_rates,
     detectable_lift,
@@ -55,7 +57,8 @@ class ItemRecord(Value):
         reason: why, in one sentence.
         answer: final answer text.
         usage: tokens, money and time.
-        stratum: group of the task, for stratified splits and clustered intervals.
+        stratum: of the task, for stratified splits.
+        group: of the task, for intervals by group.
         detail: the scorer's detail.
     """
 
@@ -69,13 +72,16 @@ class ItemRecord(Value):
     usage: Usage = Usage()
     stratum: str = ""
     detail: dict[str, JsonValue] = {}
+    group: str = Field(default="", exclude_if=lambda value: not value)
 
 
 class EvalReport(Value):
     """The end of an eval run, as `harness eval --json` prints it.
 
     `score` is the pass rate over valid items; `ci95` its 95 % interval, `se` its standard error,
-    attempts at one task being one cluster; all None if no item was valid. `repeated` has pass@k,
+    attempts at one task being one cluster, or those of a group where tasks name one (`groups` is
+    their number); all None if no item was valid. `alike` says of how many prompts so many have
+    another one like them, where tasks name no group. `repeated` has pass@k,
     pass^k and "at least k" where every task was attempted more than once. `skill_mode` tells a
     skill whose text was in the prompt (preloaded) from one that the agent had to open
     (discovered); None without a skill. `judge` is there where a model judged.
@@ -89,6 +95,8 @@ class EvalReport(Value):
     score: float | None
     ci95: tuple[float, float] | None
     se: float | None = None
+    groups: int | None = Field(default=None, exclude_if=lambda value: value is None)
+    alike: tuple[int, int] = Field(default=(0, 0), exclude_if=lambda value: not value[0])
     repeated: dict[str, Repeated] = {}
     tokens: int
     cost_usd: float | None
@@ -129,6 +137,7 @@ class Results:
         items: the last record of every attempt.
         trajectories: of the attempts, in their order, where another tool keeps them.
         planned: number of attempts of the whole run; None where that is not recorded.
+        alike: as in :class:`EvalReport`.
     """
 
     name: str
@@ -136,12 +145,12 @@ class Results:
     items: list[ItemRecord]
     trajectories: list[Trajectory] = field(default_factory=list[Trajectory])
     planned: int | None = None
+    alike: tuple[int, int] = (0, 0)
 
     def report(self) -> EvalReport:
         """The report, computed from the records."""
-        return summarise(
-            self.lock, self.name, self.items, sum(item.usage.seconds for item in self.items)
-        )
+        seconds = sum(item.usage.seconds for item in self.items)
+        return summarise(self.lock, self.name, self.items, seconds, alike=self.alike)
 
 
 class RunComparison(Value):
@@ -178,11 +187,22 @@ class RunComparison(Value):
 def finished_items(run: RunReader) -> list[ItemRecord]:
     """The last record of every attempt, in the order of first finishing.
 
-    Resuming a run tries its invalid attempts again, so an id may have several records.
+    Resuming a run tries its invalid attempts again, so an id may have several records. Groups are
+    those that were named when the run was last started.
     """
+    parts = read_parts(run.path)
+    samples = parts[-1].samples if parts else {}
     with decoding(run.path):
         latest = {row["id"]: row for row in run.items()}
+        for row in latest.values():
+            if (sample := samples.get(row["task_id"])) is not None:
+                row["group"] = sample.group
         return [ItemRecord.model_validate(row) for row in latest.values()]
+
+
+def groups_of(items: Iterable[ItemRecord]) -> dict[str, str]:
+    """Task -> its group, of those that have one."""
+    return {item.task_id: item.group for item in items if item.group}
 
 
 def cause(reason: str) -> str:
@@ -214,8 +234,7 @@ def attempts_by_task(
 
     With the measure `score`, the attempts' scores.
 
-    Attempts at one task are one cluster: for :func:`harness.stats.rate_interval` and
-    :func:`harness.stats.clustered_error`, which take the values of this mapping.
+    Attempts at one task are one cluster where tasks have no groups.
     """
     groups: dict[str, list[float]] = defaultdict(list)
     for item in items:
@@ -228,7 +247,8 @@ def attempts_by_task(
 def compare_paired(
     before: Iterable[ItemRecord], after: Iterable[ItemRecord], measure: Measure = "outcome"
 ) -> PairedComparison:
-    """Compare two sets of attempts on the same tasks and seeds, clustered by task."""
+    """Compare two sets of attempts on the same tasks and seeds, by group or else by task."""
+    before, after = list(before), list(after)
     first, second = (
         {
             task: sum(values) / len(values)
@@ -236,7 +256,7 @@ def compare_paired(
         }
         for items in (before, after)
     )
-    return compare_rates(first, second)
+    return compare_rates(first, second, groups_of([*before, *after]))
 
 
 def summarise(
@@ -245,6 +265,7 @@ def summarise(
     items: list[ItemRecord],
     seconds: float,
     usage: Usage | None = None,
+    alike: tuple[int, int] = (0, 0),
 ) -> EvalReport:
     """The report of a run.
 
@@ -254,10 +275,12 @@ def summarise(
         items: its records.
         seconds: how long it took.
         usage: of all attempts, where `items` do not carry it; default their sum.
+        alike: as in the report.
     """
     valid = [item for item in items if item.outcome != "invalid"]
     passes = sum(item.outcome == "pass" for item in valid)
-    groups = list(attempts_by_task(valid).values())
+    tasks = attempts_by_task(valid)
+    names, clusters = clusters_of(tasks, valid)
     if usage is None:
         usage = sum((item.usage for item in items), Usage())
     return EvalReport(
@@ -267,9 +290,11 @@ def summarise(
         failed=len(valid) - passes,
         invalid=len(items) - len(valid),
         score=passes / len(valid) if valid else None,
-        ci95=rate_interval(groups),
-        se=clustered_error(groups),
-        repeated=repeated(groups, lock.get("epochs", 1)),
+        ci95=rate_interval(clusters),
+        se=clustered_error(clusters),
+        groups=len(clusters) if names else None,
+        alike=(0, 0) if names else alike,
+        repeated=repeated(list(tasks.values()), lock.get("epochs", 1), names),
         tokens=usage.tokens,
         cost_usd=usage.cost_usd,
         seconds=seconds,
@@ -282,17 +307,33 @@ def summarise(
     )
 
 
+def clusters_of(
+    tasks: Mapping[str, list[float]], items: Iterable[ItemRecord]
+) -> tuple[list[str], list[list[float]]]:
+    """The groups of tasks, if any has one, and the values of their attempts in clusters."""
+    names = cluster_names(list(tasks), groups_of(items))
+    clusters = clustered(list(tasks.values()), names)
+    return names, [[value for values in cluster for value in values] for cluster in clusters]
+
+
 def _judged(facts: dict[str, Any], items: list[ItemRecord]) -> JudgedRate:
     judged = [item for item in items if JUDGED in item.detail]
-    groups = list(attempts_by_task(judged).values())
-    return judged_rate(facts, [item.detail for item in judged], groups)
+    _, clusters = clusters_of(attempts_by_task(judged), judged)
+    return judged_rate(facts, [item.detail for item in judged], clusters)
 
 
 def read_report(path: Path) -> EvalReport:
     """The report of a run folder, computed from its records."""
     run = RunReader(path)
     with decoding(path / "run.json"):
-        return Results(path.name, run.lock, finished_items(run)).report()
+        return _results(path, run).report()
+
+
+def _results(path: Path, run: RunReader) -> Results:
+    rows = read_parts(path)
+    planned = len(rows[-1].samples) * run.lock.get("epochs", 1) if rows else None
+    alike = rows[-1].alike if rows else (0, 0)
+    return Results(path.name, run.lock, finished_items(run), planned=planned, alike=alike)
 
 
 def read_run(path: Path) -> Results:
@@ -301,9 +342,7 @@ def read_run(path: Path) -> Results:
     Raises:
         BadInput: if the folder holds no eval run.
     """
-    run, rows = open_run(path), read_parts(path)
-    planned = len(rows[-1].samples) * run.lock.get("epochs", 1) if rows else None
-    return Results(path.name, run.lock, finished_items(run), planned=planned)
+    return _results(path, open_run(path))
 
 
 def joined(path: Path, runs: Sequence[Path]) -> Results:
@@ -341,10 +380,11 @@ def compare_results(before: Results, after: Results, measure: Measure = "outcome
     detectable = needed = None
     if measure == "outcome":
         discordance = paired.discordance or 0.25
-        detectable = detectable_lift(paired.tasks, discordance)
+        independent = paired.independent or paired.tasks
+        detectable = detectable_lift(max(1, int(independent)), discordance)
         if paired.difference and paired.ci95 and paired.ci95[0] <= 0 <= paired.ci95[1]:
-            shows = required_tasks(abs(paired.difference), discordance)
-            needed = max(shows, paired.tasks + 1)
+            shows = required_tasks(abs(paired.difference), discordance) / independent
+            needed = max(math.ceil(shows * paired.tasks), paired.tasks + 1)
     unfinished = {
         run.name: run.planned
         for run in (before, after)
@@ -368,24 +408,3 @@ def compare_results(before: Results, after: Results, measure: Measure = "outcome
         ),
         unfinished=unfinished,
     )  # fmt: skip
-
-
-def write_junit(runs: Iterable[Path], out: Path) -> None:
-    """Write run folders as JUnit XML: a suite per folder, a case per attempt.
-
-    Invalid attempts are errors, not failures.
-
-    Raises:
-        BadInput: if one is no run folder or `out` cannot be written.
-    """
-    from harness.core.junit import JUnitCase, junit
-
-    def case(item: ItemRecord) -> JUnitCase:
-        seconds = item.usage.seconds
-        if item.outcome == "pass":
-            return JUnitCase(item.id, seconds=seconds)
-        kind = "error" if item.outcome == "invalid" else "failure"
-        text = "" if item.answer is None else f"answer: {item.answer}"
-        return JUnitCase(item.id, kind, item.reason, item.outcome, text, seconds)
-
-    write_atomic(out, junit({run.name: map(case, records(run)) for run in runs}))

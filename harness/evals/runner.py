@@ -27,7 +27,7 @@ from harness.core.rundir import RunReader, RunWriter, new_run_id
 from harness.evals.attempts import Attempts, gateway_of, guard_facts, open_guard
 from harness.evals.control import controlled
 from harness.evals.judged import JUDGED
-from harness.evals.plan import EvalPlan, attempt_id
+from harness.evals.plan import EvalPlan, attempt_id, read_parts
 from harness.evals.pool import Pool, Tally
 from harness.evals.regrade import FamilyOf
 from harness.evals.report import (
@@ -290,7 +290,9 @@ async def run_eval(
         await stack.enter_async_context(control)
         await collect(pool, run, items, tally, on_progress)
     seconds = time.monotonic() - started
-    return summarise(lock, out.name, list(items.values()), seconds, tally.usage)
+    rows = read_parts(out)  # none where nothing was begun by settings
+    alike = rows[-1].alike if rows else (0, 0)
+    return summarise(lock, out.name, list(items.values()), seconds, tally.usage, alike)
 
 
 async def collect(

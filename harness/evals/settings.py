@@ -53,7 +53,8 @@ def read_columns(context: Any, parameter: Any, words: tuple[str, ...]) -> dict[s
 def columns_of(settings: Mapping[str, Any]) -> dict[str, str]:
     """The columns and the check of settings, as :func:`tasks_of` takes them."""
     columns: dict[str, str] = settings.get("columns") or {}
-    check = settings.get("check")
+    check, group = settings.get("check"), settings.get("group_by")
+    columns = columns if group is None else {**columns, group: "group"}
     return columns if check is None else {**columns, DEFAULT_CHECK: check}
 
 
@@ -202,12 +203,13 @@ class ColumnSettings(Value):
     Attributes:
         columns: column of the task file -> field of a task; from then on part of `suite`.
         check: of the tasks that name none; part of `suite`, too.
+        group_by: column, or field of `meta`, that holds the groups; part of `suite`, too.
     """
 
     columns: Annotated[
         dict[str, str],
         Option(
-            "A column of the task file as id, prompt, answer, check or files.",
+            "A column of the task file as id, prompt, answer, check, files or group.",
             names=("--map",),
             metavar="COLUMN=FIELD",
             callback=read_columns,
@@ -218,6 +220,14 @@ class ColumnSettings(Value):
         str | None,
         Option("Check of tasks that name none: em, exact, contains, numeric, regex, ..."),
     ] = None
+    group_by: Annotated[
+        str | None,
+        Option(
+            "Column with the groups of tasks (kind, template, document): intervals and tests take "
+            "groups for independent, in place of tasks.",
+            metavar="COLUMN",
+        ),
+    ] = None
 
     @model_validator(mode="before")
     @classmethod
@@ -226,10 +236,10 @@ class ColumnSettings(Value):
         if not (named := columns_of(values)):
             return values
         if values.get("suite") is None:
-            raise BadInput("--map and --check are of a suite's tasks: give the suite")
+            raise BadInput("--map, --check and --group-by are of a suite's tasks: give the suite")
         path, columns = divided_reference(str(values["suite"]))
         suite = f"{path}?{urlencode({**columns, **named})}"
-        return {**values, "suite": suite, "columns": {}, "check": None}
+        return {**values, "suite": suite, "columns": {}, "check": None, "group_by": None}
 
 
 class SuiteSettings(ModelSettings, WorkerSettings, TrustSettings, ColumnSettings):

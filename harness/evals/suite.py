@@ -43,6 +43,7 @@ from harness.core import (
 )
 from harness.models import SampleLimits, Sampling
 from harness.tasks import JudgeSettings
+from harness.tasks.files.groups import in_groups
 from harness.tasks.files.rows import HUB, SUFFIXES, divided_reference, read_tasks
 from harness.tools import is_remote
 
@@ -69,6 +70,7 @@ class Suite(Value):
         tasks: a task file relative to the suite, or split -> task file. One file is halved
             into train and selection where a split is asked for.
         split_by: how one task file is divided, in place of the halves.
+        group_by: column or field of `meta` that holds a task's group: part of no digest.
         corpus: name of one of our generated corpora, instead of `tasks`.
         agent: agent spec; relative files start at the suite. Default: see
             :func:`harness.evals.settings.agent_spec`.
@@ -86,6 +88,7 @@ class Suite(Value):
     name: str
     tasks: str | dict[Split, str] | None = None
     split_by: SplitBy | None = None
+    group_by: str | None = None
     corpus: str | None = None
     agent: str | None = None
     skill_mode: SkillMode = "preloaded"
@@ -154,8 +157,8 @@ class LoadedSuite(Value):
     def digest(self) -> str:
         """Digest of the settings, the tasks and the contents of their files."""
         files = {path: digest_file(self.base / path) for path in self.files}
-        tasks = [task.model_dump(mode="json") for task in self.tasks]
-        settings = self.suite.model_dump(mode="json", exclude={"split_by"})
+        tasks = [task.model_dump(mode="json", exclude={"group"}) for task in self.tasks]
+        settings = self.suite.model_dump(mode="json", exclude={"split_by", "group_by"})
         # Suites had these values before the defaults came to depend on the model; runs and receipts
         # of that time stay valid. What was chosen is recorded with a run.
         settings["agent"] = self.suite.agent or "graph:react"
@@ -199,6 +202,8 @@ def load_suite(reference: str, split: Split | None = None, *, trusted: bool = Fa
         source, chosen = _tasks_file(suite, root, split)
         source, own_columns = divided_reference(source)
         columns = own_columns | columns
+        if suite.group_by is not None and "group" not in columns.values():
+            columns[suite.group_by] = "group"
         file = Path(source)
         hub = source.startswith(HUB)
         base = root if hub else file.parent
@@ -214,7 +219,7 @@ def load_suite(reference: str, split: Split | None = None, *, trusted: bool = Fa
     if spreadsheets:
         from harness.tasks import load_spreadsheetbench
 
-        tasks = tuple(load_spreadsheetbench(file))
+        tasks = in_groups(load_spreadsheetbench(file), columns, f"{str(file)!r}:")
     else:
         tasks = read_tasks(str(file), columns)
     if not published:

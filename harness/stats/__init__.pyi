@@ -12,7 +12,10 @@ from .factorial import hadamard as hadamard
 from .factorial import half_subsets as half_subsets
 from .intervals import change_interval as change_interval
 from .intervals import cluster_interval as cluster_interval
+from .intervals import cluster_names as cluster_names
+from .intervals import clustered as clustered
 from .intervals import clustered_error as clustered_error
+from .intervals import effective as effective
 from .intervals import effective_size as effective_size
 from .intervals import mean_interval as mean_interval
 from .intervals import rate_interval as rate_interval
@@ -21,6 +24,7 @@ from .intervals import score_interval as score_interval
 from .intervals import seen_at_least as seen_at_least
 from .intervals import share_interval as share_interval
 from .intervals import t_of as t_of
+from .intervals import t_quantile as t_quantile
 from .intervals import upper_limit as upper_limit
 from .intervals import wilson as wilson
 from .intervals import z_of as z_of

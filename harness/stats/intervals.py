@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from statistics import NormalDist
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+ValueT = TypeVar("ValueT")
 BOOTSTRAP_SAMPLES = 10_000
+TINY = 1e-9
+DOUBT = 0.25
+"""With so many fails, or passes, the correlation in a cluster is taken to be half way to 1."""
 
 
 def wilson(passes: int, n: int, confidence: float = 0.95) -> tuple[float, float] | None:
@@ -45,48 +49,123 @@ def score_interval(p: float, n: float, z: float) -> tuple[float, float]:
     return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
 
 
-def rate_interval(groups: Sequence[Sequence[float]]) -> tuple[float, float] | None:
+class Effective(NamedTuple):
+    """Independent values whose mean is as uncertain as that of values that come in clusters.
+
+    Attributes:
+        size: their number; it need not be whole.
+        degrees: degrees of freedom with which their variance is known.
+    """
+
+    size: float
+    degrees: float
+
+
+def effective(clusters: Sequence[Sequence[float]], doubt: float = 0.0) -> Effective:
+    """Count values that come in clusters of any size as independent ones.
+
+    The correlation r of two values of a cluster comes from an analysis of variance (Donner 1986).
+    With the shares w of the clusters, the mean varies like that of n / (1 + r (n sum w^2 - 1))
+    values (Kish 1965). The variance between clusters has 1 / sum w^2 - 1 degrees of freedom, as
+    many as that number of clusters of one size, and the variance within them n less their number;
+    the reciprocals are weighted by the parts that the two have in the variance of the mean.
+
+    Args:
+        clusters: two or more.
+        doubt: share by which the correlation is moved towards 1.
+    """
+    sizes, sums = list(map(len, clusters)), list(map(sum, clusters))
+    n, count = sum(sizes), len(sizes)
+    alike = sum(size * size for size in sizes) / n**2
+    mean, squares = sum(sums) / n, sum(value * value for values in clusters for value in values)
+    means = sum(total * total / size for total, size in zip(sums, sizes, strict=True))
+    between = max(0.0, means - n * mean**2) / (count - 1)
+    within = max(0.0, squares - means) / max(1, n - count)
+    usual = n * (1 - alike) / (count - 1)  # size of a cluster
+    spread = between + (usual - 1) * within
+    correlation = min(1.0, max(0.0, (between - within) / spread)) if spread > TINY else 1.0
+    correlation += (1 - correlation) * doubt
+    variance = correlation * alike + (1 - correlation) / n
+    shared = correlation * alike / variance
+    free = shared / max(TINY, 1 / alike - 1) + (1 - shared) / max(1, n - count)
+    return Effective(min(n, 1 / variance), 1 / free)
+
+
+def rate_interval(clusters: Sequence[Sequence[float]]) -> tuple[float, float] | None:
     """95 % interval of the mean of zeros and ones that come in clusters; None without any.
 
-    Wilson's, with a cluster of several counting as many independent values as would have the same
-    standard error (Kish's effective sample size), and Student's t in place of the normal quantile.
-    `benchmarks/evals/interval_coverage.py` shows its coverage.
+    Wilson's, with as many values as are :func:`effective` and Student's t in place of the normal
+    quantile; (0, 1) for a single cluster of several. `benchmarks/evals/interval_coverage.py` shows
+    its coverage.
     """
-    sizes, passes = list(map(len, groups)), sum(map(sum, groups))
-    n = sum(sizes)
-    if n == len(groups):
+    n, passes = sum(map(len, clusters)), sum(map(sum, clusters))
+    if n == len(clusters):
         return wilson(int(passes), n)
-    return score_interval(passes / n, effective_size(groups), t_of(len(groups)))
+    if len(clusters) < 2:
+        return 0.0, 1.0
+    # Few passes or fails do not show how alike those of a cluster are.
+    rare = min(passes, n - passes)
+    count = effective(clusters, DOUBT / (rare + DOUBT))
+    return score_interval(passes / n, count.size, t_quantile(count.degrees))
 
 
-def effective_size(groups: Sequence[Sequence[float]]) -> float:
+def effective_size(clusters: Sequence[Sequence[float]]) -> float:
     """Independent zeros and ones whose mean is as uncertain as that of these clusters (Kish)."""
-    sizes = list(map(len, groups))
-    n = sum(sizes)
-    if n == len(groups):
-        return n
-    least = n * n / sum(size * size for size in sizes)  # all values of a cluster are alike
-    return min(_effective_size(sum(map(sum, groups)) / n, clustered_error(groups), least), n)
+    n = sum(map(len, clusters))
+    return (
+        float(n)
+        if len(clusters) in (0, n)
+        else 1.0
+        if len(clusters) == 1
+        else effective(clusters).size
+    )
 
 
-def share_interval(values: Sequence[float]) -> tuple[float, float] | None:
-    """95 % interval of the mean of independent values in [0, 1]; None below two.
+def share_interval(
+    values: Sequence[float], groups: Sequence[str] = ()
+) -> tuple[float, float] | None:
+    """95 % interval of the mean of values in [0, 1]; None below two, or below two groups.
 
     Wilson's with the effective sample size of their variance, which is never less than their
     number: values between 0 and 1 vary less than zeros and ones of the same mean.
+
+    Args:
+        values: independent of one another, or but for those of a group.
+        groups: of the values.
     """
-    return None if len(values) < 2 else _bounded_interval(values, t_of(len(values)))
+    count = _effective(values, groups, len(values) - 1)
+    return count and _bounded_interval(values, count.size, t_quantile(count.degrees))
 
 
-def _bounded_interval(values: Sequence[float], z: float) -> tuple[float, float]:
+def _effective(values: Sequence[float], groups: Sequence[str], degrees: float) -> Effective | None:
+    """The values as independent ones, with `degrees` where they are; None below two of them."""
+    clusters = clustered(values, groups)
+    if len(clusters) < 2:
+        return None
+    independent = len(clusters) == len(values)
+    return Effective(len(values), degrees) if independent else effective(clusters)
+
+
+def cluster_names(tasks: Sequence[str], groups: Mapping[str, str]) -> list[str]:
+    """The group of every task, where a task without one is alone; nothing if none has one."""
+    if not any(task in groups for task in tasks):
+        return []
+    return [groups.get(task) or f"task {task}" for task in tasks]
+
+
+def clustered(values: Sequence[ValueT], groups: Sequence[str]) -> list[list[ValueT]]:
+    """Values by their groups; without groups each is alone."""
+    clusters: dict[object, list[ValueT]] = {}
+    for index, value in enumerate(values):
+        clusters.setdefault(groups[index] if groups else index, []).append(value)
+    return list(clusters.values())
+
+
+def _bounded_interval(values: Sequence[float], size: float, z: float) -> tuple[float, float]:
     n = len(values)
     mean, error = sum(values) / n, clustered_error([[value] for value in values])
-    return score_interval(mean, _effective_size(mean, error, n), z)
-
-
-def _effective_size(rate: float, error: float | None, least: float) -> float:
-    """Number of independent values with this standard error, never below `least`."""
-    return max(rate * (1 - rate) / error**2, least) if error else least
+    least = max(mean * (1 - mean) / error**2, n) if error else n
+    return score_interval(mean, least * size / n, z)
 
 
 def clustered_error(groups: Sequence[Sequence[float]]) -> float | None:
@@ -103,26 +182,31 @@ def clustered_error(groups: Sequence[Sequence[float]]) -> float | None:
     return math.sqrt(squares * len(groups) / (len(groups) - 1)) / n
 
 
-def change_interval(changes: Sequence[float], z: float | None = None) -> tuple[float, float] | None:
-    """95 % interval of the mean of independent changes in [-1, 1]; None below two.
+def change_interval(
+    changes: Sequence[float], z: float | None = None, groups: Sequence[str] = ()
+) -> tuple[float, float] | None:
+    """95 % interval of the mean of changes in [-1, 1]; None below two, or below two groups.
 
     The mean is that of the gains less that of the losses. Each is a mean in [0, 1] with its score
     interval, and the distances of the limits are added as squares, less their correlation (MOVER,
     Zou and Donner 2008, section 2). A t interval covers too seldom where most changes are gains.
+    Changes of groups count as many as are :func:`effective`.
 
     Args:
         changes: one a task.
         z: normal critical value, in place of that of 95 %.
+        groups: of the changes, where those of a group are not independent.
     """
-    n = len(changes)
-    if n < 2:
+    count = _effective(changes, groups, math.inf)
+    if count is None:
         return None
+    n = len(changes)
     gains = [max(change, 0.0) for change in changes]
     losses = [max(-change, 0.0) for change in changes]
     up, down = sum(gains) / n, sum(losses) / n
-    z = z_of(0.975) if z is None else z
-    up_low, up_high = _bounded_interval(gains, z)
-    down_low, down_high = _bounded_interval(losses, z)
+    z = t_quantile(count.degrees, z_of(0.975) if z is None else z)
+    up_low, up_high = _bounded_interval(gains, count.size, z)
+    down_low, down_high = _bounded_interval(losses, count.size, z)
     spread = math.sqrt(
         sum((gain - up) ** 2 for gain in gains) / n * (sum((x - down) ** 2 for x in losses) / n)
     )
@@ -201,11 +285,15 @@ def z_of(probability: float) -> float:
 
 def t_of(n: int) -> float:
     """97.5 % quantile of Student's t with n - 1 degrees of freedom; infinite for one value."""
-    if n < 2:
-        return math.inf
+    return math.inf if n < 2 else t_quantile(n - 1)
+
+
+def t_quantile(degrees: float, z: float | None = None) -> float:
+    """Quantile of Student's t with the tail of the normal one `z`; default 2.5 %."""
     from scipy.special import stdtrit
 
-    return float(stdtrit(n - 1, 0.975))
+    z = z_of(0.975) if z is None else z
+    return z if math.isinf(degrees) else -float(stdtrit(degrees, NormalDist().cdf(-z)))
 
 
 def product_interval(

@@ -7,8 +7,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
+from pydantic import Field
+
 from harness.core import Value
-from harness.stats.intervals import change_interval, z_of
+from harness.stats.intervals import (
+    change_interval,
+    cluster_names,
+    clustered,
+    effective,
+    z_of,
+)
 
 FINEST = 10_000
 """Largest denominator of a change; finer ones are rounded to it."""
@@ -22,19 +30,24 @@ class PairedComparison(Value):
 
     Attributes:
         tasks: tasks with a valid attempt on both sides.
+        groups: groups of them, which are then the independent ones; None where tasks name none.
+        independent: independent tasks that their changes count as; None without groups.
         unpaired: tasks of either side left out (missing or invalid on one side).
         before: pass rate of the first condition over `tasks`.
         after: pass rate of the second.
         difference: after - before.
-        ci95: 95 % interval of the difference over tasks
+        ci95: 95 % interval of the difference over tasks, or groups
             (:func:`harness.stats.intervals.change_interval`); None below two.
-        p: two-sided p-value, exact: McNemar for one attempt per task, else sign-flip.
+        p: two-sided p-value, exact: McNemar for one attempt per task, else sign-flip; of groups
+            the signs of their summed changes.
         discordance: share of tasks whose result differs.
         broken: task ids that passed before and fail after.
         fixed: task ids that failed before and pass after.
     """
 
     tasks: int
+    groups: int | None = Field(default=None, exclude_if=lambda value: value is None)
+    independent: float | None = Field(default=None, exclude_if=lambda value: value is None)
     unpaired: int
     before: float | None = None
     after: float | None = None
@@ -46,22 +59,34 @@ class PairedComparison(Value):
     fixed: tuple[str, ...] = ()
 
 
-def compare_rates(before: Mapping[str, float], after: Mapping[str, float]) -> PairedComparison:
-    """Compare the pass rates of the same tasks under two conditions; a task is one cluster."""
+def compare_rates(
+    before: Mapping[str, float], after: Mapping[str, float], groups: Mapping[str, str] | None = None
+) -> PairedComparison:
+    """Compare the pass rates of the same tasks under two conditions.
+
+    Args:
+        before: task -> pass rate.
+        after: the same.
+        groups: task -> its group, which is one cluster; a task without one is another.
+    """
     common = sorted(before.keys() & after.keys())
     unpaired = len(before.keys() | after.keys()) - len(common)
     if not common:
         return PairedComparison(tasks=0, unpaired=unpaired)
     changes = [after[task] - before[task] for task in common]
-    n = len(common)
+    n, names = len(common), cluster_names(common, groups or {})
+    clusters = clustered(changes, names)
+    size = effective(clusters).size if 1 < len(clusters) < n else float(len(clusters))
     return PairedComparison(
         tasks=n,
+        groups=len(clusters) if names else None,
+        independent=round(size, 1) if names else None,
         unpaired=unpaired,
         before=sum(before[task] for task in common) / n,
         after=sum(after[task] for task in common) / n,
         difference=sum(changes) / n,
-        ci95=change_interval(changes),
-        p=sign_flip_p(changes),
+        ci95=change_interval(changes, groups=names),
+        p=sign_flip_p([sum(values) for values in clusters]),
         discordance=sum(change != 0 for change in changes) / n,
         broken=tuple(task for task in common if before[task] > 0.5 > after[task]),
         fixed=tuple(task for task in common if before[task] < 0.5 < after[task]),

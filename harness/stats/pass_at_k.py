@@ -55,12 +55,15 @@ RULES: Mapping[str, Callable[[int, int, int], float]] = {
 }
 
 
-def repeated(groups: Sequence[Sequence[float]], epochs: int) -> dict[str, Repeated]:
+def repeated(
+    tasks: Sequence[Sequence[float]], epochs: int, groups: Sequence[str] = ()
+) -> dict[str, Repeated]:
     """All three rules for k = 2, 4, 8, ... and k = `epochs`; nothing for a single attempt.
 
     Args:
-        groups: of each task, 1 for every valid attempt that passed and 0 for one that failed.
+        tasks: of each task, 1 for every valid attempt that passed and 0 for one that failed.
         epochs: attempts per task that were asked for.
+        groups: of the tasks, where those of a group are not independent.
     """
     if epochs < 2:
         return {}
@@ -68,10 +71,12 @@ def repeated(groups: Sequence[Sequence[float]], epochs: int) -> dict[str, Repeat
     figures: dict[str, Repeated] = {}
     for k in sorted({*powers, epochs}):
         for name, rule in RULES.items():
-            values = [rule(len(g), int(sum(g)), k) for g in groups if len(g) >= k]
+            enough = [index for index, passes in enumerate(tasks) if len(passes) >= k]
+            values = [rule(len(tasks[i]), int(sum(tasks[i])), k) for i in enough]
+            names = [groups[index] for index in enough] if groups else ()
             mean = sum(values) / len(values) if values else None
             figures[name.format(k=k)] = Repeated(
-                value=mean, ci95=share_interval(values), tasks=len(values)
+                value=mean, ci95=share_interval(values, names), tasks=len(values)
             )
     return figures
 

@@ -192,8 +192,9 @@ def read_run(folder: Path) -> None:
     """What `runs`, `compare` and `--resume` read of a run folder."""
     from harness.core.segments import SegmentWriter
     from harness.evals import read_report
+    from harness.evals.formats.junit import write_junit
     from harness.evals.plan import read_parts
-    from harness.evals.report import compare_results, open_run, read_run, write_junit
+    from harness.evals.report import compare_results, open_run, read_run
 
     with closing(SegmentWriter(folder / "items.seg")) as segment:
         for line in (folder / "items.jsonl").read_bytes().splitlines():

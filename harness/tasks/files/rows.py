@@ -41,6 +41,7 @@ from harness.core import (
     require,
     string,
 )
+from harness.tasks.files.groups import in_groups
 
 HUB = "hf:"
 DEFAULT_CHECK = "default-check"
@@ -61,6 +62,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "check": ("check", "scorer"),
     "files": ("files",),
     "meta": ("meta", "metadata"),
+    "group": ("group",),
 }
 """Field of a task -> names that its column usually has, the first that is there counts."""
 FIELDS = {name: field for field, names in NAMES.items() for name in names}
@@ -138,9 +140,15 @@ def tasks_of(
     columns = {
         name: FIELDS.get(field, field) for name, field in columns.items() if name != DEFAULT_CHECK
     }
+    # A group's column stays in `meta`: naming it later changes no task.
+    groups = {name: field for name, field in columns.items() if field == "group"}
+    columns = {name: field for name, field in columns.items() if field != "group"}
     missing = set(columns)
-    for number, row in rows:
+    for number, given in rows:
+        row = dict(given)
         where, missing = f"{place}{number}", missing - row.keys()
+        if apart := {name: row.pop(name) for name in groups if name in row and name not in FIELDS}:
+            row["meta"] = {**mapping(row.get("meta")), **apart}
         fields = row if not columns and {"id", "prompt"} <= row.keys() else _fields(row, columns)
         if "prompt" not in fields:
             wrong = f"no column {min(missing)!r} and " if missing else ""
@@ -167,7 +175,7 @@ def tasks_of(
             raise BadInput(f"{where}: {first_fault(error, 'row')}, got {got!r}") from None
     if tasks and missing:
         raise BadInput(f"{place}1: no column {min(missing)!r}, which --map names")
-    return tuple(tasks)
+    return in_groups(tasks, groups, place)
 
 
 def without_gaps(row: Mapping[Any, Any]) -> Row:
@@ -191,7 +199,8 @@ def _fields(row: Row, columns: Mapping[str, str]) -> Row:
             of_field[field] = free[0]
     values = {field: row[column] for field, column in of_field.items()}
     values = {field: value for field, value in values.items() if value is not None}
-    rest = {name: value for name, value in row.items() if name not in of_field.values()}
+    taken = {column for field, column in of_field.items() if field != "group"}
+    rest = {name: value for name, value in row.items() if name not in taken}
     values["meta"] = json.loads(json.dumps(rest | _object(of_field, values), default=str))
     if "prompt" in values:
         values["prompt"] = _text(values["prompt"])

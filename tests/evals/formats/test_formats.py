@@ -161,7 +161,7 @@ def test_junit_cases_are_attempts(tmp_path: Path) -> None:
 def test_our_own_junit_comes_back(tmp_path: Path) -> None:
     run, xml = tmp_path / "run", tmp_path / "r.xml"
     import_results(DATA / "promptfoo_b.json", run, column="sums-b")
-    from harness.evals.report import write_junit
+    from harness.evals.formats.junit import write_junit
 
     write_junit([run], xml)
     (back,) = open_results(xml)
