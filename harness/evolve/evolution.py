@@ -245,7 +245,9 @@ def seed_skill(options: EvolveOptions) -> Skill:
         raise BadInput("give either --skill DIR (deepening) or --create NAME (creation)")
     if options.skill is not None:
         skill = load_skill(options.skill)
-        if errors := [problem for problem in validate(skill) if problem.level == "error"]:
+        # What the reader forgave in the header is gone as soon as the header is written anew.
+        problems = set(validate(skill)) - set(skill.warnings)
+        if errors := [problem for problem in problems if problem.level == "error"]:
             raise BadInput(f"--skill {str(options.skill)!r} is not a valid skill: {errors[0]}")
         return skill
     name = options.create or ""

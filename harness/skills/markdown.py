@@ -194,11 +194,11 @@ def _line_cost(line: str) -> int:
     return cost
 
 
-def parse_header(header: str) -> tuple[dict[str, str | dict[str, str]], str]:
-    """(values, complaint): complaint is "" if it was proper YAML.
+def parse_header(header: str) -> tuple[dict[str, str | dict[str, str]], str, bool]:
+    """Return values, a complaint ("" for none), and whether it is YAML that clients read.
 
     Text that is no YAML (such as an unquoted colon in the description) is read line by line as
-    Gemini CLI does, and complained about.
+    Gemini CLI does; other clients drop the skill.
     """
     from harness.core import parse_yaml  # `compress` counts tokens here and reads no YAML
 
@@ -206,11 +206,12 @@ def parse_header(header: str) -> tuple[dict[str, str | dict[str, str]], str]:
     try:
         loaded: Any = parse_yaml(inner, as_text=True)
     except ValueError as error:
-        return _by_line(inner), f"no valid YAML ({error}); read line by line instead"
+        why = f"no valid YAML ({error}), so that clients drop the skill: quote values that hold"
+        return _by_line(inner), f"{why} ': ' or begin with a sign; read line by line here", False
     if loaded is None or loaded == "":
-        return {}, "the frontmatter is empty"
+        return {}, "the frontmatter is empty", False
     if not isinstance(loaded, dict):
-        return _by_line(inner), "expected a YAML mapping; read line by line instead"
+        return _by_line(inner), "expected a YAML mapping; read line by line here", False
     values: dict[str, str | dict[str, str]] = {}
     complaint = ""
     for key, value in cast(dict[Any, Any], loaded).items():
@@ -224,7 +225,7 @@ def parse_header(header: str) -> tuple[dict[str, str | dict[str, str]], str]:
             complaint = f"{key!r} is a list: clients expect one space-separated string"
         else:
             values[str(key)] = str(value)
-    return values, complaint
+    return values, complaint, True
 
 
 def _scalar(value: Any) -> str:

@@ -132,7 +132,8 @@ def load_skill(path: Path | str) -> Skill:
     """Read the skill directory `path` (or the folder of a given SKILL.md).
 
     Byte-order mark, CRLF line ends, a lower-case `skill.md` and frontmatter that is no YAML are
-    read and reported in `warnings`; links that leave the directory are not followed.
+    read and reported in `warnings`, as errors where clients refuse them; links that leave the
+    directory are not followed.
 
     Raises:
         BadInput: if there is no SKILL.md, it leads out of the directory, is not UTF-8 or larger
@@ -230,16 +231,16 @@ def parse_skill(
 
     problems = list(warnings)
     if text.startswith("\ufeff"):
-        problems.append(warning("starts with a byte-order mark, which clients refuse", 1))
+        problems.append(error("starts with a byte-order mark, which clients refuse", 1))
         text = text.removeprefix("\ufeff")
     if "\r" in text:
         problems.append(warning("has CRLF line ends; read as LF"))
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     match = _HEADER.match(text)
     header = match.group() if match else ""
-    values, complaint = parse_header(header) if header else ({}, "")
+    values, complaint, readable = parse_header(header) if header else ({}, "", True)
     if complaint:
-        problems.append(warning(complaint, 1))
+        problems.append((warning if readable else error)(complaint, 1))
     return Skill(
         frontmatter=values,
         header=header if header.endswith("\n") or not header else header + "\n",

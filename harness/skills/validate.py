@@ -35,6 +35,7 @@ from harness.skills.skill import Problem, Skill, error, load_skill, warning
 
 MAX_LENGTHS = {"name": 64, "description": 1024, "compatibility": 500}
 """Key of the frontmatter -> its characters at most."""
+_CUT = re.compile(r"([\w-]+):\s+(?![\"'|>#])\S.*?\s#")
 _LONGEST = 2000
 """Characters of a link's target: without a bound, links that never end take quadratic time."""
 _LINK = re.compile(rf"\]\(\s*+<?([^)\s>]{{1,{_LONGEST}}}+)>?[^)]{{0,{_LONGEST}}}+\)")
@@ -181,6 +182,12 @@ def _frontmatter(skill: Skill) -> Iterator[Problem]:
     except BadInput as refusal:
         yield error(str(refusal), 1)
         return
+    for number, line in enumerate(skill.header.split("\n"), 1):
+        if match := _CUT.match(line):
+            yield warning(
+                f"{match[1]!r} ends before ' #', which begins a comment in YAML: quote the value",
+                number,
+            )
     if re.search(r":\s*[{\[]", skill.header) or "---" in skill.header.strip("-\n"):
         yield error("flow style or '---' inside the frontmatter: skills-ref refuses it", 1)
     elif strict != skill.header:

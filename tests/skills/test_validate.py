@@ -127,3 +127,27 @@ def test_a_fence_hides_links_and_headings() -> None:
 )
 def test_the_token_count_is_an_upper_estimate(text: str, real: int) -> None:
     assert real <= count_tokens(text) <= 2 * real
+
+
+def plain(description: str) -> Skill:
+    """A skill whose description stands without quotes."""
+    return parse_skill(GOOD.replace('"Use when testing."', description), directory="a-skill")
+
+
+@pytest.mark.parametrize(
+    "description", ["Sorts mail by two keys: sender and date.", "@team asks for it", "[a] b"]
+)
+def test_a_header_that_yaml_parsers_refuse_is_an_error(description: str) -> None:
+    skill = plain(description)
+    assert skill.description == description, "it is read all the same"
+    assert any("quote values" in message for message in errors(skill))
+
+
+def test_a_byte_order_mark_is_an_error_and_a_cut_value_a_warning() -> None:
+    assert any("byte-order mark" in message for message in errors(parse_skill("\ufeff" + GOOD)))
+    skill = plain("Answers ticket #7 and its kind.")
+    assert skill.description == "Answers ticket"
+    assert errors(skill) == []
+    assert any("'description' ends before ' #'" in row.message for row in validate(skill))
+    quoted = plain('"Answers ticket #7: politely."')
+    assert not any(" #" in row.message for row in validate(quoted)) and errors(quoted) == []

@@ -100,6 +100,26 @@ def test_a_claude_code_session_is_one_trajectory(tmp_path: Path) -> None:
     assert found.agent.version == "2.0.1"
 
 
+def test_a_reply_that_was_written_down_in_parts_is_joined_once(tmp_path: Path) -> None:
+    def said(text: str) -> list[Row]:
+        return [{"type": "text", "text": text}]
+
+    rows = [
+        _line("user", "u1", None, "count the files"),
+        _line("assistant", "a1", "u1", said("Let me"), reply="r1"),
+        _line("assistant", "a2", "a1", said("Let me look."), reply="r1"),
+        _line("assistant", "a3", "a2", [_use("c1")], reply="r1"),
+        _line("assistant", "a4", "a3", [_use("c1")], reply="r1"),
+        _line("user", "u2", "a4", _result("c1", "a.txt")),
+        _line("assistant", "a5", "u2", said("One."), reply="r2"),
+        _line("assistant", "a6", "a5", said("One."), reply="r2"),
+    ]
+    _, reply, last = _one(_write(tmp_path / "s1.jsonl", rows)).steps
+    assert (reply.message, last.message) == ("Let me look.", "One.")
+    assert [call.tool_call_id for call in reply.tool_calls or ()] == ["c1"]
+    assert reply.observation is not None and len(reply.observation.results) == 1
+
+
 def test_its_helper_is_embedded_and_named_by_the_result(tmp_path: Path) -> None:
     found = _one(_write(tmp_path / "s1.jsonl", _session()))
     assert found.subagent_trajectories is not None

@@ -124,6 +124,87 @@ def test_sharegpt_rows_come_back(tmp_path: Path) -> None:
     assert row == {"id": "x", "conversations": turns}
 
 
+def _calls(step: Any) -> list[tuple[str, Any]]:
+    return [(call.function_name, call.arguments) for call in step.tool_calls or ()]
+
+
+def _results(step: Any) -> list[tuple[str, str]]:
+    """(name of the call, text) of the results that found their call."""
+    names = {call.tool_call_id: call.function_name for call in step.tool_calls or ()}
+    results = step.observation.results if step.observation else ()
+    return [(names[result.source_call_id], result.content) for result in results]
+
+
+def test_calls_of_sharegpt_find_their_results_and_every_column_comes_back(tmp_path: Path) -> None:
+    tide = {"name": "tide", "arguments": {"port": "Brest"}}
+    wind = {"name": "wind", "arguments": {"port": "Brest", "unit": "kn"}}
+    tools = [{"name": "tide"}, {"name": "wind"}]
+    row = {
+        "id": "x",
+        "system": "You know harbours.",
+        "tools": json.dumps(tools),
+        "source_file": "a.json",
+        "conversations": [
+            {"from": "human", "value": "Can I leave Brest?"},
+            {"from": "function_call", "value": json.dumps(tide)},
+            {"from": "function_call", "value": json.dumps(wind)},
+            {"from": "observation", "value": "high at noon"},
+            {"from": "observation", "value": "8 kn", "weight": 0},
+            {"from": "gpt", "value": "At noon.", "weight": 1},
+        ],
+    }
+    source = _write(tmp_path / "in.jsonl", [row])
+    system, user, agent, reply = next(open_trajectories(source)).steps
+    assert (system.source, system.message) == ("system", "You know harbours.")
+    assert (user.message, agent.message, reply.message) == ("Can I leave Brest?", "", "At noon.")
+    assert _calls(agent) == [("tide", tide["arguments"]), ("wind", wind["arguments"])]
+    assert _results(agent) == [("tide", "high at noon"), ("wind", "8 kn")]
+    assert list(next(open_trajectories(source)).agent.tool_definitions or ()) == tools
+    import_trajectories(source, tmp_path / "store")
+    export_trajectories(tmp_path / "store", tmp_path / "out", "sharegpt")
+    assert json.loads((tmp_path / "out/sharegpt.jsonl").read_text("utf-8")) == row
+
+
+def test_roles_under_conversations_are_read_as_messages(tmp_path: Path) -> None:
+    turns = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]
+    row = {"id": "x", "system": "s", "conversations": turns, "lang": "en"}
+    made = next(open_trajectories(_write(tmp_path / "in.jsonl", [row])))
+    assert [step.message for step in made.steps] == ["s", "q", "a"]
+    assert made.harness["openai"] == {"lang": "en"}
+
+
+@pytest.mark.parametrize("legacy", [False, True])
+def test_calls_of_openai_keep_their_arguments_and_results(legacy: bool, tmp_path: Path) -> None:
+    arguments = {"port": "Brest", "days": 2}
+    asked: dict[str, Any] = {"role": "assistant", "content": None}
+    told: dict[str, Any] = {"role": "tool", "tool_call_id": "c9", "content": "high at noon"}
+    if legacy:
+        asked["function_call"] = {"name": "tide", "arguments": json.dumps(arguments)}
+        told = {"role": "function", "name": "tide", "content": "high at noon"}
+    else:
+        call = {
+            "id": "c9",
+            "type": "function",
+            "function": {"name": "tide", "arguments": arguments},
+        }
+        asked["tool_calls"] = [call]
+    end = {"role": "assistant", "content": "At noon.", "reasoning": "high water", "name": "pilot"}
+    row = {"id": "x", "messages": [{"role": "user", "content": "q"}, asked, told, end]}
+    path = tmp_path / "in.json"
+    path.write_text(json.dumps([row]))
+    (made,) = open_trajectories(path)
+    _, agent, reply = made.steps
+    assert (_calls(agent), _results(agent)) == ([("tide", arguments)], [("tide", "high at noon")])
+    assert reply.reasoning_content == "high water"
+    assert to_openai(made) == row
+
+
+def test_further_columns_of_replies_are_kept(tmp_path: Path) -> None:
+    row = {"task": "t", "reply": "r", "author": "Ann"}
+    made = next(open_trajectories(_write(tmp_path / "in.jsonl", [row])))
+    assert made.harness["replies"] == {"author": "Ann"}
+
+
 def test_secrets_are_replaced_counted_and_can_be_kept(tmp_path: Path) -> None:
     secret = "sk-" + "a1" * 12
     rows = [{"messages": [{"role": "user", "content": f"key {secret}"}]}]

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from harness.core import BadInput, LimitReached, Unreachable, loops, render
-from harness.rag.ask.passages import at_time, find_passages, within
+from harness.rag.ask.passages import find_passages, opened_at, within
 from harness.rag.ask.types import Answer, AskSettings, Checker, Citation
 from harness.rag.retrieve import Document, open_encoder, sentence_spans, terms
 from harness.rag.tasks.reading import split_citations
@@ -192,7 +192,7 @@ def check_citations(reply: str, read: Answer) -> tuple[str, tuple[Citation, ...]
         return text, (), (*warnings, "the model finds no answer in the passages")
     if cited:
         chosen = (by_number[number] for number in sorted(cited))
-        return text, tuple(_when(passage, text, read.question) for passage in chosen), warnings
+        return text, tuple(_opened(passage, text, read.question) for passage in chosen), warnings
     # the sentence that holds all words of the text, under the number of its passage
     sources = {f"{each.doc}:{each.start}-{each.end}": each for each in read.passages}
     parts = [Document(name, citation.text) for name, citation in sources.items()]
@@ -207,10 +207,11 @@ def check_citations(reply: str, read: Answer) -> tuple[str, tuple[Citation, ...]
     return f"{text} [{source.number}]", (source,), (*warnings, note)
 
 
-def _when(passage: Citation, answer: str, question: str) -> Citation:
-    """A passage of a recording at the second of the sentence nearest to question and answer."""
-    ranked = _by_words(f"{question} {_CITED.sub('', answer)}", [passage]) if passage.times else []
-    return at_time(passage, ranked[0].start) if ranked else passage
+def _opened(passage: Citation, answer: str, question: str) -> Citation:
+    """A passage at the page or second of the sentence nearest to question and answer."""
+    said = f"{question} {_CITED.sub('', answer)}"
+    ranked = _by_words(said, [passage]) if passage.times or passage.pages else []
+    return opened_at(passage, ranked[0].start) if ranked else passage
 
 
 class _Scored(NamedTuple):

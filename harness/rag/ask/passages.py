@@ -169,6 +169,7 @@ def _cite(document: Document, start: int, end: int, number: int) -> Citation:
         uri=uri,
         page=page,
         time=time,
+        pages=tuple(begun for begun in document.pages if start < begun.start < end),
         times=tuple(spoken for spoken in document.times if start <= spoken.start <= end),
         start=start,
         end=end,
@@ -184,7 +185,7 @@ def within(
 ) -> Citation:
     """A stretch of a citation's text, by places in it, as a citation of its own."""
     text = citation.text
-    return at_time(citation, start).model_copy(
+    return opened_at(citation, start).model_copy(
         update={
             "number": number,
             "start": citation.start + start,
@@ -197,10 +198,13 @@ def within(
     )
 
 
-def at_time(citation: Citation, place: int) -> Citation:
-    """The citation of a recording at the second of a place in its text; others as they are."""
-    time = time_at(citation.times, citation.start + place)
-    if time is None:
+def opened_at(citation: Citation, place: int) -> Citation:
+    """The citation with page, second and link of a place in its text."""
+    offset = citation.start + place
+    time = time_at(citation.times, offset)
+    page = max((page.number for page in citation.pages if page.start <= offset), default=None)
+    if time is None and page is None:
         return citation
-    uri = f"{citation.uri.partition('#')[0]}#t={time:.1f}" if citation.uri else ""
-    return citation.model_copy(update={"time": time, "uri": uri})
+    anchor = f"t={time:.1f}" if page is None else f"page={page}"
+    uri = f"{citation.uri.partition('#')[0]}#{anchor}" if citation.uri else ""
+    return citation.model_copy(update={"time": time, "page": page, "uri": uri})

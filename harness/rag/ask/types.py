@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from harness.core import Usage, Value
 from harness.models import Sampling
-from harness.rag.retrieve import Arm, ParseOptions, Time, place_of
+from harness.rag.retrieve import Arm, Page, ParseOptions, Time, place_of
 from harness.rag.tools.context import BUDGET, ContextArm
 
 Method = Literal["model", "extract", "none"]
@@ -25,9 +25,10 @@ class Citation(Value):
         doc: id of the document.
         source: its path or URL.
         uri: a link that opens it, at its page or second; "" where nothing lies there.
-        page: on which it begins, as people count.
-        time: second of a recording at which it begins; of a passage that a model cites, at which
-            the sentence begins that says what the answer says.
+        page: on which it begins, as people count; of a passage that a model cites, on which the
+            sentence begins that says what the answer says.
+        pages: that begin within it.
+        time: second of a recording at which it begins, found as the page is.
         times: when its characters were spoken, in a recording.
         start: first character of the parsed text.
         end: character behind the last.
@@ -43,6 +44,7 @@ class Citation(Value):
     source: str
     uri: str = ""
     page: int | None = None
+    pages: tuple[Page, ...] = ()
     time: float | None = None
     times: tuple[Time, ...] = ()
     start: int
