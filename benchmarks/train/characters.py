@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from benchmarks.train.steps import reseed, step
+from examples.objectives.siamese import SiameseBlock, SiameseOutput
 from harness.core import assets
-from harness.train.objectives.siamese import SiameseBlock, SiameseOutput
 
 # Three times the rate that is usual for so small a model.
 RATE, STEPS, TOKENS = 3e-3, 150, 64

@@ -28,18 +28,18 @@ from benchmarks.train.characters import fast_rate
 from benchmarks.train.designs import DESIGNS
 from benchmarks.train.outliers import outlier, outlier_by_neighbour, outlier_of_one_way
 from benchmarks.train.steps import reseed, step
-from harness.stats import t_of
-from harness.train.objectives.advantages import clipped_loss, normalized, refill
-from harness.train.objectives.coteaching import trusted
-from harness.train.objectives.distillation import distillation_loss, reverse_kl
-from harness.train.objectives.long_context import Likelihoods, solopo_loss
-from harness.train.objectives.mixture import GradientMixture
-from harness.train.objectives.preferences import (
+from examples.objectives.coteaching import trusted
+from examples.objectives.distillation import distillation_loss, reverse_kl
+from examples.objectives.long_context import Likelihoods, solopo_loss
+from examples.objectives.mixture import GradientMixture
+from examples.objectives.preferences import (
     apo_loss,
     bradley_terry,
     dir_loss,
     fit_bias,
 )
+from harness.stats import t_of
+from harness.train.objectives.advantages import clipped_loss, normalized, refill
 from harness.vision.metrics import global_reward, local_reward
 
 SEEDS, FIRST = 5, 100

@@ -5,7 +5,6 @@ from .models import Recognizer as Recognizer
 from .models import Synthesizer as Synthesizer
 from .models import open_recognizer as open_recognizer
 from .models import open_synthesizer as open_synthesizer
-from .noise import channel_norm_noise as channel_norm_noise
 from .planning import Plan as Plan
 from .planning import plan_speech as plan_speech
 from .planning import plan_with_model as plan_with_model

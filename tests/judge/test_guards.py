@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from examples.judges.guarded_streams import Stopped, checked_chunks, hold_back, roll_back
 from harness.core import Refused, Unreachable
 from harness.judge.guards import (
     Guarded,
@@ -25,16 +26,12 @@ from harness.judge.guards import (
     Mode,
     ModelGuard,
     PolicyRow,
-    Stopped,
     WordGuard,
-    checked_chunks,
     consecutive,
     guard_in,
     guard_out,
-    hold_back,
     is_unsafe,
     read_label,
-    roll_back,
 )
 from harness.judge.guards.labels import LABELS
 from harness.models import ModelCall, Reply, open_gateway

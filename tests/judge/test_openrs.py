@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from examples.judges.refine import LabelledPair, refine
 from harness.judge import Question
 from harness.judge.openrs.aggregate import KINDS, aggregate, decide, signed
 from harness.judge.openrs.judge import OpenRSJudge
-from harness.judge.openrs.refine import LabelledPair, refine
 from harness.judge.openrs.verifiable import matches_reference, run_check
 from harness.judge.types import OPPOSITE, Preference, Verdict
 from harness.sandbox import SandboxUnavailable, select

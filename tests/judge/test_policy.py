@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harness.core import BadInput, LimitReached, Unreachable
-from harness.judge.guards import ModelGuard, WordGuard
-from harness.judge.probes.policy import (
+from examples.judges.policy_probes import (
     Probe,
     divergence,
     likelihood,
@@ -24,6 +22,8 @@ from harness.judge.probes.policy import (
     write_probes,
     write_suite,
 )
+from harness.core import BadInput, LimitReached, Unreachable
+from harness.judge.guards import ModelGuard, WordGuard
 from harness.judge.ties import TieSample, ties_score
 from tests.judge.cases import FunctionModel, run
 

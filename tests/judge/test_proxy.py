@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from examples.judges.proxy import accuracy_reward, reward, rubric_of, transfer, well_formed
+from examples.judges.refine import LabelledPair
 from harness.core import Unreachable
 from harness.judge import Question
-from harness.judge.openrs.refine import LabelledPair
-from harness.judge.proxy import accuracy_reward, reward, rubric_of, transfer, well_formed
 from tests.judge.cases import FunctionModel, chooser, run
 
 REPLY = "<rubric>- prefer the longer answer</rubric><eval>the first one is</eval><answer>1</answer>"

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from examples.objectives.noise import channel_norm_noise
 from harness.core import BadInput
-from harness.speech import channel_norm_noise
 
 torch: Any = pytest.importorskip("torch", reason="torch is not installed")
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness.core import BadInput
-from harness.synth.proposers.fact import FactProposer, LongFactProposer
+from harness.synth.proposers.fact import FactProposer
 from tests.synth.cases import asked, documents, materials, run
 
 TEXT = "Harbour notes.\nThe ferry Grey Heron was built in 1931 by Ada Quill.\nIt sails twice a day."
@@ -170,16 +170,6 @@ def test_the_passage_keeps_whole_lines(tmp_path: Path) -> None:
         shown = stuff.library.text(proposal.passages[0])
         assert set(shown.splitlines()) <= set(text.splitlines())
         assert proposal.answers[0] in shown
-
-
-def test_long_documents_come_as_a_cluster(tmp_path: Path) -> None:
-    texts = [f"{TEXT} The buoy Old Bell {n} was laid in {1700 + n}." for n in range(45)]
-    stuff = materials(documents(tmp_path / "docs", *texts), tmp_path / "out")
-    proposal = run(LongFactProposer(stuff).propose(3, []))
-    assert proposal.check == "longdoc"
-    assert len(proposal.documents) in (22, 23)
-    assert proposal.origin[0] in proposal.documents
-    assert run(FactProposer(stuff).propose(3, [])).documents == ()
 
 
 def test_documents_without_names_are_refused(tmp_path: Path) -> None:

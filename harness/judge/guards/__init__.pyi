@@ -16,7 +16,3 @@ from .policy import Action as Action
 from .policy import GuardPolicy as GuardPolicy
 from .policy import Place as Place
 from .policy import PolicyRow as PolicyRow
-from .stream import Stopped as Stopped
-from .stream import checked_chunks as checked_chunks
-from .stream import hold_back as hold_back
-from .stream import roll_back as roll_back

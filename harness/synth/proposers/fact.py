@@ -18,7 +18,7 @@ from harness.core import BadInput, render
 from harness.corpora import Evidence, Source
 from harness.synth.asking import say
 from harness.synth.documents import PASSAGE
-from harness.synth.proposers.longdoc import LongDocProposer, clusters_of
+from harness.synth.proposers.longdoc import LongDocProposer
 from harness.synth.types import Materials, Proposal
 
 WORDS = 6
@@ -62,7 +62,6 @@ class FactProposer:
     band = "one_minus"
     suite: dict[str, JsonValue] = {**LongDocProposer.suite, "tools": ["context:retrieve:800"]}
     calls: tuple[int, int, int] = (1, 2, 900)
-    check, metric = "search", "em"
 
     def __init__(self, materials: Materials) -> None:
         library = materials.library
@@ -90,10 +89,6 @@ class FactProposer:
         clear = not on & taken if on else names(sentence[1:]) - taken
         return sentence if clear and len(sentence) <= PASSAGE else ""
 
-    def documents(self, source: str) -> tuple[str, ...]:
-        """Those that the agent gets, by the one that holds the answer; none means all."""
-        return ()
-
     async def propose(self, number: int, accepted: Sequence[Proposal]) -> Proposal:
         """One reply; the first question in it counts."""
         materials, library = self._materials, self._materials.library
@@ -114,12 +109,11 @@ class FactProposer:
             id=f"fact-{number:05d}",
             question=question,
             answers=(answer,),
-            check=self.check,
-            documents=self.documents(source.id),
+            check="search",
             passages=(around(source, answer),),
             origin=(source.id,),
             reply=reply,
-            meta={"metric": self.metric},
+            meta={"metric": "em"},
             fault=self.fault(question, answer, source),
         )
 
@@ -174,21 +168,6 @@ class FactProposer:
             if title and rival and mention.search(other.text.lower()):
                 return f"another {kind} speaks of {source.title}"
         return ""
-
-
-class LongFactProposer(FactProposer):
-    """Plug-in of the kind `longfact`: the agent reads it in a cluster of long documents."""
-
-    suite = LongDocProposer.suite
-    check, metric = "longdoc", "part"
-
-    @cached_property
-    def _clusters(self) -> list[tuple[str, ...]]:
-        return clusters_of(self._materials)
-
-    def documents(self, source: str) -> tuple[str, ...]:
-        """The cluster of the document."""
-        return next(cluster for cluster in self._clusters if source in cluster)
 
 
 def whole(answer: str) -> re.Pattern[str]:

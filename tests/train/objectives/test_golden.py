@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 import torch
 
+from examples.objectives.distillation import reverse_kl
+from examples.objectives.mixture import segment_minimum
+from examples.objectives.preferences import club_bound, ranking_loss
 from harness.stats import calibration_errors
 from harness.train.objectives.advantages import gd2po, whitened
 from harness.train.objectives.contrast import contrastive_losses, contrastive_reward
-from harness.train.objectives.distillation import reverse_kl
-from harness.train.objectives.mixture import segment_minimum
-from harness.train.objectives.preferences import club_bound, ranking_loss
 
 pytestmark = pytest.mark.shared
 # The numbers are rounded at six places.

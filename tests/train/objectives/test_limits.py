@@ -11,8 +11,26 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from examples.objectives import games
+from examples.objectives.distillation import distillation_loss, follow, reverse_kl
+from examples.objectives.long_context import (
+    Form,
+    Likelihoods,
+    compression_fidelity,
+    implicit_reward,
+    preference_loss,
+    solopo_loss,
+)
+from examples.objectives.mixture import GradientMixture, minimum_norm_weights, segment_minimum
+from examples.objectives.preferences import (
+    apo_loss,
+    bradley_terry,
+    club_bound,
+    dir_loss,
+    fit_bias,
+    ranking_loss,
+)
 from harness.stats import calibration_errors
-from harness.train.objectives import games
 from harness.train.objectives.advantages import (
     clipped_loss,
     conflict_rate,
@@ -22,24 +40,6 @@ from harness.train.objectives.advantages import (
     whitened,
 )
 from harness.train.objectives.contrast import contrastive_losses, contrastive_reward
-from harness.train.objectives.distillation import distillation_loss, follow, reverse_kl
-from harness.train.objectives.long_context import (
-    Form,
-    Likelihoods,
-    compression_fidelity,
-    implicit_reward,
-    preference_loss,
-    solopo_loss,
-)
-from harness.train.objectives.mixture import GradientMixture, minimum_norm_weights, segment_minimum
-from harness.train.objectives.preferences import (
-    apo_loss,
-    bradley_terry,
-    club_bound,
-    dir_loss,
-    fit_bias,
-    ranking_loss,
-)
 
 REWARDS = st.lists(st.floats(-2, 2, width=32), min_size=4, max_size=12)
 FORMS: list[Form] = ["dpo", "simpo", "orpo"]

@@ -12,9 +12,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.train.objectives import siamese
-from harness.train.objectives.coteaching import CoTeaching, trusted
-from harness.train.objectives.references import ReferenceLadder, by_margin, pairwise_reward
+from examples.objectives import siamese
+from examples.objectives.coteaching import CoTeaching, trusted
+from examples.objectives.references import ReferenceLadder, by_margin, pairwise_reward
 
 
 def test_samples_by_what_is_left_to_learn() -> None:

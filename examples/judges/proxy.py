@@ -11,9 +11,9 @@ import asyncio
 import re
 from collections.abc import Sequence
 
+from examples.judges.refine import LabelledPair
 from harness.core import Usage, Value
 from harness.judge.direct import DirectJudge
-from harness.judge.openrs.refine import LabelledPair
 from harness.judge.types import Question
 from harness.models import Model
 
