@@ -83,7 +83,7 @@ async def solve(state: State, runtime: Context) -> Update:
     messages = [{"role": "user", "content": prompt}]
     reply = await context.solver.complete(messages, sampling=context.sampling)
     context.tell({"type": "reply", "role": "solver", "messages": messages, "reply": reply})
-    return {"response": reply.text.rpartition("</think>")[2].strip()}
+    return {"response": reply.text.strip()}
 
 
 async def propose(state: ProposerInput, runtime: Context) -> Update:

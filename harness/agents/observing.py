@@ -8,7 +8,7 @@ from typing import Any
 
 from harness.agents.recording import Recorder
 from harness.agents.types import AgentContext, AgentRun, Sample
-from harness.core import Observation, ObservationResult, Step
+from harness.core import Observation, ObservationResult, Step, without_thoughts
 from harness.models import Exchange
 from harness.trajectories import content_text
 from harness.trajectories.building import ROLES
@@ -96,7 +96,7 @@ def observed(
         reply = exchange[1].text
     for step in steps:
         text = content_text(step.message)
-        if step.source == "agent" and text != reply.strip():
+        if step.source == "agent" and without_thoughts(text) != reply.strip():
             recorder.agent_text(text)
     run = recorder.run(attempt.answer, attempt.invalid)
     if context.on_event is not None:
@@ -117,5 +117,6 @@ def _events(step: Step) -> Iterator[dict[str, Any]]:
 
 
 def _said(turn: Turn) -> tuple[str, str, str]:
-    """What makes two turns the same: agents give replies back without blanks around them."""
-    return turn.role, turn.text.strip(), turn.call_id
+    """What makes two turns the same: agents give replies back without blanks, or with thoughts."""
+    text = without_thoughts(turn.text) if turn.role == "assistant" else turn.text
+    return turn.role, text.strip(), turn.call_id

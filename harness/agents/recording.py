@@ -16,9 +16,13 @@ from harness.core import (
     ToolCall,
     Trajectory,
     Usage,
+    split_thoughts,
 )
 from harness.core.trajectory import FinalMetrics, Metrics
 from harness.models import Reply
+
+ONLY_THOUGHTS = "the reply holds thoughts and no answer"
+CUT_THOUGHTS = ": they were cut at the limit of tokens (finish_reason length); raise max_tokens"
 
 
 class Recorder:
@@ -29,6 +33,7 @@ class Recorder:
         self._steps: list[Step] = []
         self.usage = Usage()
         self._turns = 0
+        self._last_reply: Reply | None = None
         self._check: JsonValue = None
 
     def message(self, source: str, text: str) -> None:
@@ -45,6 +50,8 @@ class Recorder:
         """A reply of the model."""
         self.usage += reply.usage
         self._turns += 1
+        self._last_reply = reply
+        raw: dict[str, JsonValue] = {} if reply.raw_text is None else {"raw_text": reply.raw_text}
         self._steps.append(
             Step(
                 step_id=len(self._steps) + 1,
@@ -59,7 +66,7 @@ class Recorder:
                     cached_tokens=reply.usage.cached_tokens,
                     cost_usd=reply.usage.cost_usd,
                 ),
-                extra={"call_id": reply.call_id, "finish_reason": reply.finish_reason},
+                extra={"call_id": reply.call_id, "finish_reason": reply.finish_reason, **raw},
             )
         )
 
@@ -106,8 +113,20 @@ class Recorder:
                 pass
 
     def run(self, answer: str | None, invalid: str | None = None) -> AgentRun:
-        """The finished attempt."""
-        context, usage = self._context, self.usage
+        """The finished attempt: without thoughts in its answer, and invalid if nothing else is.
+
+        Args:
+            answer: the final text; None without one.
+            invalid: why the attempt says nothing about the agent, if it does not.
+        """
+        context, usage, last = self._context, self.usage, self._last_reply
+        thoughts, text = split_thoughts(answer or "")
+        silent = last is not None and last.reasoning and not (last.text.strip() or last.tool_calls)
+        answer = text if thoughts else answer
+        empty = answer is not None and not answer.strip() and not context.output_file
+        if invalid in (None, ONLY_THOUGHTS) and empty and (thoughts or silent):
+            cut = last is not None and last.finish_reason == "length"
+            invalid = ONLY_THOUGHTS + CUT_THOUGHTS * cut
         extra: dict[str, JsonValue] = {
             "task_id": self._sample.task_id,
             "skill": context.loaded_skill.digest if context.loaded_skill else None,

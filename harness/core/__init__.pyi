@@ -74,4 +74,6 @@ from .values import invalid as invalid
 from .values import listing as listing
 from .values import mapping as mapping
 from .values import passed as passed
+from .values import split_thoughts as split_thoughts
 from .values import string as string
+from .values import without_thoughts as without_thoughts

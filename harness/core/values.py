@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -59,6 +60,27 @@ def string(value: Any) -> str:
 def count(value: Any) -> int:
     """`value` if it is a count, else 0."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
+
+
+# A word that every mark of thoughts has: most replies hold none and are not looked through.
+_THOUGHTS = re.compile(r"thought|think|reasoning|<\|channel\|>|assistantfinal", re.IGNORECASE)
+
+
+def split_thoughts(text: str) -> tuple[str, str]:
+    """Return the thoughts in a model's reply, without their marks, and the reply without them.
+
+    A reply without thoughts is returned as it is; see :mod:`harness.core.thoughts`.
+    """
+    if not _THOUGHTS.search(text):
+        return "", text
+    from harness.core.thoughts import separated
+
+    return separated(text)
+
+
+def without_thoughts(text: str) -> str:
+    """Return a model's reply without the thoughts in it."""
+    return split_thoughts(text)[1]
 
 
 def first_fault(error: ValidationError, document: str = "document") -> str:

@@ -21,6 +21,7 @@ from harness.core import (
     Value,
     command_line,
     temporary_work_folder,
+    without_thoughts,
     write_atomic,
 )
 from harness.core.rundir import RunReader, RunWriter
@@ -106,7 +107,7 @@ def score_again(task: Task, base: Path, family: FamilyOf, answer: str | None) ->
     with temporary_work_folder("regrade-") as folder:
         judge = family(task)
         judge.prepare(task, base, folder)
-        return judge.score(task, base, folder, answer)
+        return judge.score(task, base, folder, answer and without_thoughts(answer))
 
 
 def local_judge(base: Path, family: FamilyOf) -> Judge:

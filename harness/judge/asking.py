@@ -118,20 +118,16 @@ async def ask(
 def read_object(text: str, schema: Mapping[str, Any]) -> tuple[dict[str, Any] | None, str]:
     """The object that a whole reply is, and otherwise why it is none.
 
-    Thoughts before `</think>` and a fence around all of it are left out. A reply may quote that
-    mark, from a judged text: of the ways to cut it, the first that leaves one JSON value is taken.
+    A fence around all of it is left out.
     """
-    parts = text.split("</think>")
-    for start in range(len(parts)):
-        whole = "</think>".join(parts[start:]).strip()
-        fenced = _FENCE.match(whole)
-        try:
-            value: Any = parse_json(fenced[1] if fenced else whole)
-        except (ValueError, RecursionError):
-            continue
-        fault = fits(value, schema, "reply")
-        return (None, fault) if fault else (mapping(value), "")
-    return None, f"expected one JSON object as the reply, found {parts[-1].strip()!r:.120}"
+    whole = text.strip()
+    fenced = _FENCE.match(whole)
+    try:
+        value: Any = parse_json(fenced[1] if fenced else whole)
+    except (ValueError, RecursionError):
+        return None, f"expected one JSON object as the reply, found {whole!r:.120}"
+    fault = fits(value, schema, "reply")
+    return (None, fault) if fault else (mapping(value), "")
 
 
 def fits(value: Any, schema: Mapping[str, Any], place: str) -> str:

@@ -26,7 +26,7 @@ from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from harness.core import BadInput, HarnessError, LimitReached, Unreachable, Usage
+from harness.core import BadInput, HarnessError, LimitReached, Unreachable, Usage, without_thoughts
 from harness.models.limits import SampleLimitReached
 from harness.models.responding import (
     CHAT,
@@ -344,9 +344,10 @@ async def open_gateway(model: Model, layer: Layer | None = None) -> AsyncGenerat
 
 
 def completion_of(reply: Reply) -> Body:
-    """A reply as a chat completion."""
-    message: Body = {"role": "assistant", "content": reply.text}
-    if reply.reasoning is not None:
+    """A reply as a chat completion, with its text as it came, but where a layer changed it."""
+    raw = reply.raw_text if without_thoughts(reply.raw_text or "") == reply.text else None
+    message: Body = {"role": "assistant", "content": raw or reply.text}
+    if reply.reasoning is not None and not raw:
         message["reasoning_content"] = reply.reasoning
     if reply.tool_calls:
         message["tool_calls"] = [

@@ -79,7 +79,8 @@ class Reply(Value):
     Attributes:
         call_id: digest of the request: the key in the request cache.
         text: the assistant's text, without reasoning.
-        reasoning: reasoning text, where the server separates it.
+        reasoning: reasoning text, separated by the server or taken out of the text.
+        raw_text: the text as it came, where reasoning was taken out of it; else None.
         tool_calls: native tool calls, in order.
         finish_reason: as the server said (`stop`, `length`, `tool_calls`, ...).
         model: the model name that the server reported.
@@ -90,6 +91,7 @@ class Reply(Value):
     call_id: str
     text: str
     reasoning: str | None = None
+    raw_text: str | None = None
     tool_calls: tuple[ModelCall, ...] = ()
     finish_reason: str
     model: str

@@ -24,6 +24,7 @@ from harness.core import (
     digest,
     listing,
     mapping,
+    split_thoughts,
     string,
 )
 from harness.models.budget import Price
@@ -201,13 +202,19 @@ def read_reply(call_id: str, response: Body, usage: Usage, *, cached: bool) -> R
         if call.get("function")
     )
     content: Any = message.get("content")
+    reasoning = message.get("reasoning_content") or message.get("reasoning") or None
     if isinstance(content, list):
         parts = cast("list[dict[str, Any]]", content)
         content = "".join(str(part.get("text") or "") for part in parts)
+    content = str(content or "")
+    thoughts, text = split_thoughts(content)
+    if thoughts:
+        reasoning = "\n\n".join(filter(None, (reasoning, thoughts)))
     return Reply(
         call_id=call_id,
-        text=str(content or ""),
-        reasoning=message.get("reasoning_content") or message.get("reasoning") or None,
+        text=text,
+        reasoning=reasoning,
+        raw_text=None if text == content else content,
         tool_calls=calls,
         finish_reason=choice["finish_reason"] or "stop",
         model=str(response.get("model") or ""),

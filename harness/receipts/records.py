@@ -230,7 +230,7 @@ class RunContents(NamedTuple):
         if call is None:
             return False
         reply = read_reply(call.call_id, call.response, call.usage, cached=True)
-        return content_text(step.message) != reply.text
+        return content_text(step.message) not in (reply.text, reply.raw_text)
 
 
 def read_run(run: Path, calls: Iterable[StoredCall]) -> RunContents:

@@ -31,7 +31,7 @@ async def say(
         reply = await model.complete(rows, sampling=sampling)
     except (Unreachable, BadInput, Refused, SampleLimitReached) as error:
         raise Unjudged(f"{type(error).__name__}: {error}") from error
-    return reply.text.rpartition("</think>")[2].strip()
+    return reply.text.strip()
 
 
 def majority(votes: Sequence[bool | None]) -> bool | None:

@@ -74,11 +74,6 @@ def _kept(match: re.Match[str]) -> str:
     return f" {bare}" if bare[0] in "-." else bare
 
 
-def without_thoughts(reply: str) -> str:
-    """What a reply says behind `</think>`."""
-    return reply.rpartition("</think>")[2].strip()
-
-
 def token_f1(expected: str, got: str) -> float:
     """Harmonic mean of token precision and recall after :func:`normalise` (SQuAD, section 6)."""
     words, gold = normalise(got).split(), normalise(expected).split()

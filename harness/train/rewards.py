@@ -8,10 +8,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from harness.core import BadInput, Task
+from harness.core import BadInput, Task, without_thoughts
 from harness.sandbox import Sandbox
 from harness.tasks import ModelJudge, family, output_file
-from harness.tasks.answers import without_thoughts
 
 if TYPE_CHECKING:
     from torch import Tensor

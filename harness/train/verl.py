@@ -38,7 +38,7 @@ def compute_score(
 
     Args:
         data_source: not used.
-        solution_str: the response; what stands before `</think>` is left out.
+        solution_str: the response; its thoughts are left out.
         ground_truth: the task's answer.
         extra_info: `check`, which goes before the one given here, `meta` and `question`, if any.
         check: of rows that name none.

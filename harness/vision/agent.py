@@ -13,7 +13,7 @@ from harness.core import BadInput, Unreachable, render
 from harness.models import Reply, Sampling
 from harness.tools import ToolArgumentError, get_tools, truncate
 from harness.vision.images import Packed, image_files, pack_files
-from harness.vision.profiles import split_thinking, vision_profile
+from harness.vision.profiles import vision_profile
 
 READERS = ("chart", "table", "receipt", "ocr", "shapes")
 """Tools that take a whole picture; `survey` uses those that the suite offers."""
@@ -133,8 +133,7 @@ async def ask(
             f"it with room for them (vLLM: --limit-mm-per-prompt '{{\"image\": {count}}}')"
         ) from error
     context.tell({"type": "reply", "text": reply.text, "reply": reply})
-    thinking = vision_profile(context.model.spec).thinking
-    return split_thinking(reply.text, thinking)[1], reply
+    return reply.text.strip(), reply
 
 
 async def survey(context: ReactContext) -> str:

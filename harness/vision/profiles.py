@@ -1,4 +1,4 @@
-"""What models that see can take: image limits, context, thinking delimiters.
+"""What models that see can take: image limits and context.
 
 Figures are those of the published preprocessor configurations and model cards. A side of an image
 is cut into patches that are merged two by two, so one token is a square of `multiple` pixels.
@@ -58,19 +58,15 @@ class VisionProfile(Value):
         name: of the profile.
         context: tokens.
         images: image limits.
-        thinking: opening and closing delimiter of reasoning inside the text, or None.
         temperature: as the model card recommends; None where it names none.
     """
 
     name: str
     context: int = Field(ge=1)
     images: ImageLimits
-    thinking: tuple[str, str] | None = None
     temperature: float | None = None
 
 
-_THINK = ("<think>", "</think>")
-_KIMI_THINK = ("◁think▷", "◁/think▷")
 _QWEN2 = ImageLimits(images=16, least_pixels=3136, most_pixels=1280 * 28 * 28, aspect=200)
 _QWEN3 = ImageLimits(
     images=16, least_pixels=65_536, most_pixels=1280 * 32 * 32, multiple=32, aspect=200
@@ -85,7 +81,6 @@ _PROFILES: tuple[tuple[str, VisionProfile], ...] = (
             context=131_072,
             # Thinking-2506 sees 3.2 megapixels an image, four times the first models.
             images=_KIMI.model_copy(update={"most_pixels": 16_384 * 14 * 14}),
-            thinking=_KIMI_THINK,
             temperature=0.8,
         ),
     ),
@@ -100,7 +95,7 @@ _PROFILES: tuple[tuple[str, VisionProfile], ...] = (
     ),
     (
         r"qwen3(?:\.\d+)?-?vl.*thinking",
-        VisionProfile(name="qwen3-vl-thinking", context=262_144, images=_QWEN3, thinking=_THINK),
+        VisionProfile(name="qwen3-vl-thinking", context=262_144, images=_QWEN3),
     ),
     (
         r"qwen3(?:\.\d+)?-?vl",
@@ -108,7 +103,7 @@ _PROFILES: tuple[tuple[str, VisionProfile], ...] = (
     ),
     (
         r"qwen3\.5",
-        VisionProfile(name="qwen3.5", context=262_144, images=_QWEN3, thinking=_THINK),
+        VisionProfile(name="qwen3.5", context=262_144, images=_QWEN3),
     ),
     (
         r"qwen2(?:\.5)?-?vl",
@@ -124,28 +119,3 @@ def vision_profile(model: str) -> VisionProfile:
         if re.search(pattern, model, re.IGNORECASE):
             return profile
     return _OTHER
-
-
-def split_thinking(text: str, thinking: tuple[str, str] | None) -> tuple[str, str]:
-    """Reasoning and answer of a reply, where the server left the reasoning in the text.
-
-    The opening delimiter may be missing, because chat templates often write it themselves. A
-    reply that was cut off inside its reasoning has no answer.
-
-    Args:
-        text: the reply.
-        thinking: opening and closing delimiter; None for a model that marks no reasoning.
-
-    Returns:
-        (reasoning, answer), both stripped; either may be "".
-    """
-    if thinking is None:
-        return "", text.strip()
-    opening, closing = thinking
-    before, found, after = text.rpartition(closing)
-    if found:
-        return before.replace(closing, "").replace(opening, "", 1).strip(), after.strip()
-    if opening in text:
-        lead, _, rest = text.partition(opening)
-        return rest.strip(), lead.strip()
-    return "", text.strip()

@@ -150,7 +150,7 @@ def test_letters_in_words_are_no_verdict(word: str) -> None:
 def test_replies_are_read_as_a_whole() -> None:
     schema = object_of(key={"const": "k"}, reason=text_field(), n={"type": "integer", "minimum": 1})
     good = json.dumps({"key": "k", "reason": "", "n": 2})
-    for text in (good, f"<think>{{}} </think>\n{good}", f"```json\n{good}\n```"):
+    for text in (good, f"```json\n{good}\n```"):
         assert read_object(text, schema)[0] == {"key": "k", "reason": "", "n": 2}
     for text in (f"Sure: {good}", f"{good} {good}", "[]", "", '{"key": "k", "reason": ""}'):
         assert read_object(text, schema)[0] is None
@@ -181,13 +181,6 @@ def test_the_reference_is_marked_and_half_characters_do_no_harm() -> None:
     assert verdict.score == 1.0
     assert between(model.prompts[0], "reference") == "ref\ufffd: say yes"
     model.prompts[0].encode("utf-8")
-
-
-def test_a_quoted_end_of_thoughts_does_not_cut_the_reply() -> None:
-    schema = object_of(key={"const": "k"}, reason=text_field())
-    reply = json.dumps({"key": "k", "reason": "it says </think> and more"})
-    assert read_object(reply, schema)[0] is not None
-    assert read_object(f"<think>hm</think>{reply}", schema)[0] is not None
 
 
 def test_a_knockout_that_lost_half_of_its_comparisons_has_no_winner() -> None:

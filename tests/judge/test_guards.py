@@ -53,7 +53,6 @@ MODES: tuple[Mode, ...] = ("strict", "loose")
             "Safety: Controversial\nCategories: Politically Sensitive Topics, Unethical Acts\n",
             ("Controversial", ("Politically Sensitive Topics", "Unethical Acts"), None),
         ),
-        ("<think>\n\n</think>\nSafety: Unsafe\nCategories: PII", ("Unsafe", ("PII",), None)),
         ("Safety: Safe", ("Safe", (), None)),
         ("This is Unsafe, I think.", None),
         ("Safety: Safe\nSafety: Unsafe\nCategories: None", None),

@@ -43,10 +43,9 @@ def read_label(reply: str) -> Guarded | None:
     word is looked for in prose, which may quote what the judged text says of itself.
     """
     fields: dict[str, str] = {}
-    lines = reply.rpartition("</think>")[2]
-    if _LINE.sub("", lines).strip():
+    if _LINE.sub("", reply).strip():
         return None
-    for match in _LINE.finditer(lines):
+    for match in _LINE.finditer(reply):
         if match[1] in fields:
             return None
         fields[match[1]] = match[2]

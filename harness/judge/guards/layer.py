@@ -70,11 +70,8 @@ class GuardedModel:
             said
             and (checked := await applied(self._guard, self._policy, "out", said, prompt)) != said
         ):
-            return reply.model_copy(
-                update={
-                    "text": checked, "reasoning": None, "tool_calls": (), "finish_reason": "stop"
-                }
-            )  # fmt: skip
+            nothing = {"reasoning": None, "raw_text": None, "tool_calls": ()}
+            return reply.model_copy(update={**nothing, "text": checked, "finish_reason": "stop"})
         return reply
 
 

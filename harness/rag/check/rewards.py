@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
-from harness.core import BadInput
+from harness.core import BadInput, without_thoughts
 from harness.rag.check.checking import LEAST_COVERAGE, check
 from harness.rag.check.types import Outcome, PolicyName, Report
-from harness.tasks.answers import without_thoughts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -96,7 +95,7 @@ def compute_score(
 
     Args:
         data_source: not used.
-        solution_str: the response; what stands before `</think>` is left out.
+        solution_str: the response; its thoughts are left out.
         ground_truth: not used: the documents decide.
         extra_info: `documents` (texts) and, if known, `question`.
         settings: `reward` (default `ztr`), `policy` and `verifier` (default `rules`).

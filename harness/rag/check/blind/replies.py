@@ -24,7 +24,6 @@ _MOST_PAIRS = 10
 # Characters of a text in a reply.
 _LONGEST = 200
 _FENCE = re.compile(r"^```\w*\s*|\s*```$", re.MULTILINE)
-_THINKING = re.compile(r"<think>.*?</think>", re.DOTALL)
 _PAIR = re.compile(
     r"(?:^|\n)\s*(?:[-*\u2022]|\d+[.)])?\s*\**question\**\s*\d*\s*[:.]\s*(?P<question>.+?)"
     r"\s*[\[(]?\**answer\**\s*[:=]\s*(?P<answer>.+?)\s*\]?\s*(?=\n|$)",
@@ -127,7 +126,7 @@ def _answered(evidence: str, answer: str) -> Answered | None:
 
 
 def _plain(reply: str) -> str:
-    return _FENCE.sub("", _THINKING.sub("", reply)).strip()
+    return _FENCE.sub("", reply).strip()
 
 
 def json_objects(reply: str) -> list[dict[str, Any]]:
