@@ -38,7 +38,7 @@ ANSWERS = {"numeric": 7, "json": {"n": 2}, "contains": "Lisbon"}
 def reply(body: Body) -> Answer:
     name = body["messages"][-1]["content"]
     text = REPLIES[name]
-    thoughts = {"reasoning_content": "Porto, I think."} if text is None else {}
+    thoughts: dict[str, Any] = {"reasoning_content": "Porto, I think."} if text is None else {}
     status, headers, content = completion(text or "", **thoughts)
     answer = json.loads(content)
     if name in ("cut", "field"):
