@@ -54,10 +54,12 @@ def add_rung(skill: Path, out: Path) -> LadderRecords:
     ids = [attempt_id(task, epoch) for epoch in range(header.epochs) for task in tasks]
     rungs = [row for row in header.rungs if row.name != NO_MODEL] + [no_model_rung(replies)]
     rungs.sort(key=lambda row: ORDER.index(row.name))
-    kept = [row for row in rows if row.rung != NO_MODEL]
-    kept += rows_of(NO_MODEL, ids, read_run(out / NO_MODEL, ()))
-    kept.sort(key=lambda row: ORDER.index(row.rung))
-    return LadderRecords(header=header.model_copy(update={"rungs": tuple(rungs)}), rows=tuple(kept))
+    attempts = [row for row in rows if row.rung != NO_MODEL]
+    attempts += rows_of(NO_MODEL, ids, read_run(out / NO_MODEL, ()))
+    attempts.sort(key=lambda row: ORDER.index(row.rung))
+    return LadderRecords(
+        header=header.model_copy(update={"rungs": tuple(rungs)}), rows=tuple(attempts)
+    )
 
 
 def main() -> None:

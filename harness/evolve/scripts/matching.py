@@ -115,16 +115,16 @@ def recovered(
     names, shown = [argument.arg for argument in definition.args.args], calls(body, definition)
     for kind in kinds:
         tasks = proven.intersection(kind.tasks)
-        places = combinations_with_replacement(range(len(kind.pieces) - 1), len(names))
-        for numbers in islice(places if tasks else (), MOST):
+        assignments = combinations_with_replacement(range(len(kind.pieces) - 1), len(names))
+        for numbers in islice(assignments if tasks else (), MOST):
             parameters: list[Parameter] = []
             for name, number in zip(names, numbers, strict=True):
                 values = {row[name] for row in shown if name in row}
                 most = max(len(kind.slots[task][number].parts) for task in tasks)
                 for part in (None, *range(most)):
                     parameter = Parameter(name, number, part, form_of(name, definition))
-                    given = {repr(parameter.value(kind.slots[task])) for task in tasks}
-                    if values <= given:
+                    possible = {repr(parameter.value(kind.slots[task])) for task in tasks}
+                    if values <= possible:
                         parameters.append(parameter)
                         break
             function = Function(definition.name, kind, "", tuple(parameters), ())
