@@ -31,7 +31,7 @@ from harness.evolve import Evolution, exemplar_patch, merge_deterministic, to_pa
 from harness.evolve.analysts.single import write_patch
 from harness.evolve.evolution import check_skill, detached, horizon
 from harness.evolve.formats.records import read_collected
-from harness.evolve.gate import gate
+from harness.evolve.gate import gate, nothing_learned
 from harness.evolve.merge.by_model import faithful, merge_batch, prompt_batches, translate_anchors
 from harness.evolve.merge.claims import sift
 from harness.evolve.merge.habits import without_habits
@@ -109,6 +109,10 @@ async def rollouts(state: State, runtime: Context) -> Update:
         path, used = await detached(evolution.rollouts())
     assert path is not None, "an evolution begins with trajectories, or with what makes them"
     runs = evolution.store.take_in(open_trajectories(path))
+    remedy = "run the command again: it tries them again (a changed suite needs another --out)"
+    if evolution.rollouts is None:
+        remedy = "give runs that were judged"
+    evolution.store.refuse_unjudged(runs, remedy)
     if evolution.options.lessons and evolution.rollouts is None:  # else it was said beforehand
         evolution.tell("rollouts", horizon(len(runs.runs), evolution.options.min_support))
     # T- and T+ by outcome; +Error, +Success or +Combined says which of them teach (section 2.2).
@@ -165,8 +169,9 @@ async def collect(state: State, runtime: Context) -> Update:
     if not options.lessons:
         collected = Collected()
         if evolution.write is not None:
-            patch, usage = await evolution.write(list(evolution.store.load(runs)))
-            collected, patches = Collected(usage=usage), [patch]
+            draft, usage = await evolution.write(list(evolution.store.load(runs)))
+            collected = Collected(usage=usage, left_out=draft.discarded)
+            patches = [draft.patch]
         else:
             teaching = [run for run in runs if options.teaches(run.outcome)]
             patches = [exemplar_patch(list(evolution.store.load(teaching)), options.examples)]
@@ -379,7 +384,8 @@ def verify(state: State, runtime: Context) -> Update:
 async def gate_skill(state: State, runtime: Context) -> Update:
     """The skill against its seed, on tasks that no analyst saw; without them it is not gated."""
     evolution = runtime.context
-    verdict, used = await gate(evolution, state["learned"], evolution.runs(state))
+    none = "" if state["learned"] else nothing_learned(evolution, state)
+    verdict, used = await gate(evolution, none)
     spent = [used.model_dump(mode="json")]
     return {"gate": verdict.model_dump(mode="json"), "spent": spent}
 

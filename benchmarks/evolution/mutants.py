@@ -27,7 +27,14 @@ from harness.evals import load_suite
 from harness.evolve import EvolveSettings
 from harness.evolve.scripts import judged
 from harness.evolve.scripts.functions import Function
-from harness.evolve.scripts.library import TOKENS, learn, programs_of, proven, ships, taught_kinds
+from harness.evolve.scripts.library import (
+    TOKENS,
+    learn,
+    objection,
+    programs_of,
+    proven,
+    taught_kinds,
+)
 from harness.evolve.scripts.naming import words_of
 from harness.evolve.scripts.proving import prompts_of, prover
 from harness.trajectories import open_trajectories
@@ -87,14 +94,14 @@ async def measure(settings: EvolveSettings, each: int, seed: int) -> dict[str, A
     every = taught_kinds(programs, prompts_of(suite))
     files = {task.id: tuple(task.files) for task in suite.tasks}
     named = zip(every, words_of(every), strict=True)
-    functions = await learn(programs, named, files, prove, TOKENS["standard"])
+    functions = (await learn(programs, named, files, prove, TOKENS["standard"])).functions
     passed, slots = {task for task, _ in programs}, asyncio.Semaphore(AT_ONCE)
 
     async def tried(function: Function, done: str, body: Sequence[ast.stmt]) -> tuple[str, bool]:
         async with slots:
             broken = await proven(replace(function, body=tuple(body)), passed, prove)
         lost = set(function.proven) - set(broken.proven)
-        return (done, not ships(broken)) if lost else ("", False)
+        return (done, bool(objection(broken))) if lost else ("", False)
 
     drawn: list[tuple[Function, str, list[ast.stmt]]] = []
     for function in functions:

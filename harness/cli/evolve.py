@@ -34,7 +34,7 @@ def evolve(
 ) -> None:
     """Distil one skill from many trajectories, and gate it on tasks that no analyst saw.
 
-    Exit code 5 if the gate refuses the skill, or if nothing was learned.
+    Exit code 5 if the gate refuses the skill or has no valid task, or if nothing was learned.
 
     Example: harness evolve --suite demo --create table-look-up --out evolved --analyst exemplar
     """
@@ -63,5 +63,5 @@ def evolve(
     emit(result, as_json, text)
     if result.gate.verdict == "refused":
         raise Refused(f"the gate refused the skill: {result.gate.reason}")
-    if not result.edits:
+    if not result.edits or (result.gate.run and not result.gate.tasks):
         raise Refused(result.gate.reason)

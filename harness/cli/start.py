@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -18,7 +19,7 @@ import click
 from harness.cli.commands import emit, json_option, path_type
 from harness.cli.next_steps import new_skill_name, next_lines
 from harness.cli.terminal import tinted
-from harness.core import command_line, shown
+from harness.core import command_line, digest_tree, shown
 from harness.core.errors import BadInput
 from harness.core.plugins import load, plugins
 
@@ -79,13 +80,17 @@ def init(
 
     Example: harness init my-suite
     """
-    if folder.exists() and any(folder.iterdir()):
-        raise BadInput(f"{str(folder)!r} is not empty: name a new folder")
-    count = _write_suite(folder, template, tasks, columns)
+    with TemporaryDirectory() as scratch:
+        built = Path(scratch) / folder.resolve().name
+        count = _write_suite(built, template, tasks, columns)
+        if not folder.exists() or not any(folder.iterdir()):
+            shutil.copytree(built, folder, dirs_exist_ok=True)
+        elif digest_tree(built) != digest_tree(folder):
+            raise BadInput(f"{str(folder)!r} is not empty: name a new folder")
     files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.*"))
     agent = ("--agent", f"py:{folder}/agent.py:answer", "--model", FIRST_MODEL)
     following = [*_missing(), command_line("eval", folder, *agent)]
-    text = f"wrote {len(files)} files into {folder}: {count} tasks, an agent, settings\n"
+    text = f"{folder} has {len(files)} files: {count} tasks, an agent, settings\n"
     text += next_lines(following, "or --model openai/NAME --base-url URL")
     facts = {"folder": str(folder), "files": files, "tasks": count, "next": following}
     emit(facts, as_json, text)

@@ -12,7 +12,6 @@ from .evolution import Event as Event
 from .evolution import Evolution as Evolution
 from .evolution import evolve as evolve
 from .evolution import ignore_event as ignore_event
-from .evolution import seed_skill as seed_skill
 from .formats.records import read_recorded as read_recorded
 from .gate import compare_paths as compare_paths
 from .gate import sequential_gate as sequential_gate
@@ -31,6 +30,7 @@ from .settings import AnalystKind as AnalystKind
 from .settings import EvolveOptions as EvolveOptions
 from .settings import EvolveSettings as EvolveSettings
 from .settings import MergeKind as MergeKind
+from .settings import seed_skill as seed_skill
 from .types import AnalystRecord as AnalystRecord
 from .types import AnalystType as AnalystType
 from .types import Conflict as Conflict

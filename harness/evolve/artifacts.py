@@ -21,7 +21,8 @@ from urllib.parse import quote
 import zstandard
 from pydantic import BaseModel
 
-from harness.core import BadInput, Trajectory, Value, decompressed, digest
+from harness.core import BadInput, Trajectory, Unreachable, Value, decompressed, digest
+from harness.evals.report import cause
 
 ValueT = TypeVar("ValueT", bound=BaseModel)
 NAME = "work.sqlite"
@@ -61,6 +62,10 @@ class Runs(Value):
 
     runs: tuple[Run, ...] = ()
     terms: tuple[str, ...] = ()
+
+
+# Share of the attempts that must be judged before anything is learned from them.
+JUDGED = 0.5
 
 
 class ArtifactStore:
@@ -184,6 +189,28 @@ class ArtifactStore:
     def load(self, runs: Iterable[Run]) -> Iterator[Trajectory]:
         """The trajectories of `runs`, one at a time."""
         return (self.get(run.digest, Trajectory) for run in runs)
+
+    def refuse_unjudged(self, runs: Runs, remedy: str) -> None:
+        """Refuse to learn where most attempts were invalid: lessons would be about the fault.
+
+        Args:
+            runs: that were taken in.
+            remedy: what to do once the cause is mended.
+
+        Raises:
+            Unreachable: where most were so because the model did not answer.
+            BadInput: for another reason.
+        """
+        scored = [run for run in runs.runs if run.outcome]
+        invalid = [run for run in scored if run.outcome == "invalid"]
+        if len(scored) - len(invalid) >= JUDGED * len(scored):
+            return
+        reasons = (str(run.harness.get("reason") or "") for run in self.load(invalid))
+        reason = Counter(map(cause, reasons)).most_common(1)[0][0] or "no reason was given"
+        raise (Unreachable if "unreachable" in reason.lower() else BadInput)(
+            f"{len(invalid)} of {len(scored)} attempts to learn from were invalid, most often: "
+            f"{reason}\nno skill was written; mend the cause, then {remedy}"
+        )
 
     def close(self) -> None:
         """Close the file."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import re
 import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -12,7 +11,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from harness.core import BadInput, Patch, Trajectory, Usage, Value, assets, digest
+from harness.core import (
+    BadInput,
+    Patch,
+    Trajectory,
+    Usage,
+    Value,
+    assets,
+    digest,
+)
 from harness.core.segments import only_writer
 from harness.evals import ItemRecord
 from harness.evolve.analysts.exemplar import EXPECTED
@@ -20,8 +27,7 @@ from harness.evolve.analysts.single import Read, checked, single_reader
 from harness.evolve.artifacts import NAME, ArtifactStore, Runs
 from harness.evolve.description import Described, describe_tasks
 from harness.evolve.merge.similarity import warm
-from harness.evolve.merge.skill_layout import GUIDE
-from harness.evolve.settings import WITHOUT_MODEL, EvolveOptions
+from harness.evolve.settings import WITHOUT_MODEL, EvolveOptions, seed_skill
 from harness.evolve.types import Collected, Draft, EvolveResult, Merge, MergeStep, Patches
 from harness.models import Model
 from harness.skills import (
@@ -29,7 +35,6 @@ from harness.skills import (
     Problem,
     Skill,
     admit_scripts,
-    load_skill,
     new_skill,
     validate,
 )
@@ -37,7 +42,7 @@ from harness.stats import SequentialPlan, seen_at_least
 
 Evaluate = Callable[[Path | None, tuple[str, ...]], Coroutine[Any, Any, list[ItemRecord]]]
 """Runs the gate's tasks of these ids with a skill directory, or with none."""
-Write = Callable[[Sequence[Trajectory]], Coroutine[Any, Any, tuple[Patch, Usage]]]
+Write = Callable[[Sequence[Trajectory]], Coroutine[Any, Any, tuple[Draft, Usage]]]
 Rollouts = Callable[[], Coroutine[Any, Any, tuple[Path, Usage]]]
 Trials = Callable[[Path | None, str], Coroutine[Any, Any, list[ItemRecord]]]
 """Runs the trial tasks of a selection with a skill directory, or with none, under a label."""
@@ -56,18 +61,6 @@ DESCRIBED_TASKS = 400
 SUPERSTEPS = 10_000
 # Shares of the runs in which a cause makes an attempt fail, for what is said beforehand.
 RATES = (0.01, 0.02, 0.05, 0.1)
-HOW_TO = (
-    f"\n# {{title}}\n\n## {GUIDE}\n\n"
-    "Read the rules before you start and follow those that fit; what the task itself says comes "
-    "first. Every rule was learned from the runs of {support}; within a section the best "
-    "supported stands first.\n"
-)
-SHOWN_FORM = f"\n# {{title}}\n\n## {GUIDE}\n\nAnswer in the form that is shown here.\n"
-HOW_TO_OTHER = {
-    "exemplar": SHOWN_FORM,
-    "answers": SHOWN_FORM,
-    "programs": "\n# {title}\n",
-}
 
 
 class Event(Value):
@@ -234,42 +227,6 @@ def gate_plan(tasks: int, options: EvolveOptions) -> SequentialPlan:
     )
 
 
-def seed_skill(options: EvolveOptions) -> Skill:
-    """The frozen skill that an evolution starts from.
-
-    Raises:
-        BadInput: if not exactly one of `skill` and `create` is given, the name is none, or the
-            skill is not valid: then no skill evolved from it would be.
-    """
-    if (options.skill is None) == (options.create is None):
-        raise BadInput("give either --skill DIR (deepening) or --create NAME (creation)")
-    if options.skill is not None:
-        skill = load_skill(options.skill)
-        # What the reader forgave in the header is gone as soon as the header is written anew.
-        problems = set(validate(skill)) - set(skill.warnings)
-        if errors := [problem for problem in problems if problem.level == "error"]:
-            raise BadInput(f"--skill {str(options.skill)!r} is not a valid skill: {errors[0]}")
-        return skill
-    name = options.create or ""
-    if not re.fullmatch(r"[a-z0-9]+(?:-[a-z0-9]+)*", name) or len(name) > 64:
-        raise BadInput(
-            "--create: expected a name of lower-case words and hyphens, such as date-formats, of "
-            f"at most 64 characters, got {name!r}"
-        )
-    # Until the tasks are known that teach it; it stays where they share too few words.
-    learned = f"Rules and worked examples for tasks of the kind {name}, learned from runs. "
-    description = options.description or learned + "Use for such tasks."
-    support = f"at least {options.min_support} different tasks"
-    guide = "\n# {title}\n" if options.size == "compact" else HOW_TO
-    body = (guide if options.lessons else HOW_TO_OTHER[options.analyst]).format(
-        title=name.replace("-", " ").capitalize(), support=support
-    )
-    skill = new_skill(name, description, body)
-    if errors := [problem for problem in validate(skill) if problem.level == "error"]:
-        raise BadInput(f"--description cannot be used: {errors[0]}")
-    return skill
-
-
 def check_skill(skill: Skill, execute: Execute | None) -> list[Problem]:
     """Warnings of the validator, and of running the skill's scripts in the sandbox.
 
@@ -308,8 +265,9 @@ async def evolve(
 ) -> EvolveResult:
     """Distil trajectories into one skill directory under `options.out`, and gate it.
 
-    Called again with the same options, an evolution that was stopped resumes after its last
-    checkpoint; one that had ended is made again, its model calls from the request cache.
+    Called again with the same options and inputs, an evolution that was stopped resumes after its
+    last checkpoint; of one that had ended the skill and the verdict stand, and what `compare` and
+    `transfer` measure is measured of them.
 
     Args:
         options: what to evolve from, and how.
@@ -346,6 +304,7 @@ async def evolve(
     merging = _needed(merger or model, "--merge model") if merges else None
     if read is not None and options.check_conclusions:
         read = checked(read)
+    given = options.given_content()
     with only_writer(options.out):
         evolution = Evolution(
             options=options,
@@ -371,7 +330,8 @@ async def evolve(
             {
                 "options": options.fingerprint(),
                 "inputs": dict(inputs or {}),
-                "paths": [str(options.trajectories), str(options.patches)],
+                "given": given,
+                "gate": [evaluate is not None, sorted(gate_tasks)],
                 "seed": seed.digest,
                 "models": [client.spec if client else None for client in (model, merger)],
             }
@@ -382,6 +342,7 @@ async def evolve(
             baselines = await compare(evolved) if compare is not None else ()
             users = await transfer(evolved) if transfer is not None else ()
             result = result_of(evolved, identity, time.monotonic() - started, baselines, users)
+            result = result.model_copy(update={"given": given})
             write_all(evolved, result)
             return result
         finally:
@@ -407,10 +368,11 @@ async def _run_graph(evolution: Evolution, thread: str) -> dict[str, Any]:
     }
     async with open_saver(options.out / CHECKPOINTS) as saver:
         graph: Any = assets.load_graph("trace2skill").builder.compile(checkpointer=saver)
-        stopped = (await graph.aget_state(config)).next
-        if stopped:
-            evolution.tell("resume", f"at {', '.join(set(stopped))}")
-        else:
-            await saver.adelete_thread(thread)
-        start = None if stopped else dict[str, Any]()
+        state = await graph.aget_state(config)
+        if state.next:
+            evolution.tell("resume", f"at {', '.join(set(state.next))}")
+        elif state.values:
+            evolution.tell("resume", "it had ended: its skill and the verdict on it stand")
+            return state.values
+        start = None if state.next else dict[str, Any]()
         return await graph.ainvoke(start, config, context=evolution, durability="sync")

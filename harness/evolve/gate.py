@@ -6,18 +6,16 @@ Tasks are run in batches, and no more of them than it takes to decide.
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from harness.core import BadInput, Usage, read_json
 from harness.evals import ItemRecord, RunComparison, compare_paired, compare_results
 from harness.evals.report import Measure
-from harness.evolve.artifacts import Runs
-from harness.evolve.evolution import Evolution, detached
+from harness.evolve.evolution import Evolution, State, detached
 from harness.evolve.report import RESULT
-from harness.evolve.types import EvolveResult, GateResult
+from harness.evolve.types import Collected, EvolveResult, GateResult
 from harness.stats import Decision, SequentialPlan, decide
 
 EvaluateTasks = Callable[[tuple[str, ...]], Awaitable[list[ItemRecord]]]
@@ -29,8 +27,34 @@ def task_order(tasks: Iterable[str], seed: int) -> tuple[str, ...]:
     return tuple(task for _, task in keyed)
 
 
-async def gate(evolution: Evolution, learned: bool, runs: Runs) -> tuple[GateResult, Usage]:
-    """The evolved skill against its seed; without tasks, or an edit, it is not gated."""
+def nothing_learned(evolution: Evolution, state: State) -> str:
+    """Why nothing was learned: what was tried, what was not, and what would help."""
+    runs = evolution.runs(state).runs
+    judged = [run.outcome for run in runs if run.outcome in ("pass", "fail")]
+    if judged and "pass" not in judged and evolution.options.analyst != "answers":
+        return f"none of the {len(judged)} judged attempts passed"
+    if not evolution.options.lessons:
+        return evolution.final(state).reasoning
+    collected = evolution.store.hold(state["collected"], Collected)
+    lessons = sum(len(record.items) for record in collected.records)
+    if not lessons:
+        lost = Counter(loss.reason for loss in collected.losses).most_common(1)
+        why = f", most often: {lost[0][0]}" if lost else ""
+        return f"no analyst brought a lesson from {len(runs)} runs{why} (report.json has them all)"
+    return (
+        f"{lessons} lessons from {len(collected.records)} of {len(runs)} runs, and none entered "
+        "the skill (discarded.json says why of each): more runs, a lower --min-support, or "
+        "--merge model would help"
+    )
+
+
+async def gate(evolution: Evolution, none: str) -> tuple[GateResult, Usage]:
+    """The evolved skill against its seed; without tasks it is not gated.
+
+    Args:
+        evolution: that made the skill.
+        none: why nothing was learned, so that there is nothing to gate; "" if something was.
+    """
     evaluate, plan, used = evolution.evaluate, evolution.plan, Usage()
 
     async def run(skill: Path | None, tasks: tuple[str, ...]) -> list[ItemRecord]:
@@ -40,13 +64,10 @@ async def gate(evolution: Evolution, learned: bool, runs: Runs) -> tuple[GateRes
         used = sum((item.usage for item in items), used)
         return items
 
-    if not learned or plan is None:
+    if none or plan is None:
         reason = "no gate was asked for: whether the skill helps is unknown"
-        if not learned:
-            outcomes = [run.outcome for run in runs.runs if run.outcome in ("pass", "fail")]
-            some = "pass" in outcomes or not outcomes
-            none = f"none of the {len(outcomes)} judged attempts passed"
-            reason = f"nothing was learned: {'no edit came out of these runs' if some else none}"
+        if none:
+            reason = f"nothing was learned: {none}"
         return GateResult(verdict="not gated", reason=reason), used
     verdict = await sequential_gate(
         lambda tasks: run(evolution.options.skill, tasks),
@@ -107,6 +128,7 @@ async def sequential_gate(
     verdict = {"accept": "accepted", "reject": "refused"}.get(decision.verdict, "not gated")
     if verdict == "accepted" and (decision.difference or 0.0) <= margin:
         verdict = "refused"
+    changed = f", {len(pairs.fixed)} fixed, {len(pairs.broken)} broken" if pairs.tasks else ""
     more, share = 0, 0.0
     if verdict == "not gated":
         # What would have been needed with the gain and the share of changes that were seen.
@@ -127,7 +149,7 @@ async def sequential_gate(
             "more_tasks": more,
             "fixed": pairs.fixed,
             "broken": pairs.broken,
-            "reason": _reason(plan, decision, counts, margin, more, share),
+            "reason": _reason(plan, decision, counts + changed, margin, more, share),
             "adjusted": decision.adjusted,
             "planned": plan.tasks,
             "run": start,
@@ -206,22 +228,34 @@ def _reason(
 
 
 def refuse_other(out: Path, identity: str) -> None:
-    """Keep an accepted skill from being written over by an evolution that is not the same.
+    """Keep a gated skill from being written over by an evolution that is not the same.
 
     Args:
         out: folder of both.
         identity: of this evolution, see :class:`EvolveResult`.
 
     Raises:
-        BadInput: if an earlier one was accepted, and this one is another.
+        BadInput: if an earlier one was accepted or gated, and this one is another.
     """
-    path = out / RESULT
-    earlier: Any = read_json(path) if path.is_file() else {}
-    if earlier.get("accepted") and earlier.get("identity") not in (None, "", identity):
+    earlier = read_result(out)
+    if earlier is None or earlier.identity in ("", identity):
+        return
+    if earlier.accepted or earlier.gate.looks:
+        verdict = "an accepted" if earlier.accepted else "a gated"
         raise BadInput(
-            f"{str(out)!r} holds an accepted skill that was made with other settings, tasks or "
+            f"{str(out)!r} holds {verdict} skill that was made with other settings, tasks or "
             "models: name another --out, in Python out="
         )
+
+
+def read_result(out: Path) -> EvolveResult | None:
+    """The result of the evolution that ended in a folder; None if none has.
+
+    Raises:
+        BadInput: if it is damaged.
+    """
+    path = out / RESULT
+    return EvolveResult.model_validate(read_json(path)) if path.is_file() else None
 
 
 def compare_paths(
@@ -265,9 +299,10 @@ def compared_by_gate(comparison: RunComparison, before: Path, after: Path) -> Ru
     if [home.name for home in homes] != ["gate-before", "gate-after"]:
         return comparison
     out = homes[0].parent.parent
-    if homes[0].parent != homes[1].parent or not (out / RESULT).is_file():
+    result = read_result(out)
+    if homes[0].parent != homes[1].parent or result is None:
         return comparison
-    gate = EvolveResult.model_validate(read_json(out / RESULT)).gate
+    gate = result.gate
     if gate.difference is None or (homes != sides and gate.looks > 1):
         return comparison
     figures = gate.model_dump(

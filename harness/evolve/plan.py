@@ -16,8 +16,8 @@ from harness.evals import (
     plan_steps,
     time_words,
 )
-from harness.evolve.evolution import gate_plan, horizon, seed_skill
-from harness.evolve.settings import FEW_TASKS, REPEATS, EvolveSettings
+from harness.evolve.evolution import gate_plan, horizon
+from harness.evolve.settings import FEW_TASKS, REPEATS, EvolveSettings, seed_skill
 from harness.evolve.suite_runs import (
     ANALYST_TOKENS,
     SuiteRuns,

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -17,10 +14,10 @@ from pydantic import BaseModel
 from harness.core import BadInput, Patch, Usage, render_page, shown, write_atomic, write_json
 from harness.core.terminal import dollars
 from harness.evolve.analysts.location import Location, Locator
-from harness.evolve.artifacts import Runs
+from harness.evolve.artifacts import NAME, Runs
 from harness.evolve.description import Described
 from harness.evolve.evolution import Evolution, State
-from harness.evolve.formats.patches import OfficialPatches
+from harness.evolve.formats.patches import OfficialPatches, write_official_patches
 from harness.evolve.objections import Ground, rule_evidence, sample
 from harness.evolve.rules import ClaimCheck, Rule
 from harness.evolve.selection import Selection
@@ -43,6 +40,7 @@ from harness.skills import (
     Skill,
     apply_patch,
     count_tokens,
+    load_skill,
     provenance_of,
     read_provenance,
     record_version,
@@ -51,13 +49,10 @@ from harness.skills import (
     shown_blocks,
     sources_of,
     write_provenance,
+    write_skill,
 )
 
 RESULT = "evolve.json"
-# Fields of an official edit.
-OFFICIAL_FIELDS = {
-    "file", "op", "target_section", "target_text", "content", "old_text", "after_section",
-}  # fmt: skip
 TEMPLATE = Path(__file__).parent / "templates" / "evolution.html.j2"
 
 
@@ -136,7 +131,14 @@ def finished(evolution: Evolution, state: State) -> Finished:
         rules=final.rules,
         selection=store.get(state["selection"], Selection) if state.get("selection") else None,
         applied=applied,
-        discarded=(*sifted.discarded, *refused, *merge.discarded, *final.discarded, *withheld),
+        discarded=(
+            *collected.left_out,
+            *sifted.discarded,
+            *refused,
+            *merge.discarded,
+            *final.discarded,
+            *withheld,
+        ),
         losses=(*collected.losses, *(loss for step in steps for loss in step.losses)),
         claims=sifted.checked,
         judged=judged,
@@ -154,16 +156,7 @@ def check_out(out: Path) -> None:
     """
     if out.is_file():
         raise BadInput(f"expected a folder for --out, found a file at {str(out)!r}")
-    ours = {
-        "skill",
-        "patches",
-        "agent",
-        "runs",
-        "calls.sqlite",
-        "work.sqlite",
-        "writer.lock",
-        RESULT,
-    }
+    ours = ("skill", "patches", "agent", "runs", "calls.sqlite", NAME, "writer.lock", RESULT)
     if out.is_dir() and any(out.iterdir()) and not any((out / name).exists() for name in ours):
         raise BadInput(f"{str(out)!r} holds other files: give an empty folder for --out")
 
@@ -204,6 +197,7 @@ def result_of(
         or any(row["simulated"] for row in users),
         judge=evolved.judged.acceptance if evolved.judged else None,
         problems=evolved.problems,
+        left_out=tuple(f"{row.content}: {row.reason}" for row in evolved.collected.left_out),
         baselines=tuple(row.model_dump(mode="json") for row in baselines),
         transfer=users,
     )
@@ -229,7 +223,10 @@ def write_all(evolved: Finished, result: EvolveResult) -> None:
             "gate_said": evolved.gate.reason if untold and evolved.gate.stopped else "",
         }
     )
-    if evolved.written:
+    if evolved.written and not evolution.skill_dir.exists():
+        write_skill(skill, evolution.skill_dir)
+    # A person may have edited the skill of an evolution that had ended.
+    if evolved.written and load_skill(evolution.skill_dir).digest == skill.digest:
         write_provenance(provenance, evolution.skill_dir)
         record_version(
             evolution.skill_dir,
@@ -256,7 +253,9 @@ def write_all(evolved: Finished, result: EvolveResult) -> None:
         "seed": evolved.seed.digest,
         "description": evolved.described.model_dump(mode="json", exclude={"usage"}),
         "skill": skill.digest,
-        "result": result.model_dump(mode="json", exclude={"seconds", "skill", "identity"}),
+        "result": result.model_dump(
+            mode="json", exclude={"seconds", "skill", "identity", "request", "given"}
+        ),
         "records": {
             "error": sum(record.kind == "error" for record in records),
             "success": sum(record.kind == "success" for record in records),
@@ -317,44 +316,6 @@ def locate(evolved: Finished) -> list[list[Location]]:
     return places
 
 
-def write_official_patches(patches: OfficialPatches, folder: Path) -> None:
-    """Write a folder of intermediates as the official code does, swapped in as a whole.
-
-    An edit has exactly the official fields, and `sources` and `support` where it has sources.
-    """
-    files: dict[str, Patch | None] = {
-        "final_patch.json": patches.final,
-        "translated_final_patch.json": patches.translated,
-    }
-    for level, merged in enumerate(patches.levels):
-        stem = f"merge_level_{level}/merged" if level else "map_patches/patch"
-        files |= {f"{stem}_{number:04d}.json": patch for number, patch in enumerate(merged, 1)}
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".writing-") as scratch:
-        built = Path(scratch) / "built"
-        built.mkdir()
-        for name, patch in files.items():
-            if patch is None:
-                continue
-            edits = [
-                edit.model_dump(
-                    mode="json",
-                    include=OFFICIAL_FIELDS | ({"sources", "support"} if edit.sources else set()),
-                )
-                for edit in patch.edits
-            ]
-            fields = patch.model_dump(mode="json", exclude={"edits"})
-            document = {"reasoning": fields.pop("reasoning"), "edits": edits, **fields}
-            (built / name).parent.mkdir(exist_ok=True)
-            text = json.dumps(document, ensure_ascii=False, indent=2)
-            (built / name).write_bytes(text.encode("utf-8"))
-        if patches.diffs:
-            (built / "applied_diffs.patch").write_bytes(patches.diffs.encode("utf-8"))
-        if folder.exists():
-            folder.rename(Path(scratch) / "old")
-        shutil.move(built, folder)
-
-
 def result_text(result: EvolveResult, tint: Callable[[str], str] = str) -> str:
     """A result for people; `tint` may colour the verdict."""
     lines: list[str] = []
@@ -375,11 +336,13 @@ def result_text(result: EvolveResult, tint: Callable[[str], str] = str) -> str:
     counts = [
         (result.records, "runs gave lessons"),
         (result.losses, "gave none"),
-        (result.discarded, "lessons left out"),
+        (result.discarded - len(result.left_out), "lessons left out"),
         (result.conflicts, "contradictions withheld"),
     ]
     if texts := [f"{count:,} {label}" for count, label in counts if count]:
         lines.append(", ".join(texts))
+    if result.edits:  # where there are none, the verdict says it
+        lines += [f"left out: {text}" for text in result.left_out]
     if result.support:
         shares = (
             f"{count} from {tasks} task{'s'[: tasks != '1']}{' each' if count > 1 else ''}"

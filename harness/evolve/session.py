@@ -9,15 +9,17 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from harness.core import BadInput, loops, write_json
+from harness.core import BadInput, digest, loops, write_json
 from harness.core.plugins import load
 from harness.core.terminal import span
-from harness.evals import budget_of
+from harness.evals import LoadedSuite, agent_digest, budget_of
+from harness.evals.plan import sample_parts
 from harness.evolve.analysts.single import agentic_reader
 from harness.evolve.baselines import BaselineRow
-from harness.evolve.evolution import Event, evolve, ignore_event, seed_skill
+from harness.evolve.evolution import Event, evolve, ignore_event
+from harness.evolve.gate import read_result
 from harness.evolve.report import RESULT, Finished
-from harness.evolve.settings import EvolveSettings
+from harness.evolve.settings import EvolveSettings, seed_skill
 from harness.evolve.suite_runs import SuiteRuns
 from harness.evolve.types import EvolveResult
 from harness.models import (
@@ -41,6 +43,11 @@ GIVEN = {
     "answers": ("tasks",),
     "exemplar": ("tasks",),
 }
+# Settings that decide how fast a result is reached or what it may cost, and not what it is.
+UNASKED = {
+    "out", "concurrency", "budget_usd", "budget_tokens", "budget_calls", "executor", "workers",
+    "worker_resources",
+}  # fmt: skip
 # Tokens of one reply of an embedded analyst or merger: three lessons and their quotes.
 LOCAL_REPLY = 768
 BEAT_S = 5.0
@@ -52,7 +59,8 @@ def run_evolution(
 ) -> EvolveResult:
     """Make or read the trajectories, evolve, gate.
 
-    Running it again with the same `out` resumes: finished attempts and answered calls are kept.
+    Running it again with the same `out` resumes: finished attempts and answered calls are kept. One
+    that had ended is reported again, if all that was asked is the same, and nothing is written.
 
     Raises:
         HarnessError: as :func:`evolve`, and as an eval run does.
@@ -76,6 +84,14 @@ async def _evolve(settings: EvolveSettings, progress: Callable[[Event], None]) -
     seed, runs = seed_skill(settings), SuiteRuns(settings, budget_of(settings), progress)
     gated, train = runs.gated, runs.train
     runs.refuse_lost(seed.name)
+    plan, tasks = runs.transfer_plan, tasks_digest(settings, runs.train, runs.taught, gated)
+    asked_for = settings.model_dump(mode="json", exclude=UNASKED)
+    users = tasks_digest(settings, *(plan.suites if plan else ()))
+    request, ended = digest([asked_for, seed.digest, tasks, users]), read_result(settings.out)
+    if ended and ended.request == request and ended.given == settings.given_content():
+        message = "it had ended; this is its result, and nothing was run (anew: another --out)"
+        progress(Event(stage="resume", message=message))
+        return ended
     asked, settings = settings, settings.settled(train)
     runs.settings = settings
     if not asked.epochs and settings.epochs > 1 and await runs.attempts_are_alike():
@@ -102,7 +118,7 @@ async def _evolve(settings: EvolveSettings, progress: Callable[[Event], None]) -
             )
         if settings.baselines and gated is None:
             raise BadInput("--baselines are run on the gate's tasks: give --suite, or --gate SUITE")
-        if (plan := runs.transfer_plan) is not None:
+        if plan is not None:
             with CallStore() as calls:
                 for user in plan.users:  # one that cannot be opened must not be found at the end
                     limit = Budget(usd=settings.budget_usd)
@@ -140,18 +156,28 @@ async def _evolve(settings: EvolveSettings, progress: Callable[[Event], None]) -
             write=runs.write if programs else runs.write_examples if examples else None,
             compare=compare if settings.baselines else None,
             transfer=runs.transfer if plan else None,
-            inputs={name: getattr(settings, name) for name in made} if made else None,
+            inputs={name: getattr(settings, name) for name in made} | {"content": tasks},
             progress=progress,
         )
     finally:
         for model in (analyst, merger, judge_model):
             if model is not None:
                 await model.aclose()
+    unsolved = result.unsolved
     if not result.edits or result.gate.after == 0:
-        result = _explained(result, runs)
-    # Calls that were sent and whose answer was never stored, since the process was killed. Each
-    # may have been paid for; one that was needed was sent again (`repeated`).
-    out, interrupted = settings.out, list[dict[str, Any]]()
+        unsolved = runs.still_unsolved() if result.edits else runs.unsolved()
+    result = result.model_copy(update={"unsolved": unsolved, "request": request})
+    write_json(settings.out / RESULT, result.model_dump(mode="json"))
+    list_interrupted(settings.out, progress)
+    return result
+
+
+def list_interrupted(out: Path, progress: Callable[[Event], None]) -> None:
+    """List calls that were sent and whose answer was never stored, since the process was killed.
+
+    Each may have been paid for; one that was needed was sent again (`repeated`).
+    """
+    interrupted = list[dict[str, Any]]()
     for path in sorted([*out.glob("calls.sqlite"), *out.rglob("runs/**/calls.sqlite")]):
         store = path.relative_to(out).as_posix()
         with CallStore(path) as calls:
@@ -161,15 +187,16 @@ async def _evolve(settings: EvolveSettings, progress: Callable[[Event], None]) -
         write_json(out / INTERRUPTED, interrupted)
         message = f"{len(interrupted)} interrupted calls: {INTERRUPTED}"
         progress(Event(stage="done", message=message))
-    return result
 
 
-def _explained(result: EvolveResult, runs: SuiteRuns) -> EvolveResult:
-    """The result with why no attempt passed, written down again."""
-    lines = runs.still_unsolved() if result.edits else runs.unsolved()
-    result = result.model_copy(update={"unsolved": lines})
-    write_json(runs.settings.out / RESULT, result.model_dump(mode="json"))
-    return result
+def tasks_digest(settings: EvolveSettings, *suites: LoadedSuite | None) -> str:
+    """Digest of the tasks of suites with all that they name, their checks and their agent."""
+    rows = list[Any]()
+    for suite in filter(None, suites):
+        agent = agent_digest(settings.agent or suite.suite.agent or "", suite.root)
+        parts = (sample_parts(task, suite.base) for task in suite.tasks[: settings.limit])
+        rows += [suite.digest, agent, [part.model_dump() for part in parts]]
+    return digest(rows)
 
 
 @asynccontextmanager

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field
 
-from harness.core import BadInput, Option, Value
+from harness.core import BadInput, Option, Value, digest, digest_file, digest_tree
 from harness.evals import (
     ColumnSettings,
     LimitSettings,
@@ -17,8 +18,9 @@ from harness.evals import (
     WorkerSettings,
 )
 from harness.evolve.merge.similarity import Grouping
+from harness.evolve.merge.skill_layout import GUIDE
 from harness.evolve.types import AnalystType, Signal, Size
-from harness.skills import Limits
+from harness.skills import Limits, Skill, load_skill, new_skill, validate
 from harness.tasks import output_file
 from harness.trajectories import open_trajectories
 
@@ -32,6 +34,18 @@ BaselineName = Literal[
 NAMES: tuple[BaselineName, ...] = get_args(BaselineName)
 FEW_TASKS, REPEATS = 100, 4
 """Below so many train tasks the analyst without a model is chosen, and so many attempts a task."""
+HOW_TO = (
+    f"\n# {{title}}\n\n## {GUIDE}\n\n"
+    "Read the rules before you start and follow those that fit; what the task itself says comes "
+    "first. Every rule was learned from the runs of {support}; within a section the best "
+    "supported stands first.\n"
+)
+SHOWN_FORM = f"\n# {{title}}\n\n## {GUIDE}\n\nAnswer in the form that is shown here.\n"
+HOW_TO_OTHER = {
+    "exemplar": SHOWN_FORM,
+    "answers": SHOWN_FORM,
+    "programs": "\n# {title}\n",
+}
 
 
 class EvolveOptions(Value):
@@ -151,6 +165,19 @@ class EvolveOptions(Value):
         if self.judge is None:
             names.remove("judge")
         return self.model_dump(mode="json", include=names)
+
+    def given_content(self) -> tuple[str, str]:
+        """Digests of the trajectories and of the recorded patches, where they are given.
+
+        Raises:
+            BadInput: for trajectories that cannot be read.
+        """
+        runs, patches = self.trajectories, self.patches
+        given = open_trajectories(runs) if runs is not None else ()
+        taught = sorted(digest(run.model_dump(mode="json")) for run in given)
+        if patches is None or not patches.exists():
+            return digest(taught), ""
+        return digest(taught), (digest_tree if patches.is_dir() else digest_file)(patches)
 
     @property
     def lessons(self) -> bool:
@@ -296,3 +323,39 @@ class EvolveSettings(
                 f"--judge judges what analysts propose, and --analyst {settled.analyst} asks none"
             )
         return settled
+
+
+def seed_skill(options: EvolveOptions) -> Skill:
+    """The frozen skill that an evolution starts from.
+
+    Raises:
+        BadInput: if not exactly one of `skill` and `create` is given, the name is none, or the
+            skill is not valid: then no skill evolved from it would be.
+    """
+    if (options.skill is None) == (options.create is None):
+        raise BadInput("give either --skill DIR (deepening) or --create NAME (creation)")
+    if options.skill is not None:
+        skill = load_skill(options.skill)
+        # What the reader forgave in the header is gone as soon as the header is written anew.
+        problems = set(validate(skill)) - set(skill.warnings)
+        if errors := [problem for problem in problems if problem.level == "error"]:
+            raise BadInput(f"--skill {str(options.skill)!r} is not a valid skill: {errors[0]}")
+        return skill
+    name = options.create or ""
+    if not re.fullmatch(r"[a-z0-9]+(?:-[a-z0-9]+)*", name) or len(name) > 64:
+        raise BadInput(
+            "--create: expected a name of lower-case words and hyphens, such as date-formats, of "
+            f"at most 64 characters, got {name!r}"
+        )
+    # Until the tasks are known that teach it; it stays where they share too few words.
+    learned = f"Rules and worked examples for tasks of the kind {name}, learned from runs. "
+    description = options.description or learned + "Use for such tasks."
+    support = f"at least {options.min_support} different tasks"
+    guide = "\n# {title}\n" if options.size == "compact" else HOW_TO
+    body = (guide if options.lessons else HOW_TO_OTHER[options.analyst]).format(
+        title=name.replace("-", " ").capitalize(), support=support
+    )
+    skill = new_skill(name, description, body)
+    if errors := [problem for problem in validate(skill) if problem.level == "error"]:
+        raise BadInput(f"--description cannot be used: {errors[0]}")
+    return skill

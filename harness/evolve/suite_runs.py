@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.agents import is_foreign, open_agent, refuse_lost_skill
-from harness.core import BadInput, Patch, Trajectory, Usage
+from harness.core import BadInput, Trajectory, Usage
 from harness.evals import (
     EvalSettings,
     Evaluator,
@@ -34,6 +34,7 @@ from harness.evolve.evolution import Event, horizon, ignore_event
 from harness.evolve.report import Finished
 from harness.evolve.selection import CANDIDATES, most_trials
 from harness.evolve.settings import EvolveSettings
+from harness.evolve.types import Draft
 from harness.models import (
     Budget,
     CallStore,
@@ -343,7 +344,7 @@ class SuiteRuns:
         hint = "--tasks SUITE, the suite of these runs, shows which check judged them"
         return (*lines, hint) if lines and not tasks else lines
 
-    async def write(self, runs: Sequence[Trajectory]) -> tuple[Patch, Usage]:
+    async def write(self, runs: Sequence[Trajectory]) -> tuple[Draft, Usage]:
         """Functions from the programs of runs, tried on their tasks."""
         from harness.evolve.scripts import write_functions
 
@@ -366,20 +367,20 @@ class SuiteRuns:
             )
         return answers
 
-    async def write_examples(self, runs: Sequence[Trajectory]) -> tuple[Patch, Usage]:
+    async def write_examples(self, runs: Sequence[Trajectory]) -> tuple[Draft, Usage]:
         """Worked examples and answer format, of the runs that passed, or of expected answers."""
         settings = self.settings
         if settings.analyst == "exemplar":
             passed = len({run.task_id for run in runs if run.outcome == "pass"})
             if passed >= settings.examples or not self.expected:
                 shown = [run for run in runs if settings.teaches(run.outcome)]
-                return exemplar_patch(shown, settings.examples), Usage()
+                return Draft(patch=exemplar_patch(shown, settings.examples)), Usage()
             of_all = f"{passed} of {len({run.task_id for run in runs})} tasks"
             message = f"attempts passed at {of_all}: the examples are made of expected answers"
             self.progress(Event(stage="map", message=message))
         failed = [run for run in runs if run.outcome == "fail"]
         patch = exemplar_patch([*with_answers(runs, self.expected), *failed], settings.examples)
-        return patch.model_copy(update={"changelog_entries": (EXPECTED,)}), Usage()
+        return Draft(patch=patch.model_copy(update={"changelog_entries": (EXPECTED,)})), Usage()
 
     async def compare(self, evolved: Finished, model: Model | None) -> list[BaselineRow]:
         """Baselines on all tasks of the gate: one that stopped early chose its moment."""

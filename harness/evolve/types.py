@@ -234,12 +234,14 @@ class Collected(Value):
     Attributes:
         records: in the order of the trajectories.
         losses: what was dropped.
+        left_out: functions that the skill does not get.
         usage: of all analysts.
         recorded: what a file of recorded records gave, if there was one.
     """
 
     records: tuple[AnalystRecord, ...] = ()
     losses: tuple[Loss, ...] = ()
+    left_out: tuple[Discarded, ...] = ()
     usage: Usage = Usage()
     recorded: RecordedPatches | None = None
 
@@ -292,8 +294,8 @@ class GateResult(Value):
         detectable: smallest lift that this many tasks can detect with 80 % power.
         tasks: paired tasks, valid on both sides.
         more_tasks: how many more tasks a fair verdict needs; 0 if there are enough.
-        fixed: tasks that failed before and pass after.
-        broken: tasks that passed before and fail after.
+        fixed: tasks that pass more often after; with `broken` those that `difference` rests on.
+        broken: tasks that pass less often after.
         reason: the verdict in one sentence.
         adjusted: `difference` corrected for stopping early (median-unbiased); None for a fixed
             number of tasks.
@@ -372,9 +374,11 @@ class EvolveResult(Value):
 
     `skill` is "" where a new skill learned nothing, `unsolved` says why where no attempt passed, or
     none of the gate's with the skill; `accepted` is None where nothing was gated. `edits` and
-    `discarded` are counts; the lists lie in `report.json` and `discarded.json`. `problems` are
-    validation warnings, `baselines` and `transfer` rows of `harness.evolve.baselines`. Evolutions
-    of one `identity` resume one another.
+    `discarded` are counts; the lists lie in `report.json` and `discarded.json`. `left_out` says of
+    each function that is not in the skill why. `problems` are validation warnings, `baselines` and
+    `transfer` rows of `harness.evolve.baselines`. Evolutions of one `identity` resume one another;
+    `request` is the digest of all that was asked, `given` those of the trajectories and patches
+    that were named.
     """
 
     skill: str
@@ -394,9 +398,12 @@ class EvolveResult(Value):
     skill_tokens: int = 0
     support: dict[str, int] = {}
     identity: str = ""
+    request: str = ""
+    given: tuple[str, str] = ("", "")
     simulated: bool = False
     judge: Acceptance | None = None
     problems: tuple[str, ...] = ()
     unsolved: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     baselines: tuple[dict[str, JsonValue], ...] = ()
     transfer: tuple[dict[str, JsonValue], ...] = ()

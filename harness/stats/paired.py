@@ -41,8 +41,8 @@ class PairedComparison(Value):
         p: two-sided p-value, exact: McNemar for one attempt per task, else sign-flip; of groups
             the signs of their summed changes.
         discordance: share of tasks whose result differs.
-        broken: task ids that passed before and fail after.
-        fixed: task ids that failed before and pass after.
+        broken: ids of tasks that pass less often after, of one attempt each: not any more.
+        fixed: ids of tasks that pass more often after.
     """
 
     tasks: int
@@ -88,8 +88,8 @@ def compare_rates(
         ci95=change_interval(changes, groups=names),
         p=sign_flip_p([sum(values) for values in clusters]),
         discordance=sum(change != 0 for change in changes) / n,
-        broken=tuple(task for task in common if before[task] > 0.5 > after[task]),
-        fixed=tuple(task for task in common if before[task] < 0.5 < after[task]),
+        broken=tuple(task for task in common if before[task] > after[task]),
+        fixed=tuple(task for task in common if before[task] < after[task]),
     )
 
 

@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.core import AgentInfo, BadInput, Step, Trajectory
-from harness.evolve import EvolveOptions
+from harness.evolve import EvolveOptions, seed_skill
 from harness.evolve.description import Described, describe, describe_tasks, opens
-from harness.evolve.evolution import seed_skill
 from harness.skills import load_skill, new_skill, validate, write_skill
 
 ACTIONS = ("delete", "sort", "highlight", "sum")

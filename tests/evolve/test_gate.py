@@ -63,6 +63,29 @@ def test_a_clear_gain_stops_early_and_saves_runs() -> None:
     assert len(runs.ran) == result.run < 60
     assert result.adjusted is not None
     assert set(result.fixed) == set(runs.ran) & set(ids[::2])
+    assert f"{len(result.fixed)} fixed, 0 broken" in result.reason
+
+
+def test_the_count_of_changed_tasks_belongs_to_the_gain() -> None:
+    """Of several attempts a task, each that passes more often counts, not only from none to all."""
+    ids = [f"t{number}" for number in range(24)]
+
+    async def attempts(tasks: tuple[str, ...], passed: int) -> list[ItemRecord]:
+        return [
+            item.model_copy(update={"id": f"{item.task_id}@{epoch}", "epoch": epoch})
+            for epoch in range(4)
+            for item in items(dict.fromkeys(tasks, epoch < passed))
+        ]
+
+    result = asyncio.run(
+        sequential_gate(
+            lambda tasks: attempts(tasks, 3), lambda tasks: attempts(tasks, 4), ids,
+            SequentialPlan(tasks=24, epochs=4),
+        )
+    )  # fmt: skip
+    assert result.difference == pytest.approx(0.25) and not result.broken
+    assert len(result.fixed) == result.tasks
+    assert f"{result.tasks} fixed, 0 broken" in result.reason
 
 
 def test_harm_stops_early() -> None:

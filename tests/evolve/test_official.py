@@ -12,13 +12,13 @@ from harness.core import BadInput, Edit, Patch
 from harness.evolve.formats.patches import (
     OfficialPatches,
     read_official_patches,
+    write_official_patches,
 )
 from harness.evolve.formats.records import (
     load_official,
     read_any_records,
     read_official_records,
 )
-from harness.evolve.report import write_official_patches
 from harness.evolve.types import AnalystRecord, MemoryItem
 
 ERROR = AnalystRecord(

@@ -97,6 +97,87 @@ def test_from_suite_to_gated_skill(settings: EvolveSettings) -> None:
     again = run_evolution(settings)
     assert again.gate == result.gate
     assert {path: path.read_bytes() for path in written} == written
+    # With something else to measure, the skill and the verdict on it stand.
+    wider = run_evolution(settings.model_copy(update={"baselines": ("none",)}))
+    assert (wider.gate, wider.accepted, len(wider.baselines)) == (result.gate, True, 1)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file of a folder by its name."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+def test_an_evolution_that_ended_is_reported_again_and_writes_nothing(
+    settings: EvolveSettings, tmp_path: Path
+) -> None:
+    flaky = "if number == 4 and not Path('well').exists():\n    sys.exit(3)\n"
+    script = AGENT.replace("taught =", f"{flaky}taught =").replace("'well'", f"'{tmp_path}/well'")
+    (tmp_path / "agent.py").write_text(script)
+    first = run_evolution(settings)
+    assert first.accepted and first.gate.invalid_before == 1
+    before = contents(settings.out)
+    (tmp_path / "well").touch()  # now the attempts that were invalid would be judged
+    assert run_evolution(settings) == first
+    assert contents(settings.out) == before
+    with pytest.raises(BadInput, match="holds an accepted skill that was made with other settings"):
+        run_evolution(settings.model_copy(update={"examples": 1}))
+    rows = (tmp_path / "train.jsonl").read_text()
+    (tmp_path / "train.jsonl").write_text(rows.replace("plus", "and"))
+    with pytest.raises(BadInput, match="holds an accepted skill that was made with other"):
+        run_evolution(settings)
+    after = contents(settings.out)
+    assert {name: after[name] for name in before if name[:6] == "skill/"} == {
+        name: data for name, data in before.items() if name[:6] == "skill/"
+    }
+
+
+def test_a_refused_skill_is_not_gated_again_with_other_settings(
+    settings: EvolveSettings, tmp_path: Path
+) -> None:
+    (tmp_path / "agent.py").write_text(AGENT.replace("taught =", "taught = not skill  #"))
+    first = run_evolution(settings)
+    assert not first.accepted and first.gate.looks
+    with pytest.raises(BadInput, match="holds a gated skill"):
+        run_evolution(settings.model_copy(update={"examples": 1}))
+    assert run_evolution(settings) == first
+
+
+def test_where_the_check_is_broken_nothing_is_learned(
+    settings: EvolveSettings, tmp_path: Path
+) -> None:
+    check = tmp_path / "check.py"
+    check.write_text("def right(answer, task):\n    raise RuntimeError('no such table')\n")
+    text = (tmp_path / "suite.yaml").read_text()
+    for split in ("train", "selection"):
+        rows = (tmp_path / f"{split}.jsonl").read_text()
+        checked = rows.replace('"answer"', '"check": "check.py:right", "answer"')
+        (tmp_path / f"{split}.jsonl").write_text(checked)
+    (tmp_path / "suite.yaml").write_text(text)
+    given = settings.model_copy(update={"trust_checks": True})
+    with pytest.raises(
+        BadInput, match=r"6 of 6 attempts .* were invalid(?s:.*)no skill was written"
+    ):
+        run_evolution(given)
+    assert not list(settings.out.glob("skill/*")) and not (settings.out / "evolve.json").exists()
+    trajectories = settings.out / "runs" / "train"
+    with pytest.raises(BadInput, match="give runs that were judged"):
+        run_evolution(
+            given.model_copy(
+                update={"suite": None, "trajectories": trajectories, "out": tmp_path / "given"}
+            )
+        )
+
+
+def test_an_evolution_that_too_few_attempts_stopped_goes_on_once_they_are_judged(
+    settings: EvolveSettings, tmp_path: Path
+) -> None:
+    broken = f"if not Path('{tmp_path}/well').exists():\n    sys.exit(3)\n"
+    (tmp_path / "agent.py").write_text(AGENT.replace("taught =", f"{broken}taught ="))
+    with pytest.raises(BadInput, match="run the command again"):
+        run_evolution(settings)
+    (tmp_path / "well").touch()
+    assert run_evolution(settings).accepted
 
 
 def test_attempts_of_an_earlier_run_teach_too(settings: EvolveSettings, tmp_path: Path) -> None:

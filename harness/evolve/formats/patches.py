@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
+import tempfile
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from harness.core import BadInput, Patch, Value, first_fault, read_json
+
+# Fields of an official edit.
+OFFICIAL_FIELDS = {
+    "file", "op", "target_section", "target_text", "content", "old_text", "after_section",
+}  # fmt: skip
 
 
 class OfficialPatches(Value):
@@ -59,3 +67,41 @@ def read_official_patches(folder: Path) -> OfficialPatches:
         translated=translated,
         diffs=diffs.read_text("utf-8", errors="replace") if diffs.is_file() else "",
     )
+
+
+def write_official_patches(patches: OfficialPatches, folder: Path) -> None:
+    """Write a folder of intermediates as the official code does, swapped in as a whole.
+
+    An edit has exactly the official fields, and `sources` and `support` where it has sources.
+    """
+    files: dict[str, Patch | None] = {
+        "final_patch.json": patches.final,
+        "translated_final_patch.json": patches.translated,
+    }
+    for level, merged in enumerate(patches.levels):
+        stem = f"merge_level_{level}/merged" if level else "map_patches/patch"
+        files |= {f"{stem}_{number:04d}.json": patch for number, patch in enumerate(merged, 1)}
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".writing-") as scratch:
+        built = Path(scratch) / "built"
+        built.mkdir()
+        for name, patch in files.items():
+            if patch is None:
+                continue
+            edits = [
+                edit.model_dump(
+                    mode="json",
+                    include=OFFICIAL_FIELDS | ({"sources", "support"} if edit.sources else set()),
+                )
+                for edit in patch.edits
+            ]
+            fields = patch.model_dump(mode="json", exclude={"edits"})
+            document = {"reasoning": fields.pop("reasoning"), "edits": edits, **fields}
+            (built / name).parent.mkdir(exist_ok=True)
+            text = json.dumps(document, ensure_ascii=False, indent=2)
+            (built / name).write_bytes(text.encode("utf-8"))
+        if patches.diffs:
+            (built / "applied_diffs.patch").write_bytes(patches.diffs.encode("utf-8"))
+        if folder.exists():
+            folder.rename(Path(scratch) / "old")
+        shutil.move(built, folder)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from operator import ne
 from typing import Any
 
-from harness.evolve.scripts.prompts import Kind, Slot, sentences, unquoted
+from harness.evolve.scripts.prompts import TOKEN, Kind, Slot, is_value, sentences, unquoted
 
 Argument = str | int | float | list[str]
 # What no function of a skill may import or call: it computes, and reads and writes its folder.
@@ -45,6 +45,8 @@ SHOWN = 2
 # Words that are quoted of a prompt: of its beginning, before a cut, beside a parameter.
 BEGINNING, OPENING, AROUND = 18, 10, 6
 MARK = re.compile(r"<\w+>")
+# A rate of 7 % in programs: 0.07, 1.07 and 0.93, as (sign, one) of sign * 0.07 + one.
+PERCENT = ((1, 0), (1, 1), (-1, 1))
 
 
 @dataclass(frozen=True)
@@ -113,9 +115,7 @@ class Function:
 
     def code(self) -> str:
         """Its source text."""
-        # Arguments that a caller adds of its own accord change nothing.
-        names = [*(parameter.name for parameter in self.parameters), "*_", "**__"]
-        head = f"def {self.name}({', '.join(names)}):"
+        head = f"def {self.name}({', '.join(parameter.name for parameter in self.parameters)}):"
         lines = [f'    """{self.purpose}"""']
         lines += [f"    {line}" for p in self.parameters if (line := reading(p))]
         # A caller who prints what the function returns prints nothing more than it printed.
@@ -123,6 +123,28 @@ class Function:
         text = ast.unparse(ast.fix_missing_locations(module))
         lines += [f"    {line}" if line else "" for line in text.splitlines()]
         return "\n".join([head, *lines]) + "\n"
+
+    @property
+    def stated(self) -> list[str]:
+        """Values that all prompts of the kind state and the program holds, also as a percentage.
+
+        Nothing shows whether each was chosen by the tasks, or is part of what they ask for.
+        """
+        text = " ".join(self.kind.pieces)
+        values = {match[0]: match for match in TOKEN.finditer(text) if is_value(match[0])}
+        forms = {value: [unquoted(value)] for value in values}
+        for value, match in values.items():
+            if text[match.end() :].lstrip()[:1] == "%" and value.replace(".", "", 1).isdigit():
+                forms[value] += [str(float(value) / 100 * sign + one) for sign, one in PERCENT]
+        nodes = ast.walk(ast.Module(list(self.body), type_ignores=[]))
+        held = [node.value for node in nodes if isinstance(node, ast.Constant)]
+        held = [v for v in held if isinstance(v, str | int | float) and not isinstance(v, bool)]
+        return sorted(
+            unquoted(value)
+            for value, texts in forms.items()
+            if unquoted(value) not in self.files
+            and any(_same(constant, text) for constant in held for text in texts)
+        )
 
     @property
     def purpose(self) -> str:
@@ -362,6 +384,6 @@ def _same(value: str | float, text: str) -> bool:
     if isinstance(value, str):
         return value == text
     try:
-        return float(text) == value
-    except ValueError:
+        return abs(float(text) - value) < 1e-9
+    except (ValueError, OverflowError):
         return False

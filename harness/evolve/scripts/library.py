@@ -1,7 +1,8 @@
 """The functions of a skill: made from programs that passed, proven on train tasks, written down.
 
 A function ships if it solves tasks of its kind from their prompts alone, more
-than the one that it came from, and if no task that passed before fails by it.
+than the one that it came from, and if no task that passed before fails by it; two of the tasks that
+it solves differ in each parameter, and it holds no value that few prompts happen to share.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from typing import Any, NamedTuple
 
 from harness.agents import EXAMPLES_SECTION, worked_example
 from harness.core import Edit, Patch, Trajectory
-from harness.evolve.scripts.functions import Function, function_of
-from harness.evolve.scripts.prompts import Kind, flat, kinds
-from harness.evolve.types import Size
+from harness.evolve.scripts.functions import MOST, Function, function_of
+from harness.evolve.scripts.prompts import ALIKE, Kind, flat, kinds
+from harness.evolve.types import Discarded, Draft, Size
 from harness.skills import count_tokens, lint_text
 from harness.trajectories import programs_run
 
@@ -92,9 +93,24 @@ USE = (
 )
 # Programs of one kind that are tried as functions, and tasks that one must solve.
 CANDIDATES, LEAST = 4, 2
+# Prompts that must share a value before it counts as part of what they ask for: three that say 7 %
+# may each have chosen it.
+SHARED = 6
 # Tokens that SKILL.md may say of functions, by the size that was asked for; lines of the module.
 TOKENS: dict[Size, int] = {"compact": 230, "standard": 1200, "full": 3000}
 LINES = 290
+
+
+class Learned(NamedTuple):
+    """Functions that are proven, those that solve most first, and the others with the reason.
+
+    Attributes:
+        functions: that the skill gets.
+        left_out: (name, tasks that it solves, why the skill does not get it).
+    """
+
+    functions: list[Function]
+    left_out: list[tuple[str, tuple[str, ...], str]]
 
 
 async def learn(
@@ -103,8 +119,8 @@ async def learn(
     files: Mapping[str, Iterable[str]],
     prove: Prove,
     tokens: int,
-) -> list[Function]:
-    """Functions that are proven, those that solve most first.
+) -> Learned:
+    """Functions of the programs, each tried on the tasks of its kind.
 
     Args:
         programs: (task id, source) of passing attempts.
@@ -115,24 +131,35 @@ async def learn(
     """
     passed = {task for task, _ in programs}
     shipped: list[Function] = []
+    learned = Learned([], [])
     for kind, text in named:
         sources = sorted({(len(code), task, code) for task, code in programs if task in kind.slots})
         inputs = tuple(sorted(set[str].intersection(*(set(files[task]) for task in kind.tasks))))
         tried: list[Function] = []
+        solved, reason = (), "no program of its tasks can be a function: each fails to parse, "
+        reason += f"takes more than {MOST} values of the prompt, or calls what no skill may call"
         for _, task, code in sources[:CANDIDATES]:
             if function := function_of(code, task, kind, text):
                 tried.append(await proven(replace(function, files=inputs), passed, prove))
-        good = [f for f in tried if ships(f)]
-        if good:
+        if good := [function for function in tried if not objection(function)]:
             shipped.append(max(good, key=lambda f: (len(f.proven), -len(f.parameters))))
+            continue
+        if tried:
+            best = max(tried, key=lambda function: len(function.proven))
+            solved, reason = best.proven, objection(best)
+        learned.left_out.append((text, solved, reason))
     shipped.sort(key=lambda function: -len(function.proven))
-    chosen: list[Function] = []
     for function in shipped:
         for least in (function, replace(function, examples=1)):
-            if fits([*chosen, least], tokens):
-                chosen.append(least)
+            if fits([*learned.functions, least], tokens):
+                learned.functions.append(least)
                 break
-    return chosen
+        else:
+            room = f"no room in {tokens} tokens and {LINES} lines (--size full has the most)"
+            learned.left_out.append(
+                (function.name, function.proven, f"proven on {len(function.proven)} tasks; {room}")
+            )
+    return learned
 
 
 def taught_kinds(programs: Sequence[tuple[str, str]], prompts: Mapping[str, str]) -> list[Kind]:
@@ -162,9 +189,68 @@ async def proven(function: Function, passed: set[str], prove: Prove) -> Function
     return replace(function, proven=tuple(solved), broken=broken)
 
 
-def ships(function: Function) -> bool:
-    """Whether a function may be part of a skill: it solves enough, and breaks nothing."""
-    return len(function.proven) >= LEAST and not function.broken
+def objection(function: Function) -> str:
+    """Why a function may be no part of a skill; "" if it may be one."""
+    solved, tasks = function.proven, function.kind.tasks
+    if function.broken:
+        return f"tasks that had passed fail by it: {', '.join(function.broken[:3])}"
+    if len(solved) < LEAST:
+        return f"it solves {len(solved)} of the {len(tasks)} tasks of its kind, and needs {LEAST}"
+    for parameter in function.parameters:
+        if len({repr(parameter.value(function.kind.slots[task])) for task in solved}) < LEAST:
+            return f"no two tasks that it solves differ in {parameter.name}"
+    if len(tasks) < SHARED and (stated := function.stated):
+        return (
+            f"all {len(tasks)} prompts of its kind say {', '.join(stated)}, which would stay fixed "
+            f"in it: tasks that differ in that, or {SHARED} that do not, would tell"
+        )
+    return ""
+
+
+def drafted(
+    learned: Learned,
+    trajectories: Sequence[Trajectory],
+    prompts: Mapping[str, str],
+    form: Form = FORM,
+    changelog: Sequence[str] = (),
+) -> Draft:
+    """The functions as a patch, and those that the skill does not get."""
+    sources = {name: list[str]() for name, _, _ in learned.left_out}
+    for name, solved, _ in learned.left_out:
+        sources[name] += sorted(run.trajectory_id for run in trajectories if run.task_id in solved)
+    left_out = tuple(
+        Discarded(
+            content=f"function {name}", reason=reason, sources=tuple(sources[name]),
+            support=len(solved),
+        )
+        for name, solved, reason in learned.left_out
+    )  # fmt: skip
+    patch = scripts_patch(learned.functions, trajectories, form, changelog)
+    if not learned.functions:
+        patch = Patch(reasoning=f"no function: {account(learned, trajectories, prompts)}")
+    return Draft(patch=patch, discarded=left_out)
+
+
+def account(
+    learned: Learned, trajectories: Sequence[Trajectory], prompts: Mapping[str, str]
+) -> str:
+    """What was tried where no function came out, what was not, and what would help."""
+    programs = programs_of(trajectories)
+    if not programs:
+        return (
+            "there is no program of a passing run: it is for agents that solve tasks by one "
+            "(graph:program, or the tool python); --analyst single or exemplar for others"
+        )
+    alone = sum(len(kind.tasks) < LEAST for kind in kinds(dict(prompts)))
+    nothing = f"{len(programs)} programs passed, and none was tried at another task"
+    tried = "; ".join(f"{name}: {reason}" for name, _, reason in learned.left_out) or nothing
+    if not alone:
+        return tried
+    return (
+        f"{tried}; {alone} of {len(prompts)} prompts are like no other (a kind has {ALIKE:.0%} of "
+        "their words in the same order): more tasks in the same wording, or --analyst single or "
+        "exemplar, would help"
+    )
 
 
 def scripts_patch(
@@ -174,8 +260,6 @@ def scripts_patch(
     changelog: Sequence[str] = (),
 ) -> Patch:
     """A module, and in SKILL.md the program that calls each of its functions; as one patch."""
-    if not functions:
-        return Patch(reasoning="no program of a passing run solves other tasks of its kind")
     tasks = {task for function in functions for task in function.kind.tasks}
     runs = [run for run in trajectories if run.task_id in tasks]
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from harness.core import (
     BadInput,
-    Patch,
     Trajectory,
     Usage,
     digest,
@@ -22,13 +21,14 @@ from harness.evolve.scripts.library import (
     FILE,
     TOKENS,
     Prove,
+    drafted,
     learn,
     programs_of,
-    scripts_patch,
     taught_kinds,
 )
 from harness.evolve.scripts.naming import names
 from harness.evolve.settings import EvolveSettings
+from harness.evolve.types import Draft
 from harness.models import Budget, CallStore, open_model, parse_roles
 from harness.sandbox import Limits, select
 from harness.tasks import family
@@ -44,7 +44,7 @@ async def write_functions(
     settings: EvolveSettings,
     budget: Budget,
     attempts: Attempts,
-) -> tuple[Patch, Usage]:
+) -> tuple[Draft, Usage]:
     """The functions that the programs of runs give, as a patch; and what naming them took.
 
     Args:
@@ -75,14 +75,16 @@ async def write_functions(
         called, usage = await names(every, prompts, user)
     named = zip(every, called, strict=True)
     files = {task.id: tuple(task.files) for task in suite.tasks} if suite else {}
-    functions = await learn(programs, named, files, prove, TOKENS[settings.size])
+    learned = await learn(programs, named, files, prove, TOKENS[settings.size])
     form = Fitted()
     asked = user and suite and (settings.agent or suite.suite.agent) == AGENT
     if suite and asked and settings.fit_tasks:
         place = settings.out / "runs" / "forms"
-        form = await fitted(functions, suite, settings.fit_tasks, settings.seed, place, attempts)
+        form = await fitted(
+            learned.functions, suite, settings.fit_tasks, settings.seed, place, attempts
+        )
     tried = [str(form)] if form.passed else ()
-    return scripts_patch(functions, runs, form.form, tried), usage + form.usage
+    return drafted(learned, runs, prompts, form.form, tried), usage + form.usage
 
 
 async def judged(suite: LoadedSuite | None, settings: EvolveSettings) -> tuple[Path, Usage]:

@@ -14,9 +14,9 @@ import pytest
 
 from harness.core import Task, assets
 from harness.evals import EvalSettings, Evaluator, ItemRecord, LoadedSuite, load_suite, records
+from harness.evolve import Evolution, seed_skill
 from harness.evolve.analysts.single import single_reader
 from harness.evolve.baselines import Ground
-from harness.evolve.evolution import Evolution, seed_skill
 from harness.evolve.report import Finished, finished
 from harness.evolve.settings import EvolveOptions
 from harness.models import open_model

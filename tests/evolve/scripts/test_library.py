@@ -15,9 +15,9 @@ import pytest
 from harness.agents import split_examples
 from harness.core import BadInput
 from harness.evals import load_suite
-from harness.evolve import EvolveSettings, run_evolution
+from harness.evolve import EvolveSettings, result_text, run_evolution
 from harness.evolve.scripts.functions import Function
-from harness.evolve.scripts.library import MODULE, Prove, learn, taught_kinds
+from harness.evolve.scripts.library import MODULE, Learned, Prove, learn, module_of, taught_kinds
 from harness.evolve.scripts.naming import words_of
 from harness.evolve.scripts.proving import prover
 from harness.skills import load_skill
@@ -69,11 +69,11 @@ def test_three_programs_become_a_skill_that_solves_new_tasks(tmp_path: Path, sui
         f"from {MODULE} import sum_column_rows\nsum_column_rows('test1.csv', 'Price', 'North')\n"
     )
     assert not asyncio.run(prove("test-sum-1", wrong, module))
-    # What a model makes up is taken as it was meant: a name near to one, arguments to spare.
-    meant = call.replace("sum_column_rows", "sum_of_column").replace(
-        "'West'", "'West', True, sep=1"
-    )
+    # A name near to one is taken as it was meant, an argument that it does not have is not.
+    meant = call.replace("sum_column_rows", "sum_of_column")
     assert asyncio.run(prove("test-sum-1", meant, module))
+    for spare in ("'West', True)", "'West', sep=1)"):
+        assert not asyncio.run(prove("test-sum-1", call.replace("'West')", spare), module))
     neither = call.replace("sum_column_rows", "add_up")
     assert not asyncio.run(prove("test-sum-1", neither, module))
     assert not list((tmp_path / "out" / "proofs").iterdir())
@@ -131,7 +131,7 @@ def test_the_model_that_will_call_functions_names_them(tmp_path: Path, suite: Su
     script.write_text("".join(json.dumps(reply) + "\n" for reply in replies))
     result = run_evolution(settings(tmp_path, folder, models=(f"scripted/{script}",), fit_tasks=0))
     module = load_skill(Path(result.skill)).files["scripts/helpers.py"].decode()
-    assert "def sum_for_region(file, column, region, *_, **__):" in module
+    assert "def sum_for_region(file, column, region):" in module
     assert "def many_times_word(" in module
     assert result.calls == 6  # three tasks of either kind
 
@@ -174,10 +174,16 @@ def test_the_model_chooses_the_form_of_the_examples(tmp_path: Path, suite: Suite
     )
 
 
-def learned(programs: list[tuple[str, str]], tasks: dict[str, str], prove: Prove) -> list[Function]:
+def tried(
+    programs: list[tuple[str, str]], tasks: dict[str, str], prove: Prove, tokens: int = 800
+) -> Learned:
     every = taught_kinds(programs, tasks)
     named = zip(every, words_of(every), strict=True)
-    return asyncio.run(learn(programs, named, dict.fromkeys(tasks, ()), prove, 800))
+    return asyncio.run(learn(programs, named, dict.fromkeys(tasks, ()), prove, tokens))
+
+
+def learned(programs: list[tuple[str, str]], tasks: dict[str, str], prove: Prove) -> list[Function]:
+    return tried(programs, tasks, prove).functions
 
 
 MUTANTS = (
@@ -219,6 +225,89 @@ def test_a_function_that_breaks_a_task_that_passed_does_not_ship(
     prove = prover(loaded, settings(tmp_path, folder))
     [function] = learned(solved, tasks, prove)
     assert function.source == "train-count-1"  # the shorter one; the other fails where it passed
+
+
+INVOICE = "An invoice of {net} euros gets {rate} % of tax. What is its total for {name}?"
+NAMES = ("Ito", "Berg", "Moya", "Okon", "Lund", "Reyes", "Sato")
+
+
+async def passes(task: str, program: str, module: str) -> bool:
+    """A check that every program passes."""
+    return True
+
+
+def invoices(count: int, rates: tuple[int, ...]) -> dict[str, str]:
+    return {
+        f"t{n}": INVOICE.format(net=100 + n, rate=rates[n % len(rates)], name=NAMES[n])
+        for n in range(count)
+    }
+
+
+@pytest.mark.parametrize("rate", ["rate = 7", "rate = 0.07", "rate = 1.07", "rate = float('7')"])
+def test_a_value_that_few_prompts_share_does_not_stay_in_a_function(rate: str) -> None:
+    program = [("t0", f"{rate}\nprint(100 * rate)\n")]
+    result = tried(program, invoices(3, (7,)), passes)
+    [(_, solved, reason)] = result.left_out
+    assert not result.functions and len(solved) == 3
+    assert "all 3 prompts of its kind say 7" in reason
+    if "0" not in rate:  # where tasks differ in it, it is a parameter
+        [function] = learned(program, invoices(4, (7, 19)), passes)
+        assert {parameter.name for parameter in function.parameters} >= {"gets"}
+    assert learned(program, invoices(7, (7,)), passes)  # as good as part of what they ask for
+
+
+def test_a_function_refuses_arguments_that_it_does_not_have_by_name() -> None:
+    [function] = learned([("t0", "print(100)\n")], invoices(3, (7,)), passes)
+    names: dict[str, Any] = {"__name__": "helpers"}
+    exec("\n".join(module_of([function])), names)  # noqa: S102  # what the skill ships
+    names[function.name](100)
+    with pytest.raises(RuntimeError, match="unexpected keyword argument 'vat'"):
+        names[function.name](100, vat=19)
+
+
+def test_a_function_needs_two_tasks_that_differ_in_each_parameter() -> None:
+    async def first_rate(task: str, program: str, module: str) -> bool:
+        return task in ("t0", "t2")
+
+    result = tried([("t0", "rate = 7\nprint(100 * rate)\n")], invoices(4, (7, 19)), first_rate)
+    assert not result.functions
+    assert result.left_out[0][2] == "no two tasks that it solves differ in gets"
+
+
+def test_a_proven_function_that_finds_no_room_is_listed(tmp_path: Path, suite: Suite) -> None:
+    folder, programs = suite
+    write_runs(tmp_path / "runs", folder, {task: programs[task] for task in SOLVED})
+    long = "\n".join(f"unused_{n} = {n}" for n in range(400))
+    code = f"{long}\n{programs['train-count-1']}"
+    write_runs(
+        tmp_path / "more",
+        folder,
+        {"train-sum-0": programs["train-sum-0"]} | {"train-count-1": code},
+    )
+    result = run_evolution(settings(tmp_path, folder, trajectories=tmp_path / "more"))
+    [line] = result.left_out
+    assert "proven on 6 tasks; no room" in line and f"left out: {line}" in result_text(result)
+    [row] = json.loads((tmp_path / "out" / "discarded.json").read_text())
+    assert (row["support"], row["sources"]) == (6, [f"train-count-{n}" for n in range(6)])
+    report = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert report["result"]["left_out"] == [line]
+    assert result.discarded == 1
+
+
+def test_where_no_two_prompts_are_of_one_kind_it_says_so(tmp_path: Path, suite: Suite) -> None:
+    folder, programs = suite
+    rows = [json.loads(line) for line in (folder / "train.jsonl").read_text().splitlines()]
+    rows = [row for row in rows if row["id"] in ("train-sum-0", "train-count-1")]
+    (folder / "train.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    write_runs(tmp_path / "runs", folder, programs)
+    result = run_evolution(settings(tmp_path, folder))
+    assert result.edits == 0
+    for part in (
+        "2 programs passed, and none was tried at another task",
+        "2 of 2 prompts are like no other",
+        "more tasks in the same wording",
+    ):
+        assert part in result.gate.reason and part in result_text(result)
 
 
 def test_programs_are_tried_on_known_tasks_only(tmp_path: Path, suite: Suite) -> None:
