@@ -2,7 +2,7 @@
 
 Generated cases are notes of eight facts about invented places; the answer states four of them,
 each false with chance one half: another value of the note (the easy mistake to wave through) or one
-digit changed. TAT-QA cases are statements about table cells, as `check_numbers.py` makes them.
+digit changed. TAT-QA cases are statements about table cells, as `table_values.py` makes them.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ identifiers are followed, markers with their IDs stand where text was left out, 
 files, and all of that counts within the budget. A budget that holds no unit is refused, and counts
 as nothing kept. Baselines are sentences by rank, each that still fits into the same budget, with
 neither titles nor markers; `gold` ranks by the answers and shows what fits at all. Intervals are
-bootstraps over documents. Nothing was chosen on these sets. Results are cached by question, so that
-a run that was stopped resumes: a changed compressor needs an empty `--cache`.
+bootstraps over documents. Nothing was trained on these sets. Results are cached by question, so
+that a run that was stopped resumes: a changed compressor needs an empty `--cache`.
 """
 
 from __future__ import annotations
