@@ -43,6 +43,7 @@ from .http import limit_async_reply as limit_async_reply
 from .http import limit_reply as limit_reply
 from .http import on_loopback as on_loopback
 from .plugins import require as require
+from .terminal import PRINTS_ALIKE as PRINTS_ALIKE
 from .terminal import SAME_SIGN as SAME_SIGN
 from .terminal import Shown as Shown
 from .terminal import command_line as command_line

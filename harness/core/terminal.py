@@ -36,14 +36,16 @@ SAME_SIGN: dict[int, int] = {
 _INVISIBLES = (
     "\xad\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff"
 )
-_ALIKE: dict[int, int | None] = {
+PRINTS_ALIKE: dict[int, int] = {
     **SAME_SIGN,
-    **str.maketrans("\u2012\u2013\u2014\u2015。、", "----.,", _INVISIBLES),
+    **str.maketrans("\u2012\u2013\u2014\u2015。、", "----.,"),
     **dict.fromkeys(map(ord, "\u2018\u201a\u201b\u2032\u2039\u203a\u00b4"), ord("'")),
     **dict.fromkeys(
         map(ord, "\u201c\u201d\u201e\u201f\u2033«»「」『』《》〈〉\u301d\u301e"), ord('"')
     ),
 }
+"""The same with dashes and quotation marks; one for one, too."""
+_PLAIN: dict[int, int | None] = {**PRINTS_ALIKE, **dict.fromkeys(map(ord, _INVISIBLES))}
 _SAFE = ("<compat>", "<wide>", "<narrow>", "<noBreak>", "<font>", "<square>", "<small>")
 # A space that stands in a number parts thousands; LaTeX writes the same as {,} and \,
 _SPACED = re.compile(
@@ -118,7 +120,7 @@ def plain(text: str) -> str:
     if not text.isascii():
         text = unicodedata.normalize("NFC", text)
         text = _SPACED.sub(lambda number: re.sub(r"\D", "", number[0]), text)
-        text = "".join(map(_wide, text.translate(_ALIKE)))
+        text = "".join(map(_wide, text.translate(_PLAIN)))
         text = unicodedata.normalize("NFC", text)
     return _LATEX.sub(",", text)
 

@@ -111,7 +111,7 @@ def _digits(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def _plain(text: str) -> str:
-    return " ".join(normalise(text).casefold().replace("\u2019", "'").split())
+    return " ".join(normalise(text).casefold().split())
 
 
 @lru_cache(maxsize=4096)  # every question meets the values of every claim of its response
@@ -133,7 +133,7 @@ def _runs(text: str) -> dict[tuple[str, ...], None]:
 
 @lru_cache(maxsize=4096)
 def _words(text: str) -> tuple[str, ...]:
-    return tuple(word.casefold().replace("\u2019", "'") for word in _WORD.findall(normalise(text)))
+    return tuple(word.casefold() for word in _WORD.findall(normalise(text)))
 
 
 class Vault:

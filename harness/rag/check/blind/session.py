@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
-from harness.core import BadInput, assets, render
+from harness.core import PRINTS_ALIKE, BadInput, assets, render
 from harness.models import Message, Model, Sampling
 from harness.rag.check.blind.questions import Vault
 from harness.rag.check.blind.replies import Answered, answers_format, read_answers
@@ -48,7 +48,6 @@ _SURE = 0.8
 _SAME_WORDS = 0.8
 """Share of a sentence's words that a passage holds which says the same."""
 _OPEN = (Verdict.NOT_FOUND, Verdict.CONTRADICTED)
-_FOLD = str.maketrans("\u2018\u2019\u201c\u201d\u00a0\u2013\u2014", "''\"\" --")
 _ARTICLES = {"the", "a", "an", "of"}
 Answers = list[list[list[list[str] | None]]]
 """Of one request: window, sample, question -> [evidence, answer], None where it was unreadable."""
@@ -295,10 +294,12 @@ def locate(quote: str, documents: Sequence[Document]) -> Evidence | None:
     text = quote.strip().strip("\"'\u201c\u201d")
     if not text:
         return None
-    parts = re.split(r"\s+", text.translate(_FOLD).strip(" .\u2026"))
+    parts = re.split(r"\s+", text.translate(PRINTS_ALIKE).strip(" .\u2026"))
     loose = re.compile(r"\s+".join(map(re.escape, parts)), re.IGNORECASE)
     verbatim = ((document, re.search(re.escape(text), document.text)) for document in documents)
-    similar = ((document, loose.search(document.text.translate(_FOLD))) for document in documents)
+    similar = (
+        (document, loose.search(document.text.translate(PRINTS_ALIKE))) for document in documents
+    )
     for document, match in chain(verbatim, similar):
         if match:
             start, end = match.span()
