@@ -144,3 +144,12 @@ def test_whatever_prompts_hold_the_header_can_be_written(prompts: list[str]) -> 
 def test_a_description_that_no_client_takes_is_refused_before_anything_is_paid(text: str) -> None:
     with pytest.raises(BadInput):
         seed_skill(EvolveOptions(out=Path("out"), create="order-desk", description=text))
+
+
+def test_a_skill_whose_header_only_other_clients_refuse_can_be_evolved(tmp_path: Path) -> None:
+    folder = tmp_path / "mail"
+    folder.mkdir()
+    header = "name: mail\ndescription: Sorts mail by two keys: sender and date.\n"
+    (folder / "SKILL.md").write_text(f"---\n{header}---\n\n# Mail\n\nSort it.\n")
+    seed = seed_skill(EvolveOptions(out=tmp_path / "out", skill=folder))
+    assert seed.description == "Sorts mail by two keys: sender and date."

@@ -221,8 +221,8 @@ def _step(message: dict[str, Any], role: str, number: int) -> Step:
     exact = role != "developer" and isinstance(content, str)
     exact = exact and message.keys() <= {"role", "content", "tool_calls", "reasoning_content"}
     legacy = mapping(message.get("function_call"))
-    made = [*listing(message.get("tool_calls")), *([{"function": legacy}] if legacy else [])]
-    for index, raw in enumerate(made):
+    written = [*listing(message.get("tool_calls")), *([{"function": legacy}] if legacy else [])]
+    for index, raw in enumerate(written):
         call = mapping(raw)
         function = mapping(call.get("function"))
         tool_call = ToolCall(
