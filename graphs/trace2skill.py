@@ -26,9 +26,11 @@ from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMiss
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
-from harness.core import Edit, Patch, Usage, remove_tree
+from harness.core import Edit, Patch, Unreachable, Usage, remove_tree
 from harness.evolve import Evolution, exemplar_patch, merge_deterministic, to_patch
+from harness.evolve.analysts.records import lost
 from harness.evolve.analysts.single import write_patch
+from harness.evolve.artifacts import Runs
 from harness.evolve.evolution import check_skill, detached, horizon
 from harness.evolve.formats.records import read_collected
 from harness.evolve.gate import gate, nothing_learned
@@ -44,6 +46,8 @@ from harness.trajectories import open_trajectories
 
 # Analysts per superstep: many more than run at one time, few enough for small checkpoints.
 WAVE = 1024
+# Analysts in a row without an answer after which the model is taken to be down.
+MOST_UNANSWERED = 8
 
 
 class State(TypedDict):
@@ -148,18 +152,53 @@ async def analyst(unit: Unit, runtime: Context) -> Update:
     its own record only (batch size 1).
     """
     evolution, number = runtime.context, unit["number"]
-    run = evolution.runs(unit).runs[number]
+    reading = await read_run(evolution, unit["runs"], number)
+    evolution.count_reading()
+    return {"readings": [[number, await evolution.store.keep(reading)]]}
+
+
+async def read_run(evolution: Evolution, runs: str, number: int) -> Reading:
+    """The record and the patch of one trajectory; without an answer of the model, why not."""
+    run = evolution.store.hold(runs, Runs).runs[number]
+    if evolution.unanswered >= MOST_UNANSWERED:  # it is down: nothing is gained by asking on
+        return Reading(unanswered="it was not asked: the model had stopped answering")
     (trajectory,) = evolution.store.load([run])
     kind = evolution.options.teaches(run.outcome)
     assert evolution.read is not None and kind is not None, "the fleet holds runs that teach"
-    reading = await detached(evolution.read(trajectory, kind))
-    record, losses, patch, usage = reading.record, reading.losses, reading.patch, reading.usage
-    if record is not None and evolution.mapper is not None:
-        mapped = await write_patch(record, number + 1, evolution.mapper, evolution.seed.text)
-        patch, losses, usage = mapped.patch, losses + mapped.losses, usage + mapped.usage
-    reading = Reading(record=record, patch=patch, losses=losses, usage=usage)
-    evolution.count_reading()
-    return {"readings": [[number, await evolution.store.keep(reading)]]}
+    try:
+        reading = await detached(evolution.read(trajectory, kind))
+        record, losses, patch, usage = reading.record, reading.losses, reading.patch, reading.usage
+        if record is not None and evolution.mapper is not None:
+            mapped = await write_patch(record, number + 1, evolution.mapper, evolution.seed.text)
+            patch, losses, usage = mapped.patch, losses + mapped.losses, usage + mapped.usage
+    except Unreachable as error:
+        evolution.unanswered += 1
+        loss = lost(trajectory.trajectory_id, f"the model did not answer: {error}")
+        return Reading(unanswered=str(error), losses=(loss,))
+    evolution.unanswered = 0
+    return Reading(record=record, patch=patch, losses=losses, usage=usage)
+
+
+async def answered(evolution: Evolution, state: State) -> list[Reading]:
+    """All readings; those without an answer are tried once more, now that the others have theirs.
+
+    Raises:
+        Unreachable: if more than half have none. A resumed evolution begins here, and asks again.
+    """
+    readings: list[Reading] = []
+    evolution.unanswered = 0
+    for number, key in sorted(state["readings"]):
+        reading = evolution.store.get(key, Reading)
+        if reading.unanswered:
+            reading = await read_run(evolution, state["runs"], number)
+        readings.append(reading)
+    silent = [reading.unanswered for reading in readings if reading.unanswered]
+    if 2 * len(silent) > len(readings):
+        raise Unreachable(
+            f"{len(silent)} of {len(readings)} analysts got no answer: {silent[0]}; resumed, "
+            "these are asked again, and no other"
+        )
+    return readings
 
 
 async def collect(state: State, runtime: Context) -> Update:
@@ -179,7 +218,7 @@ async def collect(state: State, runtime: Context) -> Update:
         collected = read_collected(options, evolution.store.load(runs))
         patches = [to_patch(record, index) for index, record in enumerate(collected.records, 1)]
     else:
-        readings = [evolution.store.get(key, Reading) for _, key in sorted(state["readings"])]
+        readings = await answered(evolution, state)
         pairs = [(reading.record, reading.patch) for reading in readings if reading.record]
         collected = Collected(
             records=tuple(record for record, _ in pairs),

@@ -60,7 +60,9 @@ class Recorder:
                 message=reply.text,
                 reasoning_content=reply.reasoning,
                 llm_call_count=1,
-                metrics=Metrics(
+                metrics=Metrics(cost_usd=reply.usage.cost_usd)
+                if reply.usage.unreported
+                else Metrics(
                     prompt_tokens=reply.usage.prompt_tokens,
                     completion_tokens=reply.usage.completion_tokens,
                     cached_tokens=reply.usage.cached_tokens,

@@ -309,12 +309,12 @@ def emit(result: BaseModel | dict[str, Any] | list[Any], as_json: bool, text: st
 
 @contextmanager
 def resumable(run: Path) -> Generator[None]:
-    """A block that a budget or Ctrl-C may stop: then the command that resumes `run` is printed.
+    """A block that a budget, a silent model or Ctrl-C may stop; it prints how to resume `run`.
 
     That is the command that was typed, with --resume in place of --out and --resume, and without
     the credentials of a base URL. Root is told at the start that an ordinary user risks less.
     """
-    from harness.core import LimitReached
+    from harness.core import LimitReached, Unreachable
     from harness.core.redaction import redact
     from harness.models import public_url
 
@@ -322,7 +322,9 @@ def resumable(run: Path) -> Generator[None]:
         echo("note: you are root; an ordinary user risks less from what a model writes", err=True)
     try:
         yield
-    except (LimitReached, KeyboardInterrupt) as error:
+    except (LimitReached, Unreachable, KeyboardInterrupt) as error:
+        if isinstance(error, Unreachable) and not run.exists():  # nothing was begun
+            raise
         words, typed, secret = iter(sys.argv[1:]), list[str](), False
         for word in words:
             if word in ("--out", "--resume"):

@@ -28,6 +28,7 @@ from harness.cli.program import DefaultGroup
 from harness.cli.progress import tally_progress
 from harness.cli.terminal import fact_lines, tinted
 from harness.core import command_line, shown
+from harness.core.terminal import tokens_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -274,10 +275,11 @@ def report_text(report: EvalReport, run: Path) -> str:
             for name, repeated in report.repeated.items()
         ),
         *near_duplicates_note(report),
-        f"{report.tokens:,} tokens, cost {dollars(report.cost_usd)}, {report.seconds:.1f} s",
+        f"{tokens_text(report.tokens, report.calls, report.unreported)}, "
+        f"cost {dollars(report.cost_usd)}, {report.seconds:.1f} s",
         *(
             ["the agent asked no model through OPENAI_BASE_URL"]
-            if report.passed + report.failed and not report.tokens
+            if report.passed + report.failed and not (report.tokens or report.calls)
             else []
         ),
         *_judge_lines(report),

@@ -95,6 +95,15 @@ def dollars(cost_usd: float | None) -> str:
     return "unknown" if cost_usd is None else f"${cost_usd:.4f}"
 
 
+def tokens_text(tokens: int, calls: int, unreported: int) -> str:
+    """Tokens of so many calls, of which the server did not report the usage of `unreported`."""
+    if not unreported:
+        return f"{tokens:,} tokens"
+    if unreported == calls:
+        return f"usage not reported by the server ({calls:,} calls)"
+    return f"{tokens:,} tokens, usage of {unreported:,} of {calls:,} calls not reported"
+
+
 def span(seconds: float) -> str:
     """A time as people say it: `40 s`, `12 min`, `2 h 5 min`."""
     if seconds < 90:

@@ -142,10 +142,12 @@ class Usage(Value):
     """What one or many calls used.
 
     `cost_usd` is None where a price is unknown: unknown is not zero, and a sum with an unknown
-    part is unknown.
+    part is unknown. `unreported` counts the calls whose tokens the server did not report: they are
+    in no sum of tokens.
     """
 
     calls: int = 0
+    unreported: int = Field(default=0, exclude_if=lambda value: not value)
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cached_tokens: int = 0
@@ -161,6 +163,7 @@ class Usage(Value):
         priced = self.cost_usd is not None and other.cost_usd is not None
         return Usage(
             calls=self.calls + other.calls,
+            unreported=self.unreported + other.unreported,
             prompt_tokens=self.prompt_tokens + other.prompt_tokens,
             completion_tokens=self.completion_tokens + other.completion_tokens,
             cached_tokens=self.cached_tokens + other.cached_tokens,
@@ -172,6 +175,7 @@ class Usage(Value):
         """Take back a part that was added; an unknown cost stays unknown."""
         return self + Usage(
             calls=-other.calls,
+            unreported=-other.unreported,
             prompt_tokens=-other.prompt_tokens,
             completion_tokens=-other.completion_tokens,
             cached_tokens=-other.cached_tokens,

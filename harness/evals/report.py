@@ -84,7 +84,8 @@ class EvalReport(Value):
     another one like them, where tasks name no group. `repeated` has pass@k,
     pass^k and "at least k" where every task was attempted more than once. `skill_mode` tells a
     skill whose text was in the prompt (preloaded) from one that the agent had to open
-    (discovered); None without a skill. `judge` is there where a model judged.
+    (discovered); None without a skill. `unreported` of the `calls` have no part in `tokens`: the
+    server did not report their usage. `judge` is there where a model judged.
     """
 
     run: str
@@ -99,6 +100,8 @@ class EvalReport(Value):
     alike: tuple[int, int] = Field(default=(0, 0), exclude_if=lambda value: not value[0])
     repeated: dict[str, Repeated] = {}
     tokens: int
+    calls: int = 0
+    unreported: int = Field(default=0, exclude_if=lambda value: not value)
     cost_usd: float | None
     seconds: float
     model: str
@@ -296,6 +299,8 @@ def summarise(
         alike=(0, 0) if names else alike,
         repeated=repeated(list(tasks.values()), lock.get("epochs", 1), names),
         tokens=usage.tokens,
+        calls=usage.calls,
+        unreported=usage.unreported,
         cost_usd=usage.cost_usd,
         seconds=seconds,
         model=lock["model"],

@@ -109,6 +109,7 @@ class Evolution:
         simulated: whether a model that is asked is a simulated one.
         progress: called with every event.
         done: analysts that have finished, of `total`, for the progress.
+        unanswered: analysts in a row whose model did not answer.
     """
 
     options: EvolveOptions
@@ -130,6 +131,7 @@ class Evolution:
     progress: Callable[[Event], None] = ignore_event
     done: int = 0
     total: int = 0
+    unanswered: int = 0
 
     def tell(self, stage: str, message: str = "", count: int = 0, total: int = 0) -> None:
         """Report progress."""

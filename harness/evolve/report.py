@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from harness.core import BadInput, Patch, Usage, render_page, shown, write_atomic, write_json
-from harness.core.terminal import dollars
+from harness.core.terminal import dollars, tokens_text
 from harness.evolve.analysts.location import Location, Locator
 from harness.evolve.artifacts import NAME, Runs
 from harness.evolve.description import Described
@@ -181,6 +181,7 @@ def result_of(
         gate=evolved.gate,
         calls=evolved.usage.calls,
         tokens=evolved.usage.tokens,
+        unreported=evolved.usage.unreported,
         cost_usd=evolved.usage.cost_usd,
         seconds=seconds,
         records=len(evolved.collected.records),
@@ -353,7 +354,8 @@ def result_text(result: EvolveResult, tint: Callable[[str], str] = str) -> str:
         cost = dollars(judge.usage.cost_usd)
         lines.append(f"judge {judge}; {judge.usage.tokens:,} tokens, {cost}")
     cost = dollars(result.cost_usd)
-    lines.append(f"{result.tokens:,} model tokens, cost {cost}, {result.seconds:.1f} s")
+    spent = tokens_text(result.tokens, result.calls, result.unreported)
+    lines.append(f"models: {spent}, cost {cost}, {result.seconds:.1f} s")
     for row in result.baselines:
         rate = "no valid attempt" if row["pass_rate"] is None else f"{row['pass_rate']:.1%} pass"
         lines.append(f"baseline {row['name']}: {rate}; evolved skill {_points(row)}")

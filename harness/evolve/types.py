@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from harness.core import Edit, Patch, Usage, Value
 from harness.evolve.rules import ClaimCheck, ClaimResult, Rule
@@ -202,9 +202,11 @@ class Reading(Value):
         patch: the record as edits.
         losses: what was dropped, with reasons: nothing is dropped unseen.
         usage: of its calls.
+        unanswered: why the model gave no answer, where it did not; "" otherwise.
     """
 
     record: AnalystRecord | None = None
+    unanswered: str = ""
     patch: Patch | None = None
     losses: tuple[Loss, ...] = ()
     usage: Usage = Usage()
@@ -388,6 +390,7 @@ class EvolveResult(Value):
     gate: GateResult
     calls: int = 0
     tokens: int = 0
+    unreported: int = Field(default=0, exclude_if=lambda value: not value)
     cost_usd: float | None = 0.0
     seconds: float = 0.0
     records: int = 0

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from pydantic import JsonValue
 
-from harness.core import BadInput, Usage, decoding, tracing
+from harness.core import BadInput, decoding, tracing
 from harness.models import transport
 from harness.models.budget import (
     PRICES_VARIABLE,
@@ -247,10 +247,7 @@ class ChatModel:
         self._gate.pause(transport.quota_pause_s(headers))
         seconds = time.monotonic() - started
         usage = usage_of(response, self.price, seconds)
-        if usage is None:  # unknown tokens stay charged with the worst case
-            free = self.price is not None and not (self.price.input or self.price.output)
-            usage = Usage(calls=1, cost_usd=0.0 if free else None, seconds=seconds)
-        else:
+        if not usage.unreported:  # unknown tokens stay charged with the worst case
             reservation.settle(Spend(usage.cost_usd or 0.0, usage.tokens, 1))
         await self._calls.done(number, response, usage)
         if self._patience is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextvars import copy_context
 from typing import TYPE_CHECKING
 
-from harness.core import Usage
 from harness.models.gateway import FINAL, Account
 from harness.models.types import Backend, Body, Layer, Message, Refused, Reply, Sampling
 from harness.models.wire import read_reply, refusal_of, usage_of
@@ -89,7 +88,7 @@ class BackendModel:
         self.completion = completion
         if len(completion["choices"]) != 1:
             raise Refused(502, f"expected one answer, found {len(completion['choices'])}")
-        usage = usage_of(completion, None, 0.0) or Usage()
+        usage = usage_of(completion, None, 0.0)
         return read_reply(str(completion.get("id")), completion, usage, cached=False)
 
 

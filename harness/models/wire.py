@@ -164,8 +164,8 @@ def read_response(content: bytes, where: str) -> Body:
     raise Refused(502, fault)
 
 
-def usage_of(response: Body, price: Price | None, seconds: float) -> Usage | None:
-    """Tokens and money of a response; None if the server reported no usage that can be true."""
+def usage_of(response: Body, price: Price | None, seconds: float) -> Usage:
+    """Tokens and money of a response; unreported if the server gave no usage that can be true."""
 
     def count(fields: Any, name: str) -> int:
         """A count; -1 for what is none."""
@@ -176,7 +176,8 @@ def usage_of(response: Body, price: Price | None, seconds: float) -> Usage | Non
     fields = mapping(response.get("usage"))
     prompt, completion = count(fields, "prompt_tokens"), count(fields, "completion_tokens")
     if min(prompt, completion) < 0 or not prompt + completion:  # no call is free of tokens
-        return None
+        free = price is not None and not (price.input or price.output)
+        return Usage(calls=1, unreported=1, cost_usd=0.0 if free else None, seconds=seconds)
     cached = min(max(0, count(fields.get("prompt_tokens_details"), "cached_tokens")), prompt)
     return Usage(
         calls=1,

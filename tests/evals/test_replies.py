@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from harness.api import EvalSettings, run_evaluation
+from harness.cli.eval import report_text
 from harness.core import Trajectory
 from harness.core.rundir import RunReader
-from harness.evals import ItemRecord, records
+from harness.evals import ItemRecord, read_report, records
 from harness.models import Body
 from tests.models.http_server import Answer, completion, serve
 
@@ -85,3 +86,33 @@ def test_thoughts_are_never_graded_and_the_trajectory_keeps_them(
         assert step.extra["raw_text"] == REPLIES[name]
         assert step.reasoning_content
         assert sum(step.source == "agent" for step in stored[name].steps) == 1
+
+
+@pytest.mark.parametrize("usage", [None, {"prompt_tokens": 10.5, "completion_tokens": 2.0}, {}])
+@pytest.mark.parametrize("agent", [None, FOREIGN], ids=["ours", "foreign"])
+def test_usage_that_the_server_does_not_report_is_said_to_be_so(
+    agent: str | None, usage: Any, tmp_path: Path
+) -> None:
+    def silent(_: Body) -> Answer:
+        status, headers, content = completion("Porto")
+        return status, headers, json.dumps(json.loads(content) | {"usage": usage}).encode()
+
+    rows = [{"id": name, "prompt": name, "answer": "Porto"} for name in ("a", "b")]
+    settings = {"agent": agent} if agent else {}
+    with serve(silent) as server:
+        items = run(tmp_path, server.url, rows, **settings)
+    assert [(item.usage.calls, item.usage.unreported) for item in items.values()] == [(1, 1)] * 2
+    report = read_report(tmp_path / "run")
+    assert (report.passed, report.calls, report.unreported, report.tokens) == (2, 2, 2, 0)
+    text = report_text(report, tmp_path / "run")
+    assert "usage not reported by the server (2 calls)" in text
+    assert "asked no model" not in text
+    for row in RunReader(tmp_path / "run").trajectories():
+        assert all("prompt_tokens" not in (step.get("metrics") or {}) for step in row["steps"])
+
+
+def test_an_agent_that_asks_no_model_is_said_to(tmp_path: Path) -> None:
+    with serve(reply) as server:
+        run(tmp_path, server.url, [{"id": "a", "prompt": "a", "answer": "a"}], agent="cmd:echo a")
+    report = read_report(tmp_path / "run")
+    assert "the agent asked no model" in report_text(report, tmp_path / "run")

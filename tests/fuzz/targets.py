@@ -568,12 +568,15 @@ def ask_gateway(path: str, folder: Path) -> None:
 
 def ask_app(folder: Path) -> None:
     """Read the reply of a model's server."""
+    from harness.core import Unreachable
+    from harness.models import Refused
     from harness.models.wire import read_reply, read_response, usage_of
 
-    response = read_response((folder / "body").read_bytes(), "http://server")
-    usage = usage_of(response, None, 1.0)
-    if usage is not None:
-        read_reply("id", response, usage, cached=False)
+    try:
+        response = read_response((folder / "body").read_bytes(), "http://server")
+    except Refused as error:
+        raise Unreachable(str(error)) from error  # as the client does
+    read_reply("id", response, usage_of(response, None, 1.0), cached=False)
 
 
 REPLY: Row = {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from harness.cli import echo, emit, intent, json_option, path_type, shared_option
-from harness.core.terminal import hyperlink, shown
+from harness.core.terminal import hyperlink, shown, tokens_text
 from harness.rag.cli.index import reading, reading_options
 
 if TYPE_CHECKING:
@@ -126,7 +126,8 @@ def facts(answer: Answer) -> str:
     )
     usage = answer.usage
     cost = "cost unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
-    spent = f"{answer.model}: {usage.tokens:,} tokens, {cost}"
+    tokens = tokens_text(usage.tokens, usage.calls, usage.unreported)
+    spent = f"{answer.model}: {tokens}, {cost}"
     method = {
         "model": spent,
         "extract": f"best sentences; {spent}" if answer.model else "best sentences, no model",
