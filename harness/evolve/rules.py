@@ -22,7 +22,7 @@ class Outcome(Value):
     Attributes:
         standing: `cause` (it explains failures that the rules taken before it leave open),
             `safeguard` (praise of what passed runs show more often than failed ones),
-            `false friend` (it explains none, though failed runs show it more often), `habit`
+            `spurious correlate` (it explains none, though failed runs show it more often), `habit`
             (passed runs show it as often, or its lessons ask for what their runs did), `unclear`
             (too few runs to tell) or `not measured` (nothing is quoted, or no runs to compare).
         failed: failed tasks that show it, of `of_failed` to which the rule applies.
@@ -33,9 +33,9 @@ class Outcome(Value):
         gain: of a cause: log likelihood that it adds to those taken before it, in nats.
     """
 
-    standing: Literal["cause", "safeguard", "unclear", "false friend", "habit", "not measured"] = (
-        "not measured"
-    )
+    standing: Literal[
+        "cause", "safeguard", "unclear", "spurious correlate", "habit", "not measured"
+    ] = "not measured"
     failed: int = 0
     passed: int = 0
     of_failed: int = 0
@@ -48,7 +48,7 @@ class Outcome(Value):
     @property
     def idle(self) -> bool:
         """Whether a rule that rests on it is not worth a line."""
-        return self.standing in ("false friend", "habit")
+        return self.standing in ("spurious correlate", "habit")
 
     def __str__(self) -> str:
         if self.standing == "not measured":

@@ -63,11 +63,32 @@ def test_paraphrases_meet_at_what_they_quote() -> None:
     ] == [("t1",), ("t0",)]
 
 
-def test_a_lesson_of_another_cause_supports_nothing_where_it_was_mixed_up() -> None:
+def test_a_lesson_supports_the_rule_that_says_it_and_not_the_one_that_quotes_what_it_quotes() -> (
+    None
+):
     merge = merged(*[[(CAPITALS, COPIED)]] * 4, *[[(PERCENT, QUOTIENT)]] * 4, [(PERCENT, COPIED)])
-    assert supports(merge) == {CAPITALS: 4, PERCENT: 4}
-    (row,) = merge.discarded
-    assert row.sources == ("t8",) and PERCENT in row.rule
+    assert supports(merge) == {CAPITALS: 4, PERCENT: 5}
+    assert not merge.discarded
+
+
+def test_equal_quotes_alone_make_no_rule_of_lessons_that_share_no_words() -> None:
+    decision = "Nothing fits, so it is filed under other."
+    merge = merged(
+        *[[("Forward alarms of the boiler to the fitter.", decision)]] * 3,
+        *[[("Refuse visitors without a badge.", decision)]] * 2,
+    )
+    assert sorted(supports(merge).values()) == [2, 3]
+    assert not merge.discarded
+
+
+def test_a_number_that_several_tasks_teach_is_no_trace_of_one() -> None:
+    merge = merged(
+        [("Reject parcels above 120 kilos.", "It weighs 131 kilos.")],
+        [("Reject parcels that weigh more than 120 kilos.", "It weighs 150 kilos.")],
+    )
+    assert sum(supports(merge).values()) == 2
+    alone = merged([("Reject parcels above 120 kilos.", "It weighs 131 kilos.")])
+    assert "particulars" in alone.discarded[0].reason and not alone.rules
 
 
 def test_without_quotes_lessons_are_grouped_by_wording() -> None:

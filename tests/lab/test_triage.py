@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
-from benchmarks.evolution.triage import Variant, shares
+from benchmarks.evolution.triage import Variant, evolved, shares
 from harness.core import render
+from harness.evolve.settings import MergeKind
 from lab.triage import ScriptedMerger, Trade, analyse, judge, load_trades, runs, trajectory
 
+SAMPLE, KEPT, FALSE = 3, 0.75, 0.2
+"""Held-out trades that the suite runs, and the shares that it demands of so few of them."""
 DEVELOPMENT, HELD_OUT = load_trades("development"), load_trades("held_out")
 
 
@@ -86,3 +90,17 @@ def test_shares_are_of_variants_and_their_interval_is_by_trade() -> None:
     assert (line["kept"], line["false_or_empty"]) == (0.75, 0.25)
     assert line["kept_half_width"] == 0.0  # both trades have the same mean
     assert Variant(DEVELOPMENT[0], 3, 0.1, "model").key == "parcels 3 0.1 model"
+
+
+@pytest.mark.parametrize("merge", ["deterministic", "model"])
+def test_an_evolution_keeps_the_policies_that_nobody_told_the_agent(
+    merge: MergeKind, tmp_path: Path
+) -> None:
+    """A sample of `python -m benchmarks.evolution.triage --trades held_out`."""
+    verdicts = [
+        evolved(Variant(trade, 0, 0.1, merge), tmp_path / trade.name)
+        for trade in HELD_OUT[:SAMPLE]
+        if not (tmp_path / trade.name).mkdir()
+    ]
+    assert sum(v.kept for v in verdicts) >= KEPT * sum(v.planted for v in verdicts)
+    assert sum(v.false + v.empty for v in verdicts) <= FALSE * sum(v.rules for v in verdicts)

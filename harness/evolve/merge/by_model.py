@@ -12,16 +12,21 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from harness.core import Edit, Patch, Usage, render
 from harness.evolve.analysts.json_reply import ask_json
-from harness.evolve.merge.deterministic import merge_deterministic
-from harness.evolve.merge.lessons import Lesson, of_edit, support
+from harness.evolve.merge.deterministic import merge_deterministic, rule_of, varying
+from harness.evolve.merge.evidence import quoted, signs_of
+from harness.evolve.merge.lessons import Cause, Lesson, Lessons, of_edit, support
 from harness.evolve.merge.wording import best_wording, content_words, fault
-from harness.evolve.types import Discarded, Loss, Merge, MergeStep
+from harness.evolve.rules import Rule
+from harness.evolve.types import AnalystRecord, Discarded, Loss, Merge, MergeStep
 from harness.models import Model
 from harness.skills import Skill, apply_patch
+
+if TYPE_CHECKING:
+    from harness.evolve.merge.outcomes import Contrast
 
 # Patches of one merge prompt together: what a window of 32,000 tokens holds with its reply.
 PROMPT_CHARACTERS = 60_000
@@ -165,6 +170,44 @@ def faithful(
         refused.append(Discarded.of(edit, reason).model_copy(update={"rule": content}))
         checked += [edit.model_copy(update={"content": content})] if content else []
     return patch.model_copy(update={"edits": tuple(checked)}), tuple(refused)
+
+
+def rules_behind(
+    lessons: Sequence[Lesson],
+    records: Sequence[AnalystRecord],
+    tasks: Mapping[str, str],
+    contrast: Contrast | None,
+) -> list[Rule]:
+    """What rules that a model merged rest on: of every source, the lesson that is most like one.
+
+    Args:
+        lessons: the rules.
+        records: of the analysts.
+        tasks: trajectory id -> task id.
+        contrast: the runs; None where no lesson quotes any.
+    """
+    by_run = {record.trajectory_id: record for record in records if record.items}
+    rows: list[Lesson] = []
+    quotes: list[tuple[str, ...]] = []
+    causes: list[Cause] = []
+    for number, lesson in enumerate(lessons):
+        words, first = set(content_words(lesson.text)), len(rows)
+        taught = [by_run[source] for source in lesson.sources if source in by_run]
+        for record in taught:
+            item = max(record.items, key=lambda item: len(words & set(content_words(item.line))))
+            source = record.trajectory_id
+            rows.append(Lesson(title=item.title, text=item.line, sources=(source,)))
+            quotes.append(quoted(rows[-1], {(source, item.line): item.evidence}))
+        praises = 2 * sum(record.kind == "success" for record in taught) > len(taught)
+        members = range(first, len(rows))
+        causes.append(Cause(number, members, lesson, lesson.sources, praises))
+    praise = [cause.praise for cause in causes for _ in cause.members]
+    if contrast is not None:
+        quotes = varying(quotes, praise, contrast)
+    blamed = [cause.members for cause in causes if not cause.praise]
+    signs = signs_of(rows, quotes, blamed)
+    merged = Lessons(rows=rows, tasks=tasks, quotes=quotes, praise=praise)
+    return [rule_of(merged, cause, signs) for cause in causes]
 
 
 async def translate_anchors(

@@ -8,6 +8,7 @@ and every rule keeps the ids of the trajectories it came from.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -16,9 +17,7 @@ from harness.evolve.merge.contradictions import parted, settle
 from harness.evolve.merge.evidence import (
     OPPOSED,
     Citations,
-    Mistake,
-    advice,
-    mistaken,
+    nearer,
     opposition,
     outvoted,
     quoted,
@@ -26,7 +25,14 @@ from harness.evolve.merge.evidence import (
     signs_of,
     typical,
 )
-from harness.evolve.merge.lessons import Cause, Lessons, best_supported_first, of_edit, support
+from harness.evolve.merge.lessons import (
+    Cause,
+    Lesson,
+    Lessons,
+    best_supported_first,
+    of_edit,
+    support,
+)
 from harness.evolve.merge.similarity import (
     Grouping,
     Measure,
@@ -34,12 +40,12 @@ from harness.evolve.merge.similarity import (
     similar_groups,
 )
 from harness.evolve.merge.speakers import joined, speakers
-from harness.evolve.merge.wording import best_wording, compact
+from harness.evolve.merge.wording import best_wording, compact, numbers_and_codes
 from harness.evolve.rules import Member, Rule
 from harness.evolve.types import SAID, Conflict, Discarded, Merge
 
 if TYPE_CHECKING:
-    pass
+    from harness.evolve.merge.outcomes import Contrast
 
 UNFIT = "no wording that tells what to do, free of one task's particulars, in 3 to 30 words"
 OPPOSITE = "the lessons of other tasks say the opposite"
@@ -54,6 +60,7 @@ def merge_deterministic(
     grouping: Grouping = "lexical",
     scopes: Mapping[str, str] | None = None,
     citations: Citations | None = None,
+    contrast: Contrast | None = None,
     praised: frozenset[str] = frozenset(),
     confirmed: frozenset[str] = frozenset(),
 ) -> Merge:
@@ -69,19 +76,21 @@ def merge_deterministic(
         grouping: how lessons that sound alike are found.
         scopes: text of a lesson -> when it applies, as its analyst put it; compared too.
         citations: what lessons quote; lessons of different evidence are never counted as one.
+        contrast: the runs that lessons quote from; what varies between them is evidence.
         praised: trajectories that passed, and whose lessons say what was done well.
         confirmed: wordings of lessons that running showed to hold: none is outvoted.
     """
     by = measure(grouping)
     rows = [lesson for patch in patches for edit in patch.edits for lesson in of_edit(edit)]
+    quotes = [quoted(lesson, citations or {}) for lesson in rows]
+    praise = [praised.issuperset(lesson.sources) for lesson in rows]
+    if contrast is not None:
+        quotes = varying(quotes, praise, contrast)
     lessons = Lessons(
-        rows=rows,
-        tasks=tasks,
-        quotes=[quoted(lesson, citations or {}) for lesson in rows],
-        praise=[praised.issuperset(lesson.sources) for lesson in rows],
-        confirmed=confirmed,
-    )
-    groups, mistakes, discarded = find_causes(lessons, by, scopes or {})
+        rows=rows, tasks=tasks, quotes=quotes, praise=praise, confirmed=confirmed,
+        general=general_literals(rows, tasks, contrast.instructions if contrast else ()),
+    )  # fmt: skip
+    groups, discarded = find_causes(lessons, by, scopes or {})
     blamed = [group for group in groups if group and not lessons.praise[group[0]]]
     signs = signs_of(rows, lessons.quotes, blamed)
     causes, unfit = worded(lessons, groups, signs, terms)
@@ -103,8 +112,6 @@ def merge_deterministic(
         discarded += lessons.discarded(reworded, SAID, text)
         for members in others:
             discarded += lessons.discarded(members, SAME_RULE, text)
-    for number, mistake in sorted(mistakes.items()):
-        discarded += lessons.discarded([number], mistake.reason, rule_texts.get(mistake.cause, ""))
 
     edits += unlike_edits(patches, tasks)
     reasoning = (
@@ -120,13 +127,45 @@ def merge_deterministic(
     )
 
 
+def general_literals(
+    rows: Sequence[Lesson], tasks: Mapping[str, str], instructions: Iterable[str]
+) -> frozenset[str]:
+    """Numbers that the lessons of several tasks hold, and those and codes that runs are told of."""
+    holders: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        for literal in numbers_and_codes(row.wording):
+            holders[literal] |= {tasks.get(name, name) for name in row.sources}
+    several = {text for text, names in holders.items() if len(names) > 1 and text.isdecimal()}
+    return frozenset(several.union(*map(numbers_and_codes, instructions)))
+
+
+def varying(
+    quotes: Sequence[tuple[str, ...]], praise: Sequence[bool], contrast: Contrast
+) -> list[tuple[str, ...]]:
+    """The quotes of each lesson that instructions do not hold: those stand in every run.
+
+    Praise keeps them: it praises what every run was told.
+
+    Args:
+        quotes: of each lesson.
+        praise: whether each says what passed runs did well.
+        contrast: the runs that they are of.
+    """
+    told = {quote for row in quotes for quote in row if contrast.instructs(quote)}
+    return [
+        row if praises else tuple(quote for quote in row if quote not in told)
+        for row, praises in zip(quotes, praise, strict=True)
+    ]
+
+
 def find_causes(
     lessons: Lessons, by: Measure, scopes: Mapping[str, str]
-) -> tuple[list[list[int]], dict[int, Mistake], list[Discarded]]:
-    """Lessons that sound alike and quote alike, those that are mistaken, and those of no cause.
+) -> tuple[list[list[int]], list[Discarded]]:
+    """Lessons that sound alike and quote alike, and those of no cause.
 
     Praise of passed runs blames nothing: it stands apart. Lessons that most tasks speak against
-    name no cause. A group without its mistakes may be empty: it keeps its number.
+    name no cause. A lesson that sounds like those of another cause joins them, whatever it quotes.
+    A group that is left without lessons keeps its number.
 
     Args:
         lessons: all of them.
@@ -134,7 +173,6 @@ def find_causes(
         scopes: text of a lesson -> when it applies.
     """
     causes: list[list[int]] = []
-    mistakes: dict[int, Mistake] = {}
     discarded: list[Discarded] = []
     rows = lessons.rows
     for praise in (False, True):
@@ -157,13 +195,12 @@ def find_causes(
         groups = [
             side for group in groups for side in parted([part[place] for place in group], rows)
         ]
-        sizes = [lessons.support(group) for group in groups]
-        for number, mistake in mistaken(groups, rows, sizes).items():
-            cause = mistake.cause + len(causes)
-            mistakes[number] = mistake.model_copy(update={"cause": cause})
-        causes += groups
-    causes = [[number for number in cause if number not in mistakes] for cause in causes]
-    return causes, mistakes, discarded
+        moved = nearer(groups, rows, [lessons.support(group) for group in groups])
+        members = [[number for number in group if number not in moved] for group in groups]
+        for number, cause in sorted(moved.items()):
+            members[cause].append(number)
+        causes += members
+    return causes, discarded
 
 
 def worded(
@@ -203,9 +240,9 @@ def worded(
         chosen = typical(members, lessons.rows, follows)
         agreed = [n for n in members if opposed[n] <= 0]
         first = [n for n in chosen if opposed[n] <= 0] or agreed or chosen
-        wording = best_wording(lessons.rows, first, terms) if chosen else None
+        wording = best_wording(lessons.rows, first, terms, lessons.general) if chosen else None
         if chosen and wording is None:
-            wording = best_wording(lessons.rows, agreed or members, terms)
+            wording = best_wording(lessons.rows, agreed or members, terms, lessons.general)
         if wording is None:
             discarded += lessons.discarded(members, UNFIT if chosen else DIVIDED)
         else:
@@ -276,7 +313,7 @@ def rule_of(lessons: Lessons, cause: Cause, signs: Sequence[Sequence[str]]) -> R
     def signs_in(numbers: Iterable[int]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(sign for number in numbers for sign in signs[number]))
 
-    words = [frozenset[str]().union(*advice(lessons.rows[n].text)) for n in cause.members]
+    words = [saying(compact(lessons.rows[n]).text) - {"not"} for n in cause.members]
     shown = signs_in(cause.members)
     return Rule(
         content=cause.wording.for_readers(),

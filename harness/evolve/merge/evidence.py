@@ -5,7 +5,7 @@ and by half for what they quote, so that lessons of one cause meet however they 
 lessons from different evidence stay apart however alike they sound.
 
 Analysts err, and an error quotes something real, too: a lesson about another failure stands among
-those that read its quote rightly. It supports nothing there (:func:`mistaken`).
+those that read its quote rightly. It belongs to the cause that it sounds like (:func:`nearer`).
 """
 
 from __future__ import annotations
@@ -18,14 +18,13 @@ from importlib import import_module
 from itertools import combinations
 from typing import Any
 
-from harness.core import Value
 from harness.evolve.analysts.transcript import flat
 from harness.evolve.merge.lessons import Lesson
 
-# Distinct tasks from which a group of lessons counts as a cause that others may be mistaken for,
-# and from which on they speak against a lesson.
+# Distinct tasks from which a group of lessons counts as a cause that others may belong to, and
+# from which on they speak against a lesson.
 FEWEST = 2
-# How much nearer to another cause than to its own a mistaken lesson is (cosine similarity).
+# How much nearer to another cause than to its own a lesson is that belongs there (cosine).
 NEARER = 0.3
 # Share of the words of the shorter of two phrases, by rarity, and of the longer, that are in both
 # if they say the same; and lessons that are compared with all others at one time.
@@ -84,17 +83,10 @@ def quoted(lesson: Lesson, citations: Citations) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, map(pattern, quotes))))
 
 
-class Mistake(Value):
-    """Why a lesson supports no rule: it sounds like those of another cause (its number)."""
-
-    cause: int
-    reason: str = "it quotes what other lessons conclude something else from"
-
-
-def mistaken(
+def nearer(
     causes: Sequence[Sequence[int]], lessons: Sequence[Lesson], support: Sequence[int]
-) -> dict[int, Mistake]:
-    """Lessons that sound like those of another cause more than like those of their own.
+) -> dict[int, int]:
+    """Lessons that sound more like those of another cause than like those of their own -> which.
 
     Args:
         causes: indices of lessons that share evidence.
@@ -124,7 +116,7 @@ def mistaken(
         sparse.csr_matrix((shares, (places, columns)), shape=(len(established), len(row))) @ vectors
     )
     place_of = {n: place for place, n in enumerate(established)}
-    mistakes: dict[int, Mistake] = {}
+    moved: dict[int, int] = {}
     members = [(number, index) for number, cause in enumerate(causes) for index in cause]
     for start in range(0, len(members), BLOCK):
         block = members[start : start + BLOCK]
@@ -136,8 +128,8 @@ def mistaken(
                 scores[place_of[number]] = -1.0
             best = int(np.argmax(scores))
             if scores[best] > own + NEARER:
-                mistakes[index] = Mistake(cause=established[best])
-    return mistakes
+                moved[index] = established[best]
+    return moved
 
 
 def root(word: str) -> str:

@@ -75,9 +75,10 @@ class Lessons:
     Attributes:
         rows: the lessons.
         tasks: trajectory id -> task id.
-        quotes: what each lesson quotes.
+        quotes: what each lesson quotes of what varies between runs.
         praise: whether each says what passed runs did well.
         confirmed: wordings whose claims hold: running outweighs votes.
+        general: numbers and codes that belong to no single task.
     """
 
     rows: Sequence[Lesson]
@@ -85,6 +86,7 @@ class Lessons:
     quotes: Sequence[tuple[str, ...]]
     praise: Sequence[bool]
     confirmed: frozenset[str] = frozenset()
+    general: frozenset[str] = frozenset()
 
     def sources(self, numbers: Iterable[int]) -> tuple[str, ...]:
         """The trajectories that taught these lessons."""
@@ -198,7 +200,7 @@ class Cause:
     """Lessons that name one cause, and the wording that it gets as a rule.
 
     Attributes:
-        number: of the cause, which mistakes name.
+        number: of the cause.
         members: numbers of its lessons, the most central first.
         wording: as a lesson.
         sources: trajectories that taught them.

@@ -2,27 +2,29 @@
 
 Analysts see one run each. What their lessons quote and what they ask for can be looked up in all
 runs, those that passed too. A behaviour that passed runs show as often is a habit; one whose
-failures the other rules explain is a *false friend*, which only keeps company with a cause; and
-advice that failed runs followed more often than passed ones is the opposite of what helps.
+failures the other rules explain is a *spurious correlate*, which only comes along with a cause; and
+advice that failed runs followed more often than passed ones is the opposite of what helps. The
+same decision may be right for one input and wrong for another: a rule is left out only if the
+failures that taught it have another explanation, or nearly every run shows what it rests on.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from harness.core import Trajectory, digest
-from harness.evolve.analysts.transcript import transcript
+from harness.evolve.analysts.transcript import step_texts
 from harness.evolve.artifacts import ArtifactStore, Run
-from harness.evolve.merge.evidence import Saying, pattern, saying
-from harness.evolve.merge.lessons import Lesson, of_edit
+from harness.evolve.merge.evidence import Saying, saying
+from harness.evolve.merge.lessons import of_edit
 from harness.evolve.merge.wording import content_words
 from harness.evolve.rules import Outcome, Rule
-from harness.evolve.types import AnalystRecord, Discarded, Draft
+from harness.evolve.types import Discarded, Draft
 from harness.stats import explain_failures
 
 if TYPE_CHECKING:
@@ -34,8 +36,11 @@ if TYPE_CHECKING:
 # Failed and passed runs that quotes are looked up in: tasks of either kind, and characters of one
 # run (head and tail).
 SAMPLE, LONGEST = 400, 60_000
-# Passed runs, and failed ones, that a comparison needs.
-FEWEST = 2
+# Passed runs, and failed ones, that a comparison needs; runs that a line must be common to before
+# it counts as an instruction.
+FEWEST, MANY = 2, 5
+# Share of the runs of either outcome that show a habit.
+ALL = 0.8
 # Share of a quote's words, weighted by their rarity, that a line which shows it holds; and of the
 # words of a line, that advice which it follows or breaks holds.
 SHOWN, DONE = 0.95, 0.85
@@ -52,24 +57,27 @@ _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n")
 
 @dataclass
 class Contrast:
-    """What failed and passed runs say, line by line.
+    """What varies between failed and passed runs, line by line.
 
     Attributes:
         runs: ids; one run per task and outcome, :data:`SAMPLE` at most of either outcome, chosen
             by digest.
         failed: whether each failed.
         prompts: content words of their tasks.
-        lines: line -> numbers of the runs that hold it.
+        lines: line -> numbers of the runs that hold it, instructions left out.
+        instructions: sentences of system prompts, and those that every run was shown, with what
+            they say: they tell no run from another.
     """
 
     runs: Sequence[str]
     failed: Bools
     prompts: Sequence[frozenset[str]]
     lines: Mapping[Saying, Sequence[int]]
+    instructions: Mapping[str, Saying]
 
     @classmethod
-    def of(cls, runs: Iterable[Run], store: ArtifactStore) -> Contrast | None:
-        """The contrast of an evolution's runs; None where there are not enough of either kind."""
+    def of(cls, runs: Iterable[Run], store: ArtifactStore) -> Contrast:
+        """The contrast of an evolution's runs."""
         import numpy as np
 
         by_task = {(run.outcome, run.task_id): run for run in runs}
@@ -78,22 +86,40 @@ class Contrast:
             outcome: [run for run in chosen if run.outcome == outcome][:SAMPLE]
             for outcome in ("fail", "pass")
         }
-        if min(map(len, samples.values())) < FEWEST:
-            return None
         sample = samples["fail"] + samples["pass"]
         prompts: list[frozenset[str]] = []
         lines: dict[Saying, list[int]] = defaultdict(list)
+        shown: Counter[str] = Counter()
+        instructions: dict[str, Saying] = {}
         for number, run in enumerate(sample):
             trajectory = store.get(run.digest, Trajectory)
-            text = transcript(trajectory)
-            if len(text) > LONGEST:
-                text = f"{text[: LONGEST // 2]}\n{text[-LONGEST // 2 :]}"
-            for line in {saying(part) for part in _SENTENCE.split(text)}:
-                if len(line - {"not"}) > 1:
-                    lines[line].append(number)
+            written, given = dict[str, Saying](), dict[str, Saying]()
+            for step, text in zip(trajectory.steps, step_texts(trajectory), strict=True):
+                said = {"system": instructions, "agent": written}.get(step.source, given)
+                said.update(_sayings(text))
+            shown.update(given.keys() - written.keys())
+            for line in {*written.values(), *given.values()}:
+                lines[line].append(number)
             prompts.append(frozenset(content_words(trajectory.prompt[:LONGEST])))
+        if len(sample) >= MANY:
+            common = (text for text, count in shown.items() if count == len(sample))
+            instructions |= {text: saying(text) for text in common}
         failed = np.arange(len(sample)) < len(samples["fail"])
-        return cls([run.id for run in sample], failed, prompts, lines)
+        for line in instructions.values():
+            lines.pop(line, None)
+        return cls([run.id for run in sample], failed, prompts, lines, instructions)
+
+    @property
+    def comparable(self) -> bool:
+        """Whether there are enough runs of either outcome."""
+        return min(self.failed.sum(), (~self.failed).sum()) >= FEWEST
+
+    def instructs(self, text: str) -> bool:
+        """Whether every sentence of a text stands in the instructions."""
+        sentences = _sayings(text).values()
+        return bool(sentences) and all(
+            any(sentence <= line for line in self.instructions.values()) for sentence in sentences
+        )
 
     def holding(
         self, texts: Sequence[Saying], least: float, *, by_line: bool = False
@@ -143,24 +169,22 @@ class Contrast:
         return columns[0], columns[1]
 
 
-def weighed(
-    draft: Draft,
-    rules: Sequence[Rule],
-    records: Sequence[AnalystRecord],
-    contrast: Callable[[], Contrast | None],
-) -> Draft:
+def weighed(draft: Draft, rules: Sequence[Rule], contrast: Contrast | None) -> Draft:
     """A draft without the rules that make no difference, and with what all of them rest on.
 
     Args:
         draft: merged rules.
-        rules: what they rest on, where the merge tells.
-        records: of the analysts, for the others.
-        contrast: reads the runs; called where a rule quotes any.
+        rules: what they rest on.
+        contrast: the runs; None where no rule quotes any.
     """
     rested = {rule.content: rule for rule in rules}
-    stated = [(edit, lesson) for edit in draft.patch.edits for lesson in of_edit(edit)]
-    rules = [rested.get(row.for_readers()) or rule_of(row, records) for _, row in stated]
-    judged = outcomes(rules, contrast() if any(rule.signs for rule in rules) else None)
+    stated = [
+        (edit, rested[content])
+        for edit in draft.patch.edits
+        for content in (lesson.for_readers() for lesson in of_edit(edit))
+        if content in rested
+    ]
+    judged = outcomes([rule for _, rule in stated], contrast)
     idle = [
         Discarded.of(edit, f"what it rests on explains no failure ({outcome})")
         for (edit, _), outcome in zip(stated, judged, strict=True)
@@ -168,11 +192,11 @@ def weighed(
     ]
     contents = {row.content for row in idle}
     edits = tuple(edit for edit in draft.patch.edits if edit.content not in contents)
-    pairs = zip(rules, judged, strict=True)
+    pairs = zip(stated, judged, strict=True)
     return Draft(
         patch=draft.patch.model_copy(update={"edits": edits}),
         discarded=(*draft.discarded, *idle),
-        rules=tuple(rule.model_copy(update={"outcome": outcome}) for rule, outcome in pairs),
+        rules=tuple(rule.model_copy(update={"outcome": outcome}) for (_, rule), outcome in pairs),
     )
 
 
@@ -186,7 +210,7 @@ def outcomes(rules: Sequence[Rule], contrast: Contrast | None) -> list[Outcome]:
     import numpy as np
 
     wanted = list(dict.fromkeys(sign for rule in rules for sign in rule.signs))
-    if contrast is None or not wanted:
+    if contrast is None or not contrast.comparable or not wanted:
         return [Outcome()] * len(rules)
     failed, number_of = contrast.failed, {name: n for n, name in enumerate(contrast.runs)}
     sayings = [saying(sign) for sign in wanted]
@@ -202,8 +226,9 @@ def outcomes(rules: Sequence[Rule], contrast: Contrast | None) -> list[Outcome]:
         sign: column[~failed].sum() >= FEWEST and column[~failed].mean() >= column[failed].mean()
         for sign, column in shows.items()
     }
+    marking = {sign for sign, column in shows.items() if column[~failed].sum() < FEWEST}
     shown = np.zeros((len(failed), len(rules)), dtype=np.bool_)
-    applies = np.ones_like(shown)
+    applies, taught, marked = np.ones_like(shown), np.zeros_like(shown), np.zeros_like(shown)
     for number, rule in enumerate(rules):
         idle = sum(len(m.sources) for m in rule.members if all(ordinary[q] for q in m.quotes))
         total = sum(len(m.sources) for m in rule.members)
@@ -218,11 +243,24 @@ def outcomes(rules: Sequence[Rule], contrast: Contrast | None) -> list[Outcome]:
                 shown[own, number] = not rule.praise
         if not rule.praise:
             applies[:, number] = _applies(shown[:, number], failed, tasks)
+            sources = {name for member in rule.members for name in member.sources}
+            taught[[number_of[name] for name in sources if name in number_of], number] = True
+            for sign in marking.intersection(rule.signs):
+                marked[:, number] |= shows[sign]
     shown &= applies
     blames = np.array([not rule.praise for rule in rules])
     selected, beside = explain_failures(shown & blames, failed, GAIN, len(rules))
+    taught &= failed[:, None]
+    by_others = np.zeros_like(taught)
+    for number in range(len(rules)):
+        others = [cause for cause, *_ in selected if cause != number]
+        by_others[:, number] = (taught | marked)[:, others].any(axis=1)
+    # Failures that taught a rule and no other one explains.
+    unexplained_own = (taught & ~by_others).sum(axis=0)
     judged: list[Outcome] = []
-    for rule, column, where, harm in zip(rules, shown.T, applies.T, beside, strict=True):
+    for number, (rule, column, where, harm) in enumerate(
+        zip(rules, shown.T, applies.T, beside, strict=True)
+    ):
         counts = [int((column & failed).sum()), int((where & failed).sum())]
         counts += [int((column & ~failed).sum()), int((where & ~failed).sum())]
         standing = "unclear" if column.any() else "not measured"
@@ -233,8 +271,14 @@ def outcomes(rules: Sequence[Rule], contrast: Contrast | None) -> list[Outcome]:
             standing = "safeguard" if sure else "habit"
         elif rule.quoted and not rule.signs:
             standing = "habit"
-        elif harm < HARMLESS:
-            standing = "habit" if often else "false friend"
+        elif (
+            not rule.praise
+            and (harm < HARMLESS or marking.isdisjoint(rule.signs))
+            and 2 * unexplained_own[number] < taught[:, number].sum()
+        ):
+            standing = "habit" if often and column.any() else "spurious correlate"
+        elif _usual(rule, shows, failed):
+            standing = "habit"
         names = ("failed", "of_failed", "passed", "of_passed")
         fields = dict(zip(names, counts, strict=True))
         judged.append(Outcome.model_validate({"standing": standing, **fields}))
@@ -249,16 +293,17 @@ def outcomes(rules: Sequence[Rule], contrast: Contrast | None) -> list[Outcome]:
     return judged
 
 
-def rule_of(lesson: Lesson, records: Sequence[AnalystRecord]) -> Rule:
-    """What a rule that a model merged rests on: what most of its sources quote."""
-    quotes = [
-        {pattern(quote) for item in record.items for quote in item.evidence} - {""}
-        for record in records
-        if record.trajectory_id in lesson.sources
-    ]
-    counts = Counter(sign for signs in quotes for sign in signs)
-    common = tuple(sorted(sign for sign, count in counts.items() if 2 * count > len(quotes) > 1))
-    return Rule(content=lesson.for_readers(), signs=common, quoted=bool(common))
+def _usual(rule: Rule, shows: Mapping[str, Bools], failed: Bools) -> bool:
+    """Whether nearly all runs of either outcome show a sign of a rule."""
+    return any(min(shows[s][failed].mean(), shows[s][~failed].mean()) >= ALL for s in rule.signs)
+
+
+def _sayings(text: str) -> dict[str, Saying]:
+    """Sentence -> what it says; of a long text those of its head and its tail."""
+    if len(text) > LONGEST:
+        text = f"{text[: LONGEST // 2]}\n{text[-LONGEST // 2 :]}"
+    parts = {part: saying(part) for part in _SENTENCE.split(text)}
+    return {part: words for part, words in parts.items() if len(words - {"not"}) > 1}
 
 
 def _applies(shows: Bools, failed: Bools, tasks: Bools) -> Bools:

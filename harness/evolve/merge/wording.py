@@ -127,13 +127,27 @@ def stem(word: str) -> str:
     return _SYNONYMS.get(word, word)
 
 
-def residue(text: str, terms: frozenset[str] = frozenset()) -> str:
-    """The first trace of one particular task or benchmark in a text, or ""."""
+def numbers_and_codes(text: str) -> list[str]:
+    """Numbers, and what looks like cells, that may belong to one task."""
+    return [match[0] for trace in _RESIDUES[2:] for match in trace.finditer(text)]
+
+
+def residue(
+    text: str, terms: frozenset[str] = frozenset(), general: frozenset[str] = frozenset()
+) -> str:
+    """The first trace of one particular task or benchmark in a text, or "".
+
+    Args:
+        text: of a lesson.
+        terms: words of the benchmark.
+        general: numbers and codes that are no trace: instructions name them, or several tasks do.
+    """
     folded = text.casefold()
     for term in sorted(terms):
         if re.search(rf"(?<!\w){re.escape(term)}(?!\w)", folded):
             return term
-    return next((match[0].strip() for trace in _RESIDUES if (match := trace.search(text))), "")
+    traces = (match[0].strip() for trace in _RESIDUES for match in trace.finditer(text))
+    return next((trace for trace in traces if trace not in general), "")
 
 
 def compact(lesson: Lesson) -> Lesson:
@@ -213,7 +227,10 @@ def specific(text: str) -> bool:
 
 
 def best_wording(
-    lessons: Sequence[Lesson], central: Sequence[int], terms: frozenset[str]
+    lessons: Sequence[Lesson],
+    central: Sequence[int],
+    terms: frozenset[str],
+    general: frozenset[str] = frozenset(),
 ) -> Lesson | None:
     """The most central lesson that can stand in a skill once compacted, or None if none can.
 
@@ -223,13 +240,14 @@ def best_wording(
         lessons: all lessons.
         central: indices of a group, most central first.
         terms: words of the benchmark.
+        general: as for :func:`residue`.
     """
     usable = [
         lesson
         for lesson in (compact(lessons[index]) for index in central)
         if says_something(lesson.text)
         and not vague(lesson.text)
-        and not residue(f"{lesson.title} {lesson.text}", terms)
+        and not residue(f"{lesson.title} {lesson.text}", terms, general)
     ]
 
     def unfit(lesson: Lesson) -> tuple[int, int]:
