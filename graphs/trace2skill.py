@@ -38,12 +38,11 @@ from harness.evolve.merge.by_model import (
     faithful,
     merge_batch,
     prompt_batches,
-    rules_behind,
     translate_anchors,
+    with_grounds,
 )
 from harness.evolve.merge.claims import sift
 from harness.evolve.merge.habits import without_habits
-from harness.evolve.merge.lessons import of_edit
 from harness.evolve.merge.outcomes import Contrast, weighed
 from harness.evolve.merge.skill_layout import assemble
 from harness.evolve.selection import try_edits
@@ -320,13 +319,12 @@ async def merge(unit: Unit, runtime: Context) -> Update:
     else:
         records = evolution.store.hold(unit["collected"], Collected).records
         lessons = [(record.trajectory_id, item) for record in records for item in record.items]
-        quoted = any(item.evidence for _, item in lessons)
         runs, kept = evolution.runs(unit).runs, evolution.kept or evolution.store
         merged = merge_deterministic(
             *(batch, tasks, terms, evolution.options.grouping),
             scopes={item.line: item.generalization for _, item in lessons},
             citations={(source, item.line): item.evidence for source, item in lessons},
-            contrast=Contrast.of(runs, kept) if quoted else None,
+            contrast=Contrast.where_quoted(records, runs, kept),
             praised=frozenset(row.trajectory_id for row in records if row.kind == "success"),
             confirmed=evolution.store.hold(unit["claims"], Sifted).confirmed,
         )
@@ -362,14 +360,11 @@ def weigh(state: State, runtime: Context) -> Update:
     if not evolution.options.lessons:
         return {"edits": state["edits"]}  # worked examples are no rules
     draft, rules = store.hold(state["edits"], Draft), evolution.merged(state).rules
+    tasks = evolution.tasks(state)
     records = store.hold(state["collected"], Collected).records
     runs, kept = evolution.runs(state).runs, evolution.kept or store
-    quoted = any(item.evidence for record in records for item in record.items)
-    contrast = Contrast.of(runs, kept) if quoted else None
-    known = {rule.content for rule in rules}
-    lessons = [lesson for edit in draft.patch.edits for lesson in of_edit(edit)]
-    worded = [lesson for lesson in lessons if lesson.for_readers() not in known]
-    rules = (*rules, *rules_behind(worded, records, evolution.tasks(state), contrast))
+    contrast = Contrast.where_quoted(records, runs, kept)
+    rules = with_grounds(draft.patch, rules, records, tasks, contrast)
     draft = weighed(draft, rules, contrast)
     return {"edits": store.put(without_habits(draft, runs, kept))}
 

@@ -172,20 +172,25 @@ def faithful(
     return patch.model_copy(update={"edits": tuple(checked)}), tuple(refused)
 
 
-def rules_behind(
-    lessons: Sequence[Lesson],
+def with_grounds(
+    patch: Patch,
+    known: Sequence[Rule],
     records: Sequence[AnalystRecord],
     tasks: Mapping[str, str],
     contrast: Contrast | None,
 ) -> list[Rule]:
-    """What rules that a model merged rest on: of every source, the lesson that is most like one.
+    """The known rules, and what the others rest on: of every source, the lesson most like the rule.
 
     Args:
-        lessons: the rules.
+        patch: with all rules.
+        known: those of the deterministic merge.
         records: of the analysts.
         tasks: trajectory id -> task id.
         contrast: the runs; None where no lesson quotes any.
     """
+    contents = {rule.content for rule in known}
+    lessons = [lesson for edit in patch.edits for lesson in of_edit(edit)]
+    lessons = [lesson for lesson in lessons if lesson.for_readers() not in contents]
     by_run = {record.trajectory_id: record for record in records if record.items}
     rows: list[Lesson] = []
     quotes: list[tuple[str, ...]] = []
@@ -207,7 +212,7 @@ def rules_behind(
     blamed = [cause.members for cause in causes if not cause.praise]
     signs = signs_of(rows, quotes, blamed)
     merged = Lessons(rows=rows, tasks=tasks, quotes=quotes, praise=praise)
-    return [rule_of(merged, cause, signs) for cause in causes]
+    return [*known, *(rule_of(merged, cause, signs) for cause in causes)]
 
 
 async def translate_anchors(

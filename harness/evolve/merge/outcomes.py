@@ -24,7 +24,7 @@ from harness.evolve.merge.evidence import Saying, saying
 from harness.evolve.merge.lessons import of_edit
 from harness.evolve.merge.wording import content_words
 from harness.evolve.rules import Outcome, Rule
-from harness.evolve.types import Discarded, Draft
+from harness.evolve.types import AnalystRecord, Discarded, Draft
 from harness.stats import explain_failures
 
 if TYPE_CHECKING:
@@ -74,6 +74,14 @@ class Contrast:
     prompts: Sequence[frozenset[str]]
     lines: Mapping[Saying, Sequence[int]]
     instructions: Mapping[str, Saying]
+
+    @classmethod
+    def where_quoted(
+        cls, records: Iterable[AnalystRecord], runs: Iterable[Run], store: ArtifactStore
+    ) -> Contrast | None:
+        """The contrast of the runs; None, and no run is read, where no lesson quotes its run."""
+        quoted = any(item.evidence for record in records for item in record.items)
+        return cls.of(runs, store) if quoted else None
 
     @classmethod
     def of(cls, runs: Iterable[Run], store: ArtifactStore) -> Contrast:
