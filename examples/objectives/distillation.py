@@ -16,8 +16,10 @@ TOP, DECAY = 256, 0.99
 def reverse_kl(student: Tensor, teacher: Tensor, top: int = 0, renormalize: bool = False) -> Tensor:
     """KL(student || teacher) at each place, over the student's best tokens, shape (..., tokens).
 
-    Cut off and not renormalised, as in the paper's code by default, it can be below 0 and so does
-    not measure a distance.
+    A token that the student never writes (a logit of minus infinity) counts nothing; one that it
+    may write and the teacher never would makes the divergence infinite. Cut off and not
+    renormalised, as in the paper's code by default, it can be below 0 and so does not measure a
+    distance.
 
     Args:
         student: logits, shape (..., tokens, vocabulary).
@@ -31,8 +33,10 @@ def reverse_kl(student: Tensor, teacher: Tensor, top: int = 0, renormalize: bool
         mine, theirs = mine.gather(-1, best), theirs.gather(-1, best)
         if renormalize:
             mine = mine - mine.logsumexp(-1, keepdim=True)
-            theirs = theirs - theirs.logsumexp(-1, keepdim=True)
-    return (mine.exp() * (mine - theirs)).sum(-1)
+            # Where the teacher would write none of these tokens, all stay at minus infinity.
+            theirs = theirs - theirs.logsumexp(-1, keepdim=True).nan_to_num(neginf=0.0)
+    share = mine.exp()
+    return (share * torch.where(share > 0, mine - theirs, 0.0)).sum(-1)
 
 
 def distillation_loss(
@@ -51,8 +55,10 @@ def distillation_loss(
         top: tokens that count at each place.
         renormalize: as in :func:`reverse_kl`.
     """
-    each = reverse_kl(student, teacher.detach(), top, renormalize)
-    return (each * mask).sum() / mask.sum().clamp(min=1)
+    # Only within the mask: an infinite divergence outside of it would make nan.
+    taught = mask.bool()
+    each = reverse_kl(student[taught], teacher.detach()[taught], top, renormalize)
+    return each.sum() / taught.sum().clamp(min=1)
 
 
 def follow(teacher: nn.Module, student: nn.Module, decay: float = DECAY) -> None:

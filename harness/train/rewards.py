@@ -99,8 +99,9 @@ def check_reward(
 def contrastive(
     reward: Reward,
     embed: Callable[[list[str]], Tensor],
-    variant: Variant = "supcon_out",
+    variant: Variant = "supcon_in",
     threshold: float = 1.0,
+    temperature: float = 0.1,
 ) -> Reward:
     """CLIPO on a reward function: correct rollouts that are unlike the others get less.
 
@@ -111,6 +112,9 @@ def contrastive(
         embed: texts -> vectors, shape (texts, width).
         variant: see :func:`harness.train.objectives.contrast.contrastive_losses`.
         threshold: least reward of a correct rollout.
+        temperature: of the cosines. The defaults of this and of `variant` find an outlier among the
+            correct rollouts most often (`docs/concepts/objectives.md`); the paper's are
+            `supcon_out` and 0.05, which find it more seldom than the distance to the mean does.
     """
 
     def changed(
@@ -124,7 +128,7 @@ def contrastive(
         correct = torch.tensor([value is not None and value >= threshold for value in values])
         states = embed([plain_text(completion) for completion in completions])
         groups = [repr(prompt) for prompt in prompts]
-        losses, _ = contrastive_losses(states, correct, groups, variant)
+        losses, _ = contrastive_losses(states, correct, groups, variant, temperature)
         penalties = [float(penalty) for penalty in contrastive_reward(losses)]
         pairs = zip(values, penalties, strict=True)
         return [None if value is None else value + penalty for value, penalty in pairs]

@@ -103,8 +103,8 @@ def gd2po_advantages(
     named = [np.asarray(non_tensor_batch[key], dtype=np.float32) for key in keys]
     rewards = torch.tensor(np.stack(named))
     rule = cast("Rule", config.get("gd2po_rule") or "hard")
-    threshold = float(config.get("gd2po_threshold") or 0.8)
-    result = gd2po(rewards, list(index), rule, threshold)
+    threshold = config.get("gd2po_threshold")
+    result = gd2po(rewards, list(index), rule, 0.8 if threshold is None else float(threshold))
     teaches = result.keep & ~rewards.isnan().all(0)
     mask = response_mask.cpu() * teaches[:, None]
     advantages = whitened(result.values, mask).to(token_level_rewards)

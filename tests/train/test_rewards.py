@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
 from harness.core import BadInput, Score, Task, invalid
 from harness.tasks import GenericFamily
-from harness.train.rewards import check_reward, final_answer, task_reward
+from harness.train.rewards import check_reward, contrastive, final_answer, task_reward
 
 pytestmark = pytest.mark.wing("train")
 
@@ -54,3 +55,26 @@ def test_no_verdict_is_no_zero(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(GenericFamily, "score", score)
     assert check_reward("em")(["p"], ["a"], answer=["a"]) == [None]
+
+
+def test_contrast_takes_most_from_the_outlier_and_follows_its_temperature() -> None:
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    from harness.train.objectives.contrast import contrastive_losses, contrastive_reward
+
+    texts = ["a", "b", "c", "far", "wrong"]
+    angles = torch.tensor([0.0, 0.5, -0.5, 1.2, 3.0])
+    states = torch.stack([angles.cos(), angles.sin()], 1)
+
+    def right(_: Any, completions: Any) -> list[float | None]:
+        return [float(text != "wrong") for text in completions]
+
+    def expected(temperature: float) -> list[float]:
+        correct = torch.tensor([text != "wrong" for text in texts])
+        losses, _ = contrastive_losses(states, correct, ["p"] * 5, "supcon_in", temperature)
+        return (correct + contrastive_reward(losses)).numpy().tolist()
+
+    usual = contrastive(right, lambda _: states)(["p"] * 5, texts)
+    assert usual == pytest.approx(expected(0.1))
+    assert min(value or 0.0 for value in usual[:4]) == usual[3]
+    flat = contrastive(right, lambda _: states, temperature=0.5)(["p"] * 5, texts)
+    assert flat == pytest.approx(expected(0.5))

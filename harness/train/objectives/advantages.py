@@ -54,7 +54,9 @@ def normalized(rewards: Tensor, groups: Sequence[Hashable]) -> Tensor:
     """Rewards less the mean of their group over its deviation (GRPO), of the shape of `rewards`.
 
     A group of one keeps its reward as it is: mean 0, deviation 1. A reward that is NaN, because it
-    does not apply or could not be had, has no part in its group and becomes 0.
+    does not apply or could not be had, has no part in its group and becomes 0. Where all rewards of
+    a group are equal each becomes exactly 0: the mean of equal floats can differ from them by a
+    rounding error, which division by a deviation of about 0 would turn into a sign.
 
     Args:
         rewards: the last dimension is of rollouts.
@@ -63,11 +65,14 @@ def normalized(rewards: Tensor, groups: Sequence[Hashable]) -> Tensor:
     values = rewards.clone()
     for members in group_members(groups):
         if len(members) > 1:
-            part = rewards[..., members]
+            part = rewards[..., members].double()
             count = (~part.isnan()).sum(-1, keepdim=True)
             change = part - part.nanmean(-1, keepdim=True)
+            least = part.nan_to_num(torch.inf).amin(-1, keepdim=True)
+            alike = (part.isnan() | (part == least)).all(-1, keepdim=True)
+            change = torch.where(alike, 0.0, change)
             variance = change.square().nansum(-1, keepdim=True) / (count - 1).clamp(min=1)
-            values[..., members] = change / (variance.sqrt() + EPSILON)
+            values[..., members] = (change / (variance.sqrt() + EPSILON)).to(values)
     return torch.where(values.isnan(), 0.0, values)
 
 

@@ -81,6 +81,23 @@ def test_a_group_of_one_keeps_its_reward() -> None:
     assert normalized(torch.tensor([[0.5, 1.0]]), ["a", "b"]).numpy().tolist() == [[0.5, 1.0]]
 
 
+@given(
+    st.lists(st.sampled_from([0.0, 1.0]), min_size=2, max_size=40),
+    st.floats(-3, 3, width=32),
+    st.sampled_from([torch.float32, torch.float64, torch.float16]),
+)
+def test_a_constant_reward_is_in_conflict_with_none(
+    varied: list[float], constant: float, dtype: torch.dtype
+) -> None:
+    rewards = torch.tensor([varied, [constant] * len(varied)], dtype=dtype)
+    groups = ["q"] * len(varied)
+    assert conflict_rate(rewards, groups) == 0
+    assert gd2po(rewards, groups).each.dtype == dtype
+    assert not normalized(rewards, groups)[1].any()
+    missing = torch.where(torch.arange(len(varied)) == 0, torch.nan, rewards)
+    assert not normalized(missing, groups)[1].any()
+
+
 def test_whitening_can_turn_a_small_advantage() -> None:
     """A property of whitening over tokens that a user should know of."""
     mask = torch.tensor([[1.0, 1.0, 1.0], [1.0, 0.0, 0.0]])
@@ -223,6 +240,23 @@ def test_a_renormalised_divergence_is_never_negative(seed: int, top: int) -> Non
     student, teacher = draw(4, 6, seed=seed), draw(4, 6, seed=seed + 100)
     assert (reverse_kl(student, teacher, top, renormalize=True) >= -1e-9).all()
     assert torch.allclose(reverse_kl(student, teacher, 6), reverse_kl(student, teacher))
+
+
+def test_tokens_that_are_ruled_out_make_no_nan() -> None:
+    never = -math.inf
+    student = torch.tensor([[0.0, 1.0, never], [0.0, never, 2.0]], requires_grad=True)
+    teacher = torch.tensor([[1.0, 0.5, never], [3.0, 1.0, never]])
+    both, other = reverse_kl(student.detach(), teacher)
+    expected = reverse_kl(student.detach()[:1, :2], teacher[:1, :2])[0]
+    assert float(both) == pytest.approx(float(expected))
+    assert float(other) == math.inf
+    for top, renormalize in ((1, True), (2, True), (2, False)):
+        assert not reverse_kl(student, teacher, top, renormalize).isnan().any()
+    loss = distillation_loss(student[None], teacher[None], torch.tensor([[1.0, 0.0]]))
+    loss.backward()  # pyright: ignore[reportUnknownMemberType]
+    assert float(loss.detach()) == pytest.approx(float(expected))
+    assert student.grad is not None and not student.grad.isnan().any()
+    assert student.grad[0].any()
 
 
 def test_the_teacher_follows_slowly() -> None:
