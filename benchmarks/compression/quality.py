@@ -157,12 +157,15 @@ def measure(name: str, cases: Sequence[Case], arms: Mapping[str, Arm], cache: Pa
     for arm, by_budget in rows.items():
         table["recall"][arm] = {
             f"{budget:.0%}": {
-                **{column: percent([row[column] for row in found]) for column in found[0]},
-                "kept": percent([row[rule] for row in found]),
-                "interval": interval([row[rule] for row in found], clusters),
-                "most tokens": percent([max(row["tokens"] for row in found)]),
+                **{
+                    column: percent([row[column] for row in budget_rows])
+                    for column in budget_rows[0]
+                },
+                "kept": percent([row[rule] for row in budget_rows]),
+                "interval": interval([row[rule] for row in budget_rows], clusters),
+                "most tokens": percent([max(row["tokens"] for row in budget_rows)]),
             }
-            for budget, found in by_budget.items()
+            for budget, budget_rows in by_budget.items()
         }
     table["default against"] = {f"{budget:.0%}": {} for budget in BUDGETS}
     for arm, by_budget in rows.items():
