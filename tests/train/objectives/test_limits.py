@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from examples.objectives import games
@@ -86,6 +86,9 @@ def test_a_group_of_one_keeps_its_reward() -> None:
     st.floats(-3, 3, width=32),
     st.sampled_from([torch.float32, torch.float64, torch.float16]),
 )
+@example([1.0, 0.0, 0.0] * 3, 0.7, torch.float32)
+@example([0.0, 1.0] * 5, 0.3, torch.float64)
+@example([1.0, 0.0] * 4, 0.1, torch.float32)
 def test_a_constant_reward_is_in_conflict_with_none(
     varied: list[float], constant: float, dtype: torch.dtype
 ) -> None:
