@@ -161,9 +161,7 @@ def _comparison_text(result: RunComparison) -> str:
         lines.append(tinted(difference, colour))
         if paired.ci95 and paired.p is not None and (paired.p < 0.05) != (low > 0 or high < 0):
             lines.append(
-                "the gate asks for a gain alone, at 5 %; the interval has two sides"
-                if result.sequential
-                else "p is exact, the interval an approximation: where they disagree, p decides"
+                "p is exact, the interval an approximation: where they disagree, p decides"
             )
     if result.detectable is not None:
         seen = f"as {paired.discordance:.0%}" if paired.discordance else "if 25%"

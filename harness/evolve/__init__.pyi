@@ -14,7 +14,9 @@ from .evolution import evolve as evolve
 from .evolution import ignore_event as ignore_event
 from .formats.records import read_recorded as read_recorded
 from .gate import compare_paths as compare_paths
+from .gate import group_sizes as group_sizes
 from .gate import sequential_gate as sequential_gate
+from .gate import task_order as task_order
 from .merge.by_model import batches as batches
 from .merge.contradictions import contradictions as contradictions
 from .merge.deterministic import merge_deterministic as merge_deterministic

@@ -106,6 +106,7 @@ class Evolution:
         execute: runs a command in a sandbox, to try the scripts of a skill.
         write: makes the patch of all runs that teach, in place of worked examples.
         gate_tasks: ids of the tasks that the gate has at hand.
+        gate_groups: task -> its group, of those that have one.
         simulated: whether a model that is asked is a simulated one.
         progress: called with every event.
         done: analysts that have finished, of `total`, for the progress.
@@ -127,6 +128,7 @@ class Evolution:
     execute: Execute | None = None
     write: Write | None = None
     gate_tasks: tuple[str, ...] = ()
+    gate_groups: Mapping[str, str] = field(default_factory=dict[str, str])
     simulated: bool = False
     progress: Callable[[Event], None] = ignore_event
     done: int = 0
@@ -205,7 +207,9 @@ class Evolution:
         """How the gate will decide; None where nothing is gated."""
         if self.evaluate is None or not self.gate_tasks:
             return None
-        return gate_plan(len(self.gate_tasks), self.options)
+        from harness.evolve.gate import gate_plan
+
+        return gate_plan(self.gate_tasks, self.options, self.gate_groups)
 
     @property
     def skill_dir(self) -> Path:
@@ -220,13 +224,6 @@ def horizon(runs: int, min_support: int) -> str:
     others = "".join(f", with {chance:.0%} if {rate:.0%} do" for rate, chance in more)
     first = f"with {chance:.0%} probability if {rate:.0%} of all runs make it"
     return f"{runs} runs show a mistake at least {times} {first}{others}"
-
-
-def gate_plan(tasks: int, options: EvolveOptions) -> SequentialPlan:
-    """How a gate on so many tasks will decide."""
-    return SequentialPlan(
-        tasks=tasks, discordance=options.expected_discordance, epochs=max(1, options.epochs)
-    )
 
 
 def check_skill(skill: Skill, execute: Execute | None) -> list[Problem]:
@@ -258,6 +255,7 @@ async def evolve(
     trial: Trials | None = None,
     evaluate: Evaluate | None = None,
     gate_tasks: tuple[str, ...] = (),
+    gate_groups: Mapping[str, str] | None = None,
     execute: Execute | None = None,
     write: Write | None = None,
     inputs: Mapping[str, Any] | None = None,
@@ -281,6 +279,7 @@ async def evolve(
         trial: runs the tasks that sets of lessons are selected on, where `options.select` asks.
         evaluate: runs tasks of the gate with a skill directory, or with none.
         gate_tasks: ids of its tasks.
+        gate_groups: task -> its group, of those that have one.
         execute: runs a command in a sandbox, to try scripts.
         write: makes the patch of all runs that teach, in place of worked examples.
         inputs: what decides the trajectories of `rollouts`, the same when it is resumed.
@@ -323,6 +322,7 @@ async def evolve(
             execute=execute,
             write=write,
             gate_tasks=gate_tasks,
+            gate_groups=gate_groups or {},
             simulated=any(client is not None and client.simulated for client in (model, merger)),
             progress=progress,
         )

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 
 from harness.core import BadInput, Usage, read_json
@@ -15,16 +16,46 @@ from harness.evals import ItemRecord, RunComparison, compare_paired, compare_res
 from harness.evals.report import Measure
 from harness.evolve.evolution import Evolution, State, detached
 from harness.evolve.report import RESULT
+from harness.evolve.settings import EvolveOptions
 from harness.evolve.types import Collected, EvolveResult, GateResult
-from harness.stats import Decision, SequentialPlan, decide
+from harness.stats import Decision, SequentialPlan, cluster_names, decide
 
+SEED = 41
+"""Of the order in which tasks are run."""
 EvaluateTasks = Callable[[tuple[str, ...]], Awaitable[list[ItemRecord]]]
 
 
-def task_order(tasks: Iterable[str], seed: int) -> tuple[str, ...]:
-    """Task ids in a random order that depends on the ids and the seed alone, not on a file."""
-    keyed = sorted((hashlib.sha256(f"{seed}\n{task}".encode()).digest(), task) for task in tasks)
-    return tuple(task for _, task in keyed)
+def task_order(
+    tasks: Iterable[str], seed: int, groups: Mapping[str, str] | None = None
+) -> tuple[str, ...]:
+    """Task ids in a random order that depends on the ids and the seed alone, not on a file.
+
+    Those of a group follow one another.
+    """
+
+    def key(name: str) -> bytes:
+        return hashlib.sha256(f"{seed}\n{name}".encode()).digest()
+
+    names = groups or {}
+    return tuple(sorted(tasks, key=lambda task: (key(names.get(task, task)), key(task), task)))
+
+
+def group_sizes(order: Sequence[str], groups: Mapping[str, str] | None = None) -> tuple[int, ...]:
+    """Number of tasks of each group in the order in which they are run; nothing without groups."""
+    names = cluster_names(order, groups or {})
+    return tuple(len(list(members)) for _, members in groupby(names))
+
+
+def gate_plan(
+    tasks: Sequence[str], options: EvolveOptions, groups: Mapping[str, str] | None = None
+) -> SequentialPlan:
+    """How a gate on these tasks will decide."""
+    return SequentialPlan(
+        tasks=len(tasks),
+        groups=group_sizes(task_order(tasks, SEED, groups), groups),
+        discordance=options.expected_discordance,
+        epochs=max(1, options.epochs),
+    )
 
 
 def nothing_learned(evolution: Evolution, state: State) -> str:
@@ -74,6 +105,7 @@ async def gate(evolution: Evolution, none: str) -> tuple[GateResult, Usage]:
         lambda tasks: run(evolution.skill_dir, tasks),
         evolution.gate_tasks,
         plan,
+        groups=evolution.gate_groups,
         margin=evolution.options.margin,
         tell=lambda message: evolution.tell("gate", message),
     )
@@ -86,7 +118,8 @@ async def sequential_gate(
     tasks: Iterable[str],
     plan: SequentialPlan,
     *,
-    seed: int = 41,
+    groups: Mapping[str, str] | None = None,
+    seed: int = SEED,
     margin: float = 0.0,
     tell: Callable[[str], None] = lambda message: None,
 ) -> GateResult:
@@ -98,6 +131,7 @@ async def sequential_gate(
             look, with the tasks that the look adds; records of other tasks are ignored.
         tasks: ids of the tasks at hand; as many as the plan has.
         plan: fixed before the first result; `plan.candidates` counts every candidate of the round.
+        groups: task -> its group: those of :func:`group_sizes` that the plan has.
         seed: of the order in which tasks are run.
         margin: smallest plain difference that is accepted.
         tell: called after each look with the decision, what it rests on and what was invalid.
@@ -105,12 +139,14 @@ async def sequential_gate(
     Raises:
         BadInput: if a task comes twice, or their number is not the plan's.
     """
-    order = task_order(tasks, seed)
+    order = task_order(tasks, seed, groups)
     if len(set(order)) != len(order) or len(order) != plan.tasks:
         raise BadInput(
             f"expected {plan.tasks} different tasks as planned, got {len(order)} "
             f"({len(set(order))} different): make the plan for the tasks that the gate runs"
         )
+    if plan.groups != group_sizes(order, groups):
+        raise BadInput("expected the groups as planned: make the plan for the tasks that are run")
     before: list[ItemRecord] = []
     after: list[ItemRecord] = []
     start, decision, counts = 0, None, ""
@@ -146,6 +182,7 @@ async def sequential_gate(
             "ci95": decision.ci95,
             "detectable": plan.detectable,
             "tasks": decision.tasks,
+            "groups": pairs.groups,
             "more_tasks": more,
             "fixed": pairs.fixed,
             "broken": pairs.broken,
@@ -219,6 +256,8 @@ def _reason(
     if decision.ci95 is not None:
         points += f" [{100 * decision.ci95[0]:+.1f}, {100 * decision.ci95[1]:+.1f}]"
     points += f" on {counts}"
+    if plan.groups:
+        points += f" of {len(plan.groups)} groups"
     if decision.verdict == "not gated":
         return f"too few tasks to tell: {points}; {needed}"
     if decision.why == "better" and decision.difference <= margin:
@@ -306,7 +345,7 @@ def compared_by_gate(comparison: RunComparison, before: Path, after: Path) -> Ru
     if gate.difference is None or (homes != sides and gate.looks > 1):
         return comparison
     figures = gate.model_dump(
-        include={"before", "after", "difference", "ci95", "p", "tasks", "fixed", "broken"}
+        include={"before", "after", "difference", "ci95", "p", "tasks", "groups", "fixed", "broken"}
     )
     before_run, after_run = ({"run": home.name} for home in homes)
     return comparison.model_copy(

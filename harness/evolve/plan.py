@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.agents import is_foreign
+from harness.core import Task
 from harness.core.terminal import dollars
 from harness.evals import (
     LoadedSuite,
@@ -16,7 +17,8 @@ from harness.evals import (
     plan_steps,
     time_words,
 )
-from harness.evolve.evolution import gate_plan, horizon
+from harness.evolve.evolution import horizon
+from harness.evolve.gate import gate_plan
 from harness.evolve.settings import FEW_TASKS, REPEATS, EvolveSettings, seed_skill
 from harness.evolve.suite_runs import (
     ANALYST_TOKENS,
@@ -26,6 +28,7 @@ from harness.evolve.suite_runs import (
     taken_over,
 )
 from harness.models import Budget, parse_roles
+from harness.stats import SequentialPlan
 from harness.trajectories import open_trajectories
 
 
@@ -57,10 +60,16 @@ def plan_evolution(asked: EvolveSettings) -> dict[str, Any]:
         "judge": settings.judge or "none: every proposed edit is merged",
         "merge": settings.merge,
         "select": runs.selection_plan(settings.select_tasks) if selects else "all lessons",
-        "gate": str(gate_plan(len(held_out), settings)) if held_out else "none: not gated",
+        "gate": str(planned(held_out, settings)) if held_out else "none: not gated",
         "transfer": users.lines() if users else None,
         "notes": plan_notes(asked),
     }
+
+
+def planned(tasks: Sequence[Task], settings: EvolveSettings) -> SequentialPlan:
+    """How the gate on these tasks will decide."""
+    groups = {task.id: task.group for task in tasks if task.group}
+    return gate_plan([task.id for task in tasks], settings, groups)
 
 
 def _analysts(settings: EvolveSettings, train: LoadedSuite, runs: Sequence[Path]) -> str:

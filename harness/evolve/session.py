@@ -141,6 +141,7 @@ async def _evolve(settings: EvolveSettings, progress: Callable[[Event], None]) -
             limits = Limits(wall_s=240, cpu_s=20)
             return sandbox.exec(command, workdir=workdir, files=files, limits=limits)
 
+        held_out = gated.tasks[: settings.limit] if gated else ()
         made = ROLLOUTS if train else GIVEN.get(kind, ())
         result = await evolve(
             settings,
@@ -151,7 +152,8 @@ async def _evolve(settings: EvolveSettings, progress: Callable[[Event], None]) -
             rollouts=runs.rollouts if train else runs.judged if programs else None,
             trial=runs.trial if selects else None,
             evaluate=runs.evaluate if gated else None,
-            gate_tasks=tuple(task.id for task in gated.tasks[: settings.limit]) if gated else (),
+            gate_tasks=tuple(task.id for task in held_out),
+            gate_groups={task.id: task.group for task in held_out if task.group},
             execute=None if settings.sandbox == "none" else execute,
             write=runs.write if programs else runs.write_examples if examples else None,
             compare=compare if settings.baselines else None,

@@ -291,10 +291,11 @@ class GateResult(Value):
         difference: after - before.
         p: two-sided exact McNemar p-value (clustered by task where there are several epochs); of
             the sequential gate the one-sided p-value of the stopped test, times the candidates.
-        ci95: 95 % interval of the difference; where the gate might have stopped early, the one that
-            allows for it (stagewise ordering).
+        ci95: 95 % interval of the difference, which allows for stopping early (stagewise ordering)
+            and is above 0 if and only if the skill was found better.
         detectable: smallest lift that this many tasks can detect with 80 % power.
         tasks: paired tasks, valid on both sides.
+        groups: groups of them; None where tasks are independent.
         more_tasks: how many more tasks a fair verdict needs; 0 if there are enough.
         fixed: tasks that pass more often after; with `broken` those that `difference` rests on.
         broken: tasks that pass less often after.
@@ -318,6 +319,7 @@ class GateResult(Value):
     ci95: tuple[float, float] | None = None
     detectable: float | None = None
     tasks: int = 0
+    groups: int | None = Field(default=None, exclude_if=lambda value: value is None)
     more_tasks: int = 0
     fixed: tuple[str, ...] = ()
     broken: tuple[str, ...] = ()

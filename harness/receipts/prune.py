@@ -7,7 +7,7 @@ from pathlib import Path
 
 from harness.core import BadInput, Value, loops
 from harness.evals import Evaluator, ItemRecord, load_suite, records
-from harness.evolve import GateResult, sequential_gate
+from harness.evolve import GateResult, group_sizes, sequential_gate, task_order
 from harness.receipts.audit import AuditSettings, prepare, write_files
 from harness.receipts.receipt import Receipt
 from harness.receipts.units import cut
@@ -82,13 +82,16 @@ def prune_skill(settings: AuditSettings, receipt: Receipt, run: Path) -> Pruned:
         return records(out)
 
     gate = None
+    groups = {task.id: task.group for task in fresh.tasks if task.group}
+    order = task_order([task.id for task in fresh.tasks], settings.seed, groups)
     if len(fresh.tasks) >= LEAST_TASKS:
         gate = loops.run(
             sequential_gate(
                 partial(attempts, settings.skill, "whole"),
                 partial(attempts, folder, "pruned"),
-                [task.id for task in fresh.tasks],
-                SequentialPlan(tasks=len(fresh.tasks)),
+                order,
+                SequentialPlan(tasks=len(order), groups=group_sizes(order, groups)),
+                groups=groups,
                 seed=settings.seed,
             )
         )

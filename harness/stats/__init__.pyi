@@ -2,6 +2,8 @@ from .causal_power import Explained as Explained
 from .causal_power import explain_failures as explain_failures
 from .classification import auc as auc
 from .classification import balanced_accuracy as balanced_accuracy
+from .decision import Decision as Decision
+from .decision import decide as decide
 from .effects import EffectData as EffectData
 from .effects import EffectFit as EffectFit
 from .effects import UnitPairs as UnitPairs
@@ -48,9 +50,7 @@ from .pass_at_k import even_spread as even_spread
 from .pass_at_k import pass_all as pass_all
 from .pass_at_k import pass_at as pass_at
 from .pass_at_k import repeated as repeated
-from .sequential import Decision as Decision
 from .sequential import SequentialPlan as SequentialPlan
-from .sequential import decide as decide
 from .sequential import walk_boundaries as walk_boundaries
 from .simultaneous import false_difference_rate as false_difference_rate
 from .simultaneous import joint_critical as joint_critical

@@ -144,27 +144,26 @@ def _advance(state: Floats, counts: Ints, heads: Floats) -> Floats:
     return state
 
 
-def skewness(squares: Ints, net: Ints, seen: Ints, unit: int) -> Floats:
+def skewness(squares: Ints, net: Ints, seen: Ints, lost: Floats) -> Floats:
     """Skewness of the changes towards losses, by the square root of their number; 0 for the other.
 
     A sum of n changes of skewness g is above x estimated standard deviations with a probability
     that is larger by -g (2 x^2 + 1) / (6 sqrt n) times the normal density than that of a symmetric
-    one (Hall 1992, section 2.6). One more task is counted as wholly lost: rare losses may not have
-    come yet.
+    one (Hall 1992, section 2.6). One more loss is counted: rare ones may not have come yet.
 
     Args:
         squares: [paths, looks]; summed squares of the changes up to each look.
-        net: [paths, looks, unit]; changes of s + 1 units up less those down.
-        seen: [paths, looks]; valid tasks up to each look.
-        unit: units of a whole change.
+        net: [paths, looks, most]; changes of s + 1 units up less those down.
+        seen: [paths, looks]; valid tasks, or groups, up to each look.
+        lost: [paths, looks]; units of that loss.
     """
     import numpy as np
 
-    steps = np.arange(1, unit + 1, dtype=np.int64)
+    steps = np.arange(1, net.shape[2] + 1, dtype=np.int64)
     count = seen + 1
-    mean = (np.cumsum(net @ steps, axis=1) - unit) / count
-    square = (squares + unit**2) / count
-    cube = (np.cumsum(net @ steps**3, axis=1) - unit**3) / count
+    mean = (np.cumsum(net @ steps, axis=1) - lost) / count
+    square = (squares + lost**2) / count
+    cube = (np.cumsum(net @ steps**3, axis=1) - lost**3) / count
     spread: Floats = np.sqrt(square - mean**2)
     third: Floats = cube - 3 * mean * square + 2 * mean**3
     towards: Floats = np.maximum(0.0, -third) / np.maximum(spread, 1e-9) ** 3

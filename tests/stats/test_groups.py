@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.evals.interval_coverage import grouped_changes, grouped_rates
-from harness.stats import change_interval, effective, rate_interval
+from harness.stats import SequentialPlan, change_interval, decide, effective, rate_interval
+from harness.stats.repeats import stopped
 
 OUTCOMES = st.lists(
     st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=6), min_size=2, max_size=8
@@ -59,3 +60,63 @@ def test_groups_of_one_task_are_no_groups() -> None:
 def test_one_group_says_nothing() -> None:
     assert change_interval([1.0, 1.0, 0.0], groups=["a"] * 3) is None
     assert rate_interval([[1.0, 1.0, 0.0]]) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("groups", [8, 12, 40])
+def test_a_gate_by_group_accepts_no_luck_of_whole_groups(groups: int) -> None:
+    """Every group passes or fails nearly as a whole, anew with each side: nothing has an effect."""
+    rng = np.random.default_rng(groups)
+    sizes = np.maximum(2, np.rint(rng.lognormal(np.log(10), 0.6, groups))).astype(int)
+    index = np.repeat(np.arange(groups), sizes)
+    before, after = (
+        rng.random((2000, len(index))) < rng.beta(0.3, 0.2, (2000, groups))[:, index]
+        for _ in range(2)
+    )
+    moved = after.astype(np.int64) - before
+    plan = SequentialPlan(tasks=len(index), groups=tuple(sizes.tolist()))
+    by_group = stopped(plan, moved)[0].mean()
+    by_task = stopped(plan.model_copy(update={"groups": ()}), moved)[0].mean()
+    assert by_group <= 0.03  # standard error 0.0035
+    assert by_task > 0.08
+
+
+def test_a_look_ends_with_a_group() -> None:
+    plan = SequentialPlan(tasks=120, groups=(7, 13) * 6)
+    ends = np.cumsum(plan.groups).tolist()
+    assert len(plan.look_sizes) == 3
+    assert set(plan.look_sizes) <= set(ends)
+    assert plan.look_sizes[-1] == 120
+    assert "120 tasks of 12 groups" in str(plan)
+    larger = plan.at(tasks=150)
+    assert sum(larger.groups) == 150
+    with pytest.raises(ValueError, match="groups of 10 tasks"):
+        SequentialPlan(tasks=10, groups=(4, 5))
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(
+        st.sampled_from([-1.0, -0.5, 0.0, 0.0, 0.5, 1.0, 1.0, None]), min_size=24, max_size=24
+    ),
+    st.sampled_from([(), (6,) * 4, (3, 9, 4, 8), (2,) * 12]),
+    st.sampled_from([1, 2]),
+)
+def test_a_gate_accepts_exactly_where_its_interval_is_above_zero(
+    changes: list[float | None], groups: tuple[int, ...], epochs: int
+) -> None:
+    if epochs == 1:
+        changes = [change and float(np.sign(change)) for change in changes]
+    plan = SequentialPlan(tasks=24, groups=groups, epochs=epochs)
+    for look, end in enumerate(plan.look_sizes):
+        decision = decide(plan, look, changes[:end])
+        if decision.verdict != "need more" and decision.ci95 is not None:
+            assert (decision.verdict == "accept") == (decision.ci95[0] > 0)
+            break
+
+
+def test_an_accepted_gain_of_a_few_tasks_has_no_interval_that_holds_zero() -> None:
+    """Ten of 28 tasks are fixed and one is broken."""
+    plan = SequentialPlan(tasks=28, looks=1)
+    decision = decide(plan, 0, [1.0] * 10 + [-1.0] + [0.0] * 17)
+    assert decision.verdict == "accept"
+    assert decision.ci95 is not None and decision.ci95[0] > 0
