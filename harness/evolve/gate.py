@@ -186,7 +186,7 @@ async def sequential_gate(
             "more_tasks": more,
             "fixed": pairs.fixed,
             "broken": pairs.broken,
-            "reason": _reason(plan, decision, counts + changed, margin, more, share),
+            "reason": _reason(plan, decision, counts + changed, margin, more, share, pairs.groups),
             "adjusted": decision.adjusted,
             "planned": plan.tasks,
             "run": start,
@@ -237,7 +237,13 @@ def _counts(plan: SequentialPlan, decision: Decision, run: int, before: int, aft
 
 
 def _reason(
-    plan: SequentialPlan, decision: Decision, counts: str, margin: float, more: int, share: float
+    plan: SequentialPlan,
+    decision: Decision,
+    counts: str,
+    margin: float,
+    more: int,
+    share: float,
+    groups: int | None,
 ) -> str:
     """The verdict in one sentence."""
     useful = f"a gain of {100 * plan.lift:.0f} points"
@@ -256,8 +262,8 @@ def _reason(
     if decision.ci95 is not None:
         points += f" [{100 * decision.ci95[0]:+.1f}, {100 * decision.ci95[1]:+.1f}]"
     points += f" on {counts}"
-    if plan.groups:
-        points += f" of {len(plan.groups)} groups"
+    if groups is not None:
+        points += f" of {groups} groups"
     if decision.verdict == "not gated":
         return f"too few tasks to tell: {points}; {needed}"
     if decision.why == "better" and decision.difference <= margin:

@@ -185,15 +185,16 @@ def _estimates(
     )
     share = wilson(count, independent) or (0.0, 1.0)
     least, most = product_interval((middle, low, high), (count / independent, *share), size)
-    if len(moved) > 1:  # the walk takes the sizes of its steps as given: they vary, too
-        numbers = (str(number) for number, of in enumerate(plan.groups) for _ in range(of))
-        valid = [index for index, change in enumerate(changes) if change is not None]
-        names = list(numbers)
-        usual = change_interval(
-            [change for change in changes if change is not None],
-            groups=[names[index] for index in valid] if names else (),
-        )
-        least, most = min(least, (usual or (-1, 1))[0]), max(most, (usual or (-1, 1))[1])
+    early = len(plan.look_sizes) > 1
+    if len(moved) > 1 or not early:  # the walk takes the sizes of its steps as given
+        numbers = [str(number) for number, of in enumerate(plan.groups) for _ in range(of)]
+        valid = [(index, change) for index, change in enumerate(changes) if change is not None]
+        low_usual, high_usual = change_interval(
+            [change for _, change in valid],
+            groups=[numbers[index] for index, _ in valid if numbers],
+        ) or (-1.0, 1.0)
+        least = min(least, low_usual) if early else low_usual
+        most = max(most, high_usual) if early else high_usual
     # The interval is on the side of 0 that the exact test of the signs is on.
     least = max(least, low * share[0] * size) if why == "better" else min(least, 0.0)
     if high < 0:

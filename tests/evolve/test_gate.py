@@ -9,7 +9,7 @@ import pytest
 
 from harness.core import BadInput
 from harness.evals import ItemRecord, compare_paired
-from harness.evolve.gate import sequential_gate, task_order
+from harness.evolve.gate import group_sizes, sequential_gate, task_order
 from harness.evolve.settings import EvolveOptions
 from harness.evolve.types import GateResult
 from harness.stats import SequentialPlan
@@ -24,7 +24,7 @@ def test_what_can_be_detected_is_said_beforehand() -> None:
         str(SequentialPlan(tasks=tasks, discordance=options.expected_discordance))
         for tasks in (200, 30)
     )
-    assert "200 tasks in at most 10 looks find +10 points with 80% power" in many
+    assert "200 tasks in at most 10 looks find a gain of 11 points with 80% power" in many
     assert "80% power needs" in few
 
 
@@ -35,15 +35,23 @@ def _arms(ids: list[str], wins: set[str], losses: set[str]) -> tuple[Arm, Arm]:
 class _Runs:
     """Hands out prepared results and remembers what was run."""
 
-    def __init__(self, results: dict[str, bool], invalid: frozenset[str] = frozenset()) -> None:
-        self.results, self.invalid = results, invalid
+    def __init__(
+        self,
+        results: dict[str, bool],
+        invalid: frozenset[str] = frozenset(),
+        groups: dict[str, str] | None = None,
+    ) -> None:
+        self.results, self.invalid, self.groups = results, invalid, groups or {}
         self.ran: list[str] = []
 
     async def __call__(self, tasks: tuple[str, ...]) -> list[ItemRecord]:
         self.ran += tasks
         return [
             item.model_copy(update={"outcome": "invalid"}) if item.id in self.invalid else item
-            for item in items({task: self.results[task] for task in tasks})
+            for item in (
+                row.model_copy(update={"group": self.groups.get(row.task_id, "")})
+                for row in items({task: self.results[task] for task in tasks})
+            )
         ]
 
 
@@ -151,6 +159,25 @@ def test_a_gate_that_cannot_stop_early_has_the_interval_of_any_two_runs() -> Non
     assert (result.difference, result.ci95) == (pairs.difference, pairs.ci95)
     assert "corrected" not in result.reason
     assert "17 valid tasks (17 of 17 run; invalid attempts: none)" in result.reason
+
+
+def test_whole_groups_are_run_one_after_another_and_counted() -> None:
+    ids = [f"t{number}" for number in range(48)]
+    groups = {task: f"kind {number % 12}" for number, task in enumerate(ids)}
+    order = task_order(ids, 41, groups)
+    sizes = group_sizes(order, groups)
+    assert sizes == (4,) * 12
+    assert len({groups[task] for task in order[:8]}) == 2
+    before, after = _arms(ids, set(ids), set())
+    runs = _Runs(before, groups=groups), _Runs(after, groups=groups)
+    plan = SequentialPlan(tasks=48, groups=sizes)
+    result = asyncio.run(sequential_gate(*runs, ids, plan, groups=groups))
+    assert result.verdict == "accepted"
+    assert result.groups == len({groups[task] for task in runs[0].ran})
+    assert result.ci95 is not None and result.ci95[0] > 0
+    assert f"of {result.groups} groups" in result.reason
+    with pytest.raises(BadInput, match="the groups as planned"):
+        asyncio.run(sequential_gate(*runs, ids, SequentialPlan(tasks=48), groups=groups))
 
 
 def test_the_order_depends_on_ids_and_seed_alone() -> None:
