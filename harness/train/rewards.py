@@ -30,7 +30,7 @@ def plain_text(text: Text) -> str:
 
 def final_answer(completion: Text) -> str:
     """What a completion says after its reasoning."""
-    return without_thoughts(plain_text(completion))
+    return without_thoughts(plain_text(completion)).strip()
 
 
 def task_reward(

@@ -107,7 +107,7 @@ def compute_score(
     documents = [str(text) for text in info.get("documents", ())]
     if not documents:
         raise BadInput("extra_info: expected `documents`, the texts that a response rests on")
-    answer = without_thoughts(solution_str)
+    answer = without_thoughts(solution_str).strip()
     if not answer:
         return 0.0
     report = check(
