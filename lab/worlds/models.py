@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from pydantic import JsonValue
 
-from harness.core import Usage
+from harness.core import Usage, without_thoughts
 from harness.models import Message, Reply, Sampling
 
 Decide = Callable[[list[Message], Sampling | None], str | Exception]
@@ -54,7 +54,8 @@ class ScriptedModel(ABC):
         if isinstance(answer, Exception):
             raise answer
         return Reply(
-            call_id=str(len(self.prompts)), text=answer, finish_reason="stop", model="function",
+            call_id=str(len(self.prompts)), text=without_thoughts(answer), finish_reason="stop",
+            model="function",
             usage=Usage(calls=1, prompt_tokens=10, completion_tokens=5),
         )  # fmt: skip
 
