@@ -298,7 +298,7 @@ def test_compare_shows_the_gates_own_interval(settings: EvolveSettings) -> None:
 def test_compare_says_what_the_difference_of_a_gate_that_could_not_tell_takes(
     settings: EvolveSettings,
 ) -> None:
-    """Four of four tasks fixed are a chance of 1 / 16, five of five of 1 / 32."""
+    """Five of five tasks fixed are a chance of 1 / 32, six of six of 1 / 64."""
     rows = [
         {"id": f"s{n}", "prompt": f"What is {n} plus 1?", "answer": str(n + 1)}
         for n in (1, 2, 4, 5)
@@ -307,13 +307,13 @@ def test_compare_says_what_the_difference_of_a_gate_that_could_not_tell_takes(
     (suite / "selection.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     result = run_evolution(settings.model_copy(update={"limit": 4}))
     gate = result.gate
-    assert (gate.verdict, gate.difference, gate.tasks, gate.more_tasks) == ("not gated", 1.0, 4, 1)
+    assert (gate.verdict, gate.difference, gate.tasks, gate.more_tasks) == ("not gated", 1.0, 4, 2)
     assert (
-        "about 1 more task would be needed to show a gain like this (80% power, if" in gate.reason
+        "about 2 more tasks would be needed to show a gain like this (80% power, if" in gate.reason
     )
     sides = [settings.out / "runs" / name / "look-01" for name in ("gate-before", "gate-after")]
     done = CliRunner().invoke(cli, ["compare", *map(str, sides)])
-    assert "not shown yet: the gate needs about 1 more task (80% power)" in done.stdout
+    assert "not shown yet: the gate needs about 2 more tasks (80% power)" in done.stdout
     with pytest.raises(Refused, match=r"could not tell whether it helps \(not gated: too few"):
         refuse_ungated(Path(result.skill))
 
