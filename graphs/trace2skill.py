@@ -26,11 +26,9 @@ from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMiss
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
-from harness.core import Edit, Patch, Unreachable, Usage, remove_tree
+from harness.core import Edit, Patch, Usage, remove_tree
 from harness.evolve import Evolution, exemplar_patch, merge_deterministic, to_patch
-from harness.evolve.analysts.records import lost
-from harness.evolve.analysts.single import write_patch
-from harness.evolve.artifacts import Runs
+from harness.evolve.analysts.readings import answered, read_run
 from harness.evolve.evolution import check_skill, detached, horizon
 from harness.evolve.formats.records import read_collected
 from harness.evolve.gate import gate, nothing_learned
@@ -52,8 +50,6 @@ from harness.trajectories import open_trajectories
 
 # Analysts per superstep: many more than run at one time, few enough for small checkpoints.
 WAVE = 1024
-# Analysts in a row without an answer after which the model is taken to be down.
-MOST_UNANSWERED = 8
 
 
 class State(TypedDict):
@@ -119,10 +115,7 @@ async def rollouts(state: State, runtime: Context) -> Update:
         path, used = await detached(evolution.rollouts())
     assert path is not None, "an evolution begins with trajectories, or with what makes them"
     runs = evolution.store.take_in(open_trajectories(path))
-    remedy = "run the command again: it tries them again (a changed suite needs another --out)"
-    if evolution.rollouts is None:
-        remedy = "give runs that were judged"
-    evolution.store.refuse_unjudged(runs, remedy)
+    evolution.store.refuse_unjudged(runs, sampled=evolution.rollouts is not None)
     if evolution.options.lessons and evolution.rollouts is None:  # else it was said beforehand
         evolution.tell("rollouts", horizon(len(runs.runs), evolution.options.min_support))
     # T- and T+ by outcome; +Error, +Success or +Combined says which of them teach (section 2.2).
@@ -163,50 +156,6 @@ async def analyst(unit: Unit, runtime: Context) -> Update:
     return {"readings": [[number, await evolution.store.keep(reading)]]}
 
 
-async def read_run(evolution: Evolution, runs: str, number: int) -> Reading:
-    """The record and the patch of one trajectory; without an answer of the model, why not."""
-    run = evolution.store.hold(runs, Runs).runs[number]
-    if evolution.unanswered >= MOST_UNANSWERED:  # it is down: nothing is gained by asking on
-        return Reading(unanswered="it was not asked: the model had stopped answering")
-    (trajectory,) = evolution.store.load([run])
-    kind = evolution.options.teaches(run.outcome)
-    assert evolution.read is not None and kind is not None, "the fleet holds runs that teach"
-    try:
-        reading = await detached(evolution.read(trajectory, kind))
-        record, losses, patch, usage = reading.record, reading.losses, reading.patch, reading.usage
-        if record is not None and evolution.mapper is not None:
-            mapped = await write_patch(record, number + 1, evolution.mapper, evolution.seed.text)
-            patch, losses, usage = mapped.patch, losses + mapped.losses, usage + mapped.usage
-    except Unreachable as error:
-        evolution.unanswered += 1
-        loss = lost(trajectory.trajectory_id, f"the model did not answer: {error}")
-        return Reading(unanswered=str(error), losses=(loss,))
-    evolution.unanswered = 0
-    return Reading(record=record, patch=patch, losses=losses, usage=usage)
-
-
-async def answered(evolution: Evolution, state: State) -> list[Reading]:
-    """All readings; those without an answer are tried once more, now that the others have theirs.
-
-    Raises:
-        Unreachable: if more than half have none. A resumed evolution begins here, and asks again.
-    """
-    readings: list[Reading] = []
-    evolution.unanswered = 0
-    for number, key in sorted(state["readings"]):
-        reading = evolution.store.get(key, Reading)
-        if reading.unanswered:
-            reading = await read_run(evolution, state["runs"], number)
-        readings.append(reading)
-    silent = [reading.unanswered for reading in readings if reading.unanswered]
-    if 2 * len(silent) > len(readings):
-        raise Unreachable(
-            f"{len(silent)} of {len(readings)} analysts got no answer: {silent[0]}; resumed, "
-            "these are asked again, and no other"
-        )
-    return readings
-
-
 async def collect(state: State, runtime: Context) -> Update:
     """The end of stage 2: all records, and one patch per record."""
     evolution, options = runtime.context, runtime.context.options
@@ -224,7 +173,7 @@ async def collect(state: State, runtime: Context) -> Update:
         collected = read_collected(options, evolution.store.load(runs))
         patches = [to_patch(record, index) for index, record in enumerate(collected.records, 1)]
     else:
-        readings = await answered(evolution, state)
+        readings = await answered(evolution, state["runs"], state["readings"])
         pairs = [(reading.record, reading.patch) for reading in readings if reading.record]
         collected = Collected(
             records=tuple(record for record, _ in pairs),

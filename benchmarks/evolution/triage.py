@@ -55,12 +55,12 @@ def evolved(variant: Variant, folder: Path) -> Verdict:
         folder: empty; the evolution is written to it.
     """
     trade, seed, error, merge = variant
-    made = runs(trade, seed)
+    sampled = runs(trade, seed)
     with TrajectoryStore(folder / "runs") as store:
-        for run in made:
+        for run in sampled:
             store.append(trajectory(trade, run))
     patches = folder / "records.jsonl"
-    records = [analyse(trade, run, error, seed) for run in made]
+    records = [analyse(trade, run, error, seed) for run in sampled]
     patches.write_text("".join(f"{json.dumps(recorded_row(record))}\n" for record in records))
     options = EvolveOptions(
         out=folder / "out", create=trade.name, trajectories=folder / "runs", patches=patches,
@@ -108,8 +108,8 @@ def summary(rows: Sequence[Row]) -> Row:
         part = [row for row in rows if (row["merge"], row["error"]) == (merge, error)]
         lines.append({"merge": merge, "error": error, "trade": "all", **shares(part)})
         for trade in dict.fromkeys(row["trade"] for row in part):
-            one = [row for row in part if row["trade"] == trade]
-            lines.append({"merge": merge, "error": error, "trade": trade, **shares(one)})
+            of_trade = [row for row in part if row["trade"] == trade]
+            lines.append({"merge": merge, "error": error, "trade": trade, **shares(of_trade)})
     return {"simulated": True, "rows": lines}
 
 

@@ -56,13 +56,13 @@ def separated(text: str) -> tuple[str, str]:
     spans = _spans(text)
     if not spans:
         return "", text
-    thoughts, kept, position = list[str](), list[str](), 0
+    thoughts, passages, position = list[str](), list[str](), 0
     for start, end in spans:
         thoughts.append(_ANY.sub("", text[start:end]).strip())
-        kept.append(text[position:start])
+        passages.append(text[position:start])
         position = end
-    said = "".join([*kept, text[position:]])
-    return "\n\n".join(filter(None, thoughts)), said.strip()
+    remainder = "".join([*passages, text[position:]])
+    return "\n\n".join(filter(None, thoughts)), remainder.strip()
 
 
 def _spans(text: str) -> list[tuple[int, int]]:

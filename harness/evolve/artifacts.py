@@ -190,12 +190,12 @@ class ArtifactStore:
         """The trajectories of `runs`, one at a time."""
         return (self.get(run.digest, Trajectory) for run in runs)
 
-    def refuse_unjudged(self, runs: Runs, remedy: str) -> None:
+    def refuse_unjudged(self, runs: Runs, sampled: bool) -> None:
         """Refuse to learn where most attempts were invalid: lessons would be about the fault.
 
         Args:
             runs: that were taken in.
-            remedy: what to do once the cause is mended.
+            sampled: whether this evolution makes its runs, and not others that are given.
 
         Raises:
             Unreachable: where most were so because the model did not answer.
@@ -207,6 +207,8 @@ class ArtifactStore:
             return
         reasons = (str(run.harness.get("reason") or "") for run in self.load(invalid))
         reason = Counter(map(cause, reasons)).most_common(1)[0][0] or "no reason was given"
+        again = "run the command again: it tries them again (a changed suite needs another --out)"
+        remedy = again if sampled else "give runs that were judged"
         raise (Unreachable if "unreachable" in reason.lower() else BadInput)(
             f"{len(invalid)} of {len(scored)} attempts to learn from were invalid, most often: "
             f"{reason}\nno skill was written; mend the cause, then {remedy}"

@@ -224,14 +224,14 @@ def drafts(name: str, words: Words, files: Sequence[str]) -> list[str]:
         actions = _listed(words.verbs[:verbs], "or")
         objects = _listed(words.nouns[:nouns], "or") or "data"
         also = f", also with {_listed(words.terms[:3], 'or')}" if verbs > 4 and words.terms else ""
-        given = f"; the request gives its {labels}" if labels else ""
+        inputs = f"; the request gives its {labels}" if labels else ""
         triggers = [
             f"Use when the user asks to {actions} {objects}{where}" if actions else "",
             f"Use when a question asks {asks}, about {objects}{where}" if asks else "",
             "" if actions or asks else f"Use when a request is about {objects}{where}",
         ]
         for trigger in filter(None, triggers):
-            texts += [f"{title}. {trigger}{also}{given}.{end}" for end in (excluded, "")]
+            texts += [f"{title}. {trigger}{also}{inputs}.{end}" for end in (excluded, "")]
     return [text for text in dict.fromkeys(texts) if len(text) <= LONGEST]
 
 

@@ -305,7 +305,7 @@ async def evolve(
     merging = _needed(merger or model, "--merge model") if merges else None
     if read is not None and options.check_conclusions:
         read = checked(read)
-    given = options.given_content()
+    content = options.given_content()
     with only_writer(options.out):
         evolution = Evolution(
             options=options,
@@ -332,7 +332,7 @@ async def evolve(
             {
                 "options": options.fingerprint(),
                 "inputs": dict(inputs or {}),
-                "given": given,
+                "given": content,
                 "gate": [evaluate is not None, sorted(gate_tasks)],
                 "seed": seed.digest,
                 "models": [client.spec if client else None for client in (model, merger)],
@@ -344,7 +344,7 @@ async def evolve(
             baselines = await compare(evolved) if compare is not None else ()
             users = await transfer(evolved) if transfer is not None else ()
             result = result_of(evolved, identity, time.monotonic() - started, baselines, users)
-            result = result.model_copy(update={"given": given})
+            result = result.model_copy(update={"given": content})
             write_all(evolved, result)
             return result
         finally:

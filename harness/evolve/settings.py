@@ -173,8 +173,8 @@ class EvolveOptions(Value):
             BadInput: for trajectories that cannot be read.
         """
         runs, patches = self.trajectories, self.patches
-        given = open_trajectories(runs) if runs is not None else ()
-        taught = sorted(digest(run.model_dump(mode="json")) for run in given)
+        trajectories = open_trajectories(runs) if runs is not None else ()
+        taught = sorted(digest(run.model_dump(mode="json")) for run in trajectories)
         if patches is None or not patches.exists():
             return digest(taught), ""
         return digest(taught), (digest_tree if patches.is_dir() else digest_file)(patches)

@@ -77,10 +77,10 @@ class BackendModel:
         Raises:
             Refused: from the back end, or if it gives several answers: a layer looks at one.
         """
-        given = {"messages": messages, "tools": tools, "response_format": response_format}
-        removed = ("stream", "stream_options", *given)
+        fields = {"messages": messages, "tools": tools, "response_format": response_format}
+        removed = ("stream", "stream_options", *fields)
         body = {name: value for name, value in self._body.items() if name not in removed}
-        body |= {name: value for name, value in given.items() if value is not None}
+        body |= {name: value for name, value in fields.items() if value is not None}
         completion = await self._backend(body)
         assert isinstance(completion, dict)  # no stream was asked for
         if refusal := refusal_of(completion):

@@ -118,7 +118,7 @@ def refusal_of(answer: Body) -> Refused | None:
             (401, _NO_KEY, names),
             (400, _NO_REQUEST, names),
         )
-        status = next((code for code, name, said in patterns if name.search(said)), status)
+        status = next((code for code, name, words in patterns if name.search(words)), status)
     headers = mapping(mapping(fields.get("metadata")).get("headers"))
     return Refused(status, text, headers={name.lower(): str(headers[name]) for name in headers})
 

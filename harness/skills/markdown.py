@@ -268,8 +268,8 @@ def header_text(text: str) -> str:
     Control characters, `<`, `>` and the delimiter rows of tables, which :func:`render_header` or a
     client refuses, are left out.
     """
-    kept = "".join(char if char.isprintable() and char not in "<>" else " " for char in text)
-    return " ".join(re.sub(r"[|:\s-]*---[|:\s-]*", " ", kept).split())
+    cleaned = "".join(char if char.isprintable() and char not in "<>" else " " for char in text)
+    return " ".join(re.sub(r"[|:\s-]*---[|:\s-]*", " ", cleaned).split())
 
 
 def _checked_key(key: str) -> str:

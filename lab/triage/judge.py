@@ -43,19 +43,19 @@ def judge(trade: Trade, rules: Sequence[str]) -> Verdict:
         trade: with its policies and all that analysts may say.
         rules: lines of the skill, without their bullets.
     """
-    said = tuple(meaning(trade, rule) for rule in rules)
-    kinds = [statement.kind for statement in said]
+    statements = tuple(meaning(trade, rule) for rule in rules)
+    kinds = [statement.kind for statement in statements]
     stated, denied = (
-        {statement.about for statement in said if statement.kind == kind}
+        {statement.about for statement in statements if statement.kind == kind}
         for kind in ("policy", "opposite")
     )
     return Verdict(
         planted=len(trade.policies),
         kept=len(stated - denied),
-        rules=len(said),
+        rules=len(statements),
         false=sum(kind in ("opposite", "correlate", "invented") for kind in kinds),
         empty=sum(kind in ("habit", "restated", "idle") for kind in kinds),
-        said=said,
+        said=statements,
     )
 
 

@@ -78,7 +78,7 @@ def _run(
         decision, passed = (act,), chance.random() >= NOISE
         wrong = label
     if not passed and wrong == label:
-        wrong = chance.choice([other.right for other in trade.policies if other.right != label])
+        wrong = chance.choice([rival.right for rival in trade.policies if rival.right != label])
     item = chance.choice(trade.items)
 
     def filled(text: str) -> str:

@@ -151,9 +151,9 @@ def varying(
         praise: whether each says what passed runs did well.
         contrast: the runs that they are of.
     """
-    told = {quote for row in quotes for quote in row if contrast.instructs(quote)}
+    instructed = {quote for row in quotes for quote in row if contrast.instructs(quote)}
     return [
-        row if praises else tuple(quote for quote in row if quote not in told)
+        row if praises else tuple(quote for quote in row if quote not in instructed)
         for row, praises in zip(quotes, praise, strict=True)
     ]
 

@@ -101,12 +101,12 @@ class Contrast:
         instructions: dict[str, Saying] = {}
         for number, run in enumerate(sample):
             trajectory = store.get(run.digest, Trajectory)
-            written, given = dict[str, Saying](), dict[str, Saying]()
+            written, observed = dict[str, Saying](), dict[str, Saying]()
             for step, text in zip(trajectory.steps, step_texts(trajectory), strict=True):
-                said = {"system": instructions, "agent": written}.get(step.source, given)
-                said.update(_sayings(text))
-            shown.update(given.keys() - written.keys())
-            for line in {*written.values(), *given.values()}:
+                sayings = {"system": instructions, "agent": written}.get(step.source, observed)
+                sayings.update(_sayings(text))
+            shown.update(observed.keys() - written.keys())
+            for line in {*written.values(), *observed.values()}:
                 lines[line].append(number)
             prompts.append(frozenset(content_words(trajectory.prompt[:LONGEST])))
         if len(sample) >= MANY:

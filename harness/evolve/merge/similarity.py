@@ -64,12 +64,12 @@ class Measure(Value):
         quoted = np.array([bool(quote) for quote in quotes], dtype=np.bool_)
         if not quoted.any():
             return alike
-        both = quoted[:, None] & quoted[None, :]
+        pairs = quoted[:, None] & quoted[None, :]
         shown = self.similarities(quotes)
         mixed = np.minimum(WORDING * alike + (1 - WORDING) * shown, RAISED * alike)
         # Wordings alone are linked up to a distance of their own.
         scaled = np.minimum(1.0, alike * (1 - QUOTED_DISTANCE) / (1 - self.distance))
-        return np.where(both, mixed, scaled)
+        return np.where(pairs, mixed, scaled)
 
     def to_link(self, similarities: Matrix) -> tuple[Matrix, float]:
         """The similarities that groups are linked by, and up to which distance."""

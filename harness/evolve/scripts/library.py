@@ -242,8 +242,8 @@ def account(
             "(graph:program, or the tool python); --analyst single or exemplar for others"
         )
     alone = sum(len(kind.tasks) < LEAST for kind in kinds(dict(prompts)))
-    nothing = f"{len(programs)} programs passed, and none was tried at another task"
-    tried = "; ".join(f"{name}: {reason}" for name, _, reason in learned.left_out) or nothing
+    untried = f"{len(programs)} programs passed, and none was tried at another task"
+    tried = "; ".join(f"{name}: {reason}" for name, _, reason in learned.left_out) or untried
     if not alone:
         return tried
     return (

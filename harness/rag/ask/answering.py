@@ -209,8 +209,8 @@ def check_citations(reply: str, read: Answer) -> tuple[str, tuple[Citation, ...]
 
 def _opened(passage: Citation, answer: str, question: str) -> Citation:
     """A passage at the page or second of the sentence nearest to question and answer."""
-    said = f"{question} {_CITED.sub('', answer)}"
-    ranked = _by_words(said, [passage]) if passage.times or passage.pages else []
+    statement = f"{question} {_CITED.sub('', answer)}"
+    ranked = _by_words(statement, [passage]) if passage.times or passage.pages else []
     return opened_at(passage, ranked[0].start) if ranked else passage
 
 

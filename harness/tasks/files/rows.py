@@ -144,8 +144,8 @@ def tasks_of(
     groups = {name: field for name, field in columns.items() if field == "group"}
     columns = {name: field for name, field in columns.items() if field != "group"}
     missing = set(columns)
-    for number, given in rows:
-        row = dict(given)
+    for number, record in rows:
+        row = dict(record)
         where, missing = f"{place}{number}", missing - row.keys()
         if apart := {name: row.pop(name) for name in groups if name in row and name not in FIELDS}:
             row["meta"] = {**mapping(row.get("meta")), **apart}
@@ -199,9 +199,9 @@ def _fields(row: Row, columns: Mapping[str, str]) -> Row:
             of_field[field] = free[0]
     values = {field: row[column] for field, column in of_field.items()}
     values = {field: value for field, value in values.items() if value is not None}
-    taken = {column for field, column in of_field.items() if field != "group"}
-    rest = {name: value for name, value in row.items() if name not in taken}
-    values["meta"] = json.loads(json.dumps(rest | _object(of_field, values), default=str))
+    mapped = {column for field, column in of_field.items() if field != "group"}
+    unmapped = {name: value for name, value in row.items() if name not in mapped}
+    values["meta"] = json.loads(json.dumps(unmapped | _object(of_field, values), default=str))
     if "prompt" in values:
         values["prompt"] = _text(values["prompt"])
     if isinstance(values.get("id"), float) and values["id"].is_integer():
