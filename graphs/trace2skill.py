@@ -44,7 +44,7 @@ from harness.evolve.merge.habits import without_habits
 from harness.evolve.merge.outcomes import Contrast, weighed
 from harness.evolve.merge.skill_layout import assemble
 from harness.evolve.selection import try_edits
-from harness.evolve.types import Collected, Discarded, Draft, MergeStep, Patches, Reading, Sifted
+from harness.evolve.types import Collected, Discarded, Draft, MergeStep, Patches, Sifted
 from harness.skills import apply_patch, lint_text, write_skill
 from harness.trajectories import open_trajectories
 
@@ -164,8 +164,7 @@ async def collect(state: State, runtime: Context) -> Update:
         collected = Collected()
         if evolution.write is not None:
             draft, usage = await evolution.write(list(evolution.store.load(runs)))
-            collected = Collected(usage=usage, left_out=draft.discarded)
-            patches = [draft.patch]
+            collected, patches = Collected(usage=usage, left_out=draft.discarded), [draft.patch]
         else:
             teaching = [run for run in runs if options.teaches(run.outcome)]
             patches = [exemplar_patch(list(evolution.store.load(teaching)), options.examples)]
@@ -268,12 +267,12 @@ async def merge(unit: Unit, runtime: Context) -> Update:
     else:
         records = evolution.store.hold(unit["collected"], Collected).records
         lessons = [(record.trajectory_id, item) for record in records for item in record.items]
-        runs, kept = evolution.runs(unit).runs, evolution.kept or evolution.store
+        runs, source = evolution.runs(unit).runs, evolution.kept or evolution.store
         merged = merge_deterministic(
             *(batch, tasks, terms, evolution.options.grouping),
             scopes={item.line: item.generalization for _, item in lessons},
             citations={(source, item.line): item.evidence for source, item in lessons},
-            contrast=Contrast.where_quoted(records, runs, kept),
+            contrast=Contrast.where_quoted(records, runs, source),
             praised=frozenset(row.trajectory_id for row in records if row.kind == "success"),
             confirmed=evolution.store.hold(unit["claims"], Sifted).confirmed,
         )
@@ -282,8 +281,7 @@ async def merge(unit: Unit, runtime: Context) -> Update:
 
 
 async def translate(state: State, runtime: Context) -> Update:
-    """TRANSLATE and SANITISE: exact edits of the seed, without secrets, machine paths, injected
-    instructions or hidden text."""
+    """TRANSLATE and SANITISE: exact edits of the seed, without secrets or hidden instructions."""
     evolution = runtime.context
     patch, used = evolution.merged(state).patch, Usage()
     sifted, reworded = Sifted(), tuple[Discarded, ...]()
@@ -309,13 +307,12 @@ def weigh(state: State, runtime: Context) -> Update:
     if not evolution.options.lessons:
         return {"edits": state["edits"]}  # worked examples are no rules
     draft, rules = store.hold(state["edits"], Draft), evolution.merged(state).rules
-    tasks = evolution.tasks(state)
     records = store.hold(state["collected"], Collected).records
-    runs, kept = evolution.runs(state).runs, evolution.kept or store
-    contrast = Contrast.where_quoted(records, runs, kept)
-    rules = with_grounds(draft.patch, rules, records, tasks, contrast)
+    runs, source = evolution.runs(state).runs, evolution.kept or store
+    contrast = Contrast.where_quoted(records, runs, source)
+    rules = with_grounds(draft.patch, rules, records, evolution.tasks(state), contrast)
     draft = weighed(draft, rules, contrast)
-    return {"edits": store.put(without_habits(draft, runs, kept))}
+    return {"edits": store.put(without_habits(draft, runs, source))}
 
 
 async def select(state: State, runtime: Context) -> Update:
@@ -363,8 +360,7 @@ def apply(state: State, runtime: Context) -> Update:
 
 
 def verify(state: State, runtime: Context) -> Update:
-    """VERIFY: the skill against the specification, its scripts in the sandbox; then it is written,
-    unless it is new and learned nothing.
+    """VERIFY: against the specification, scripts in the sandbox; written unless new and empty.
 
     Raises:
         BadInput: if it has an error, or a script cannot be run; then nothing is written.
@@ -385,8 +381,7 @@ async def gate_skill(state: State, runtime: Context) -> Update:
     evolution = runtime.context
     none = "" if state["learned"] else nothing_learned(evolution, state)
     verdict, used = await gate(evolution, none)
-    spent = [used.model_dump(mode="json")]
-    return {"gate": verdict.model_dump(mode="json"), "spent": spent}
+    return {"gate": verdict.model_dump(mode="json"), "spent": [used.model_dump(mode="json")]}
 
 
 def build() -> Any:

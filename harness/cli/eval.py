@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     from harness.evals import EvalReport, EvalSettings
     from harness.evals.regrade import RegradeReport
 
-MOST_ALIKE = 0.1
-"""Share of near-duplicate prompts from which it is said."""
+MOST_ALIKE = 0.1  # near-duplicate prompts are mentioned from this share on
 SHOWN_STEPS, SHOWN_CHANGES, SHOWN_REASON, SHOWN_TEXT = 40, 20, 600, 2000
 _HERE = "harness.cli.eval"
 

@@ -13,14 +13,7 @@ from typing import Any, Literal
 from pydantic import Field, JsonValue
 
 from harness.agents import without_skill
-from harness.core import (
-    BadInput,
-    Outcome,
-    Trajectory,
-    Usage,
-    Value,
-    decoding,
-)
+from harness.core import BadInput, Outcome, Trajectory, Usage, Value, decoding
 from harness.core.rundir import RunReader
 from harness.evals.judged import JUDGED, JudgedRate, judged_rate
 from harness.evals.plan import read_parts

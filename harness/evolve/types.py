@@ -291,8 +291,7 @@ class GateResult(Value):
         difference: after - before.
         p: two-sided exact McNemar p-value (clustered by task where there are several epochs); of
             the sequential gate the one-sided p-value of the stopped test, times the candidates.
-        ci95: 95 % interval of the difference, which allows for stopping early (stagewise ordering)
-            and is above 0 if and only if the skill was found better.
+        ci95: 95 % interval of the difference, above 0 if and only if the skill was found better.
         detectable: smallest lift that this many tasks can detect with 80 % power.
         tasks: paired tasks, valid on both sides.
         groups: groups of them; None where tasks are independent.
@@ -381,8 +380,7 @@ class EvolveResult(Value):
     `discarded` are counts; the lists lie in `report.json` and `discarded.json`. `left_out` says of
     each function that is not in the skill why. `problems` are validation warnings, `baselines` and
     `transfer` rows of `harness.evolve.baselines`. Evolutions of one `identity` resume one another;
-    `request` is the digest of all that was asked, `given` those of the trajectories and patches
-    that were named.
+    `request` is the digest of all that was asked, `given` those of named trajectories and patches.
     """
 
     skill: str

@@ -64,7 +64,9 @@ def _blame(trade: Trade, policy: Policy | None, error: float, chance: Random) ->
     if policy is None:
         mistake = "invented" if chance.random() < 0.5 else "idle"
     if mistake == "mixed":
-        policy = chance.choice([candidate for candidate in trade.policies if candidate is not policy])
+        policy = chance.choice(
+            [candidate for candidate in trade.policies if candidate is not policy]
+        )
     if mistake in ("invented", "idle") or policy is None:
         return chance.choice(trade.invented if mistake == "invented" else IDLE)
     return chance.choice(policy.opposite if mistake == "opposite" else policy.lessons)
