@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,7 @@ async def _evolve(settings: EvolveSettings, progress: Callable[[Event], None]) -
     runs.settings = settings
     if not asked.epochs and settings.epochs > 1 and await runs.attempts_are_alike():
         runs.settings = settings = settings.model_copy(update={"epochs": 1})
+    plan = plan and replace(plan, epochs=settings.epochs)
     kind = "" if settings.lessons else settings.analyst
     programs, examples = kind == "programs", kind in ("exemplar", "answers")
     if examples:

@@ -25,7 +25,7 @@ from typing import Any, Self
 
 from pydantic import Field, JsonValue, TypeAdapter, ValidationError, model_validator
 
-from harness.core import BadInput, Value, digest, read_rows
+from harness.core import BadInput, Value, digest
 from harness.models.types import Body, Refused
 
 _BYTES_PER_TOKEN = 4
@@ -74,8 +74,9 @@ class Script:
     def __init__(self, path: Path) -> None:
         try:
             text = path.read_text("utf-8-sig")
-            rows = (row for _, row in read_rows(path))
-            values = json.loads(text) if text.lstrip()[:1] == "[" else rows
+            # Only line feeds end a line: other separators may stand in a reply.
+            lines = [line for line in text.split("\n") if line.strip()]
+            values = json.loads(text) if text.lstrip()[:1] == "[" else map(json.loads, lines)
             self._replies = TypeAdapter(list[ScriptedReply]).validate_python(list(values))
         except OSError as error:
             raise BadInput(f"expected a script at {str(path)!r}: {error.strerror}") from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from harness.core import Unreachable
@@ -38,9 +37,7 @@ async def read_run(evolution: Evolution, runs: str, number: int) -> Reading:
     return Reading(record=record, patch=patch, losses=losses, usage=usage)
 
 
-async def answered(
-    evolution: Evolution, runs: str, readings: Sequence[Sequence[Any]]
-) -> list[Reading]:
+async def answered(evolution: Evolution, runs: str, readings: list[list[Any]]) -> list[Reading]:
     """All readings; those without an answer are tried once more, now that the others have theirs.
 
     Args:
