@@ -74,7 +74,7 @@ def keep(
 ) -> None:
     """Keep what a query needs; `keep` itself may be left out.
 
-    Example: harness compress keep --query "Who replaced the pump?" --ratio 10% notes/
+    Example: harness compress keep -q "Who replaced the pump?" --ratio 10% --markers full notes/
     """
     from harness.rag.compress import compress as run
     from harness.rag.compress import read_paths
