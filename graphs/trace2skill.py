@@ -41,7 +41,7 @@ from harness.evolve.merge.by_model import (
 )
 from harness.evolve.merge.claims import sift
 from harness.evolve.merge.habits import without_habits
-from harness.evolve.merge.outcomes import Contrast, weighed
+from harness.evolve.merge.outcomes import weighed
 from harness.evolve.merge.skill_layout import assemble
 from harness.evolve.selection import try_edits
 from harness.evolve.types import Collected, Discarded, Draft, MergeStep, Patches, Sifted
@@ -267,12 +267,11 @@ async def merge(unit: Unit, runtime: Context) -> Update:
     else:
         records = evolution.store.hold(unit["collected"], Collected).records
         lessons = [(record.trajectory_id, item) for record in records for item in record.items]
-        runs, source = evolution.runs(unit).runs, evolution.kept or evolution.store
         merged = merge_deterministic(
             *(batch, tasks, terms, evolution.options.grouping),
             scopes={item.line: item.generalization for _, item in lessons},
             citations={(source, item.line): item.evidence for source, item in lessons},
-            contrast=Contrast.where_quoted(records, runs, source),
+            contrast=evolution.contrast(unit),
             praised=frozenset(row.trajectory_id for row in records if row.kind == "success"),
             confirmed=evolution.store.hold(unit["claims"], Sifted).confirmed,
         )
@@ -308,11 +307,11 @@ def weigh(state: State, runtime: Context) -> Update:
         return {"edits": state["edits"]}  # worked examples are no rules
     draft, rules = store.hold(state["edits"], Draft), evolution.merged(state).rules
     records = store.hold(state["collected"], Collected).records
-    runs, source = evolution.runs(state).runs, evolution.kept or store
-    contrast = Contrast.where_quoted(records, runs, source)
+    contrast = evolution.contrast(state)
     rules = with_grounds(draft.patch, rules, records, evolution.tasks(state), contrast)
     draft = weighed(draft, rules, contrast)
-    return {"edits": store.put(without_habits(draft, runs, source))}
+    runs = evolution.runs(state).runs
+    return {"edits": store.put(without_habits(draft, runs, evolution.kept or store))}
 
 
 async def select(state: State, runtime: Context) -> Update:

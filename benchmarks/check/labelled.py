@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from harness.core import read_rows
 
 TUNING_TENTHS = 3
 
@@ -41,7 +42,7 @@ def is_tuning(source: str) -> bool:
 
 def rows_of(path: Path) -> list[dict[str, Any]]:
     """Rows of a JSONL file."""
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [row for _, row in read_rows(path)]
 
 
 def evaluation_sets(data: Path) -> dict[str, list[Labelled]]:

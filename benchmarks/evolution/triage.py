@@ -25,7 +25,7 @@ from benchmarks.reports import Journal, option, read_options, report
 from harness.evolve import EvolveOptions, evolve
 from harness.evolve.settings import MergeKind
 from harness.skills import load_skill
-from harness.stats import clustered_error, z_of
+from harness.stats import clustered, clustered_error, z_of
 from harness.trajectories import TrajectoryStore
 from lab.triage import ScriptedMerger, Trade, Verdict, analyse, judge, load_trades, runs, trajectory
 from lab.worlds.judge import rules
@@ -91,10 +91,7 @@ def shares(rows: Sequence[Row]) -> Row:
         "kept": [row["kept"] / row["planted"] for row in rows],
         "false_or_empty": [(row["false"] + row["empty"]) / max(1, row["rules"]) for row in rows],
     }.items():
-        groups: dict[str, list[float]] = {}
-        for row, share in zip(rows, value, strict=True):
-            groups.setdefault(row["trade"], []).append(share)
-        error = clustered_error(list(groups.values()))
+        error = clustered_error(clustered(value, [row["trade"] for row in rows]))
         line[name] = round(statistics.fmean(value), 3)
         line[f"{name}_half_width"] = None if error is None else round(z_of(0.975) * error, 3)
     return line

@@ -251,7 +251,7 @@ def report_text(report: EvalReport, run: Path) -> str:
         return f"{value:.1%}" + (f" [{ci95[0]:.1%}, {ci95[1]:.1%}]" if ci95 else "")
 
     rate = "no valid attempt" if report.score is None else share(report.score, report.ci95)
-    rate += counted(report.groups, " by group, ")
+    rate += groups_text(report.groups, " by group, ")
     mode = f" ({report.skill_mode})" if report.skill_mode else ""
     skill = f"{report.skill or 'none'}{mode}"
     return shown([
@@ -286,7 +286,7 @@ def report_text(report: EvalReport, run: Path) -> str:
     ])  # fmt: skip
 
 
-def counted(groups: int | None, before: str) -> str:
+def groups_text(groups: int | None, before: str) -> str:
     """A number of groups in words, for behind an interval; "" where tasks have none."""
     return "" if groups is None else f"{before}{groups} group{'' if groups == 1 else 's'}"
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness.cli.commands import SHARE, echo, emit, json_option, path_type, shared_option
-from harness.cli.eval import counted
+from harness.cli.eval import groups_text
 from harness.cli.terminal import BAD, DOUBT, GOOD, table, tinted
 from harness.core import remove_tree, shown
 from harness.core.errors import BadInput, Refused
@@ -137,7 +137,7 @@ def _independent(paired: PairedComparison) -> str:
 
 def _comparison_text(result: RunComparison) -> str:
     paired = result.paired
-    pairs = f"{paired.tasks} paired tasks{counted(paired.groups, ' in ')}"
+    pairs = f"{paired.tasks} paired tasks{groups_text(paired.groups, ' in ')}"
     lines = [f"{result.before.run} -> {result.after.run}   ({pairs})"]
     if result.before.simulated or result.after.simulated:
         lines.append("SIMULATED model: says nothing about a real one")

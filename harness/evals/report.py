@@ -16,7 +16,7 @@ from harness.agents import without_skill
 from harness.core import BadInput, Outcome, Trajectory, Usage, Value, decoding
 from harness.core.rundir import RunReader
 from harness.evals.judged import JUDGED, JudgedRate, judged_rate
-from harness.evals.plan import read_parts
+from harness.evals.plan import RunParts, read_parts
 from harness.stats import (
     PairedComparison,
     Repeated,
@@ -180,13 +180,17 @@ class RunComparison(Value):
     sequential: bool = False
 
 
-def finished_items(run: RunReader) -> list[ItemRecord]:
+def finished_items(run: RunReader, parts: Sequence[RunParts] | None = None) -> list[ItemRecord]:
     """The last record of every attempt, in the order of first finishing.
 
     Resuming a run tries its invalid attempts again, so an id may have several records. Groups are
     those that were named when the run was last started.
+
+    Args:
+        run: the folder.
+        parts: of the run, if they have been read.
     """
-    parts = read_parts(run.path)
+    parts = read_parts(run.path) if parts is None else parts
     samples = parts[-1].samples if parts else {}
     with decoding(run.path):
         latest = {row["id"]: row for row in run.items()}
@@ -331,7 +335,7 @@ def _results(path: Path, run: RunReader) -> Results:
     rows = read_parts(path)
     planned = len(rows[-1].samples) * run.lock.get("epochs", 1) if rows else None
     alike = rows[-1].alike if rows else (0, 0)
-    return Results(path.name, run.lock, finished_items(run), planned=planned, alike=alike)
+    return Results(path.name, run.lock, finished_items(run, rows), planned=planned, alike=alike)
 
 
 def read_run(path: Path) -> Results:

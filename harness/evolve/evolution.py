@@ -11,15 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from harness.core import (
-    BadInput,
-    Patch,
-    Trajectory,
-    Usage,
-    Value,
-    assets,
-    digest,
-)
+from harness.core import BadInput, Patch, Trajectory, Usage, Value, assets, digest
 from harness.core.segments import only_writer
 from harness.evals import ItemRecord
 from harness.evolve.analysts.exemplar import EXPECTED
@@ -50,6 +42,7 @@ Afterwards = Callable[[Any], Coroutine[Any, Any, Sequence[Any]]]
 """Measures a finished evolution (:class:`harness.evolve.report.Finished`), a row a comparison."""
 if TYPE_CHECKING:
     from harness.evolve.acceptance import JudgeEdits
+    from harness.evolve.merge.outcomes import Contrast
 
 ResultT = TypeVar("ResultT")
 State = Mapping[str, Any]
@@ -111,6 +104,7 @@ class Evolution:
         progress: called with every event.
         done: analysts that have finished, of `total`, for the progress.
         unanswered: analysts in a row whose model did not answer.
+        contrasts: by the keys of runs and records: reading the runs again takes long.
     """
 
     options: EvolveOptions
@@ -134,6 +128,9 @@ class Evolution:
     done: int = 0
     total: int = 0
     unanswered: int = 0
+    contrasts: dict[tuple[str, str], Contrast | None] = field(
+        default_factory=dict[tuple[str, str], "Contrast | None"]
+    )
 
     def tell(self, stage: str, message: str = "", count: int = 0, total: int = 0) -> None:
         """Report progress."""
@@ -155,6 +152,17 @@ class Evolution:
         records = self.store.hold(state["collected"], Collected).records
         taught = {record.trajectory_id: record.task_id for record in records}
         return taught | {run.id: run.task_id for run in self.runs(state).runs}
+
+    def contrast(self, state: State) -> Contrast | None:
+        """What varies between failed and passed runs; None where no lesson quotes its run."""
+        key = state["runs"], state["collected"]
+        if key not in self.contrasts:
+            from harness.evolve.merge.outcomes import Contrast
+
+            records = self.store.hold(state["collected"], Collected).records
+            store = self.kept or self.store
+            self.contrasts[key] = Contrast.where_quoted(records, self.runs(state).runs, store)
+        return self.contrasts[key]
 
     def steps(self, state: State) -> list[MergeStep]:
         """Every merge of every level, in order."""

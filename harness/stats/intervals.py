@@ -112,13 +112,7 @@ def rate_interval(clusters: Sequence[Sequence[float]]) -> tuple[float, float] | 
 def effective_size(clusters: Sequence[Sequence[float]]) -> float:
     """Independent zeros and ones whose mean is as uncertain as that of these clusters (Kish)."""
     n = sum(map(len, clusters))
-    return (
-        float(n)
-        if len(clusters) in (0, n)
-        else 1.0
-        if len(clusters) == 1
-        else effective(clusters).size
-    )
+    return effective(clusters).size if 1 < len(clusters) < n else float(len(clusters))
 
 
 def share_interval(

@@ -14,7 +14,7 @@ from harness.stats.intervals import (
     change_interval,
     cluster_names,
     clustered,
-    effective,
+    effective_size,
     z_of,
 )
 
@@ -76,11 +76,10 @@ def compare_rates(
     changes = [after[task] - before[task] for task in common]
     n, names = len(common), cluster_names(common, groups or {})
     clusters = clustered(changes, names)
-    size = effective(clusters).size if 1 < len(clusters) < n else float(len(clusters))
     return PairedComparison(
         tasks=n,
         groups=len(clusters) if names else None,
-        independent=round(size, 1) if names else None,
+        independent=round(effective_size(clusters), 1) if names else None,
         unpaired=unpaired,
         before=sum(before[task] for task in common) / n,
         after=sum(after[task] for task in common) / n,
