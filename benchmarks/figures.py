@@ -64,13 +64,13 @@ def figures() -> str:
 
 
 def ladders() -> list[Ladder]:
-    """Of the skills that ship."""
+    """Read the ladders of the skills that ship."""
     paths = sorted((assets.root() / "skills").glob("*.ladder.json"))
     return [Ladder.model_validate_json(path.read_bytes()) for path in paths]
 
 
 def without_gold() -> tuple[int, Counter[str]]:
-    """Of the workbooks' tasks whose kind no gold program shows: how many, and passes by rung."""
+    """Count the workbooks' tasks whose kind no gold program shows, and passes by rung."""
     root = assets.root()
     tasks = [*load_suite("ledger-programs", "train").tasks, *load_suite("ledger-programs").tasks]
     kinds = {task.id: str(task.meta["kind"]) for task in tasks}
@@ -214,7 +214,7 @@ def shortened(line: str, length: int) -> str:
 
 
 def evidence(line: str, edits: list[dict[str, Any]]) -> str:
-    """How many runs taught a line."""
+    """Format how many runs taught a line."""
     start = " ".join(line.rstrip("…").split())[:60]
     for edit in edits:
         if start in " ".join(edit["content"].split()):

@@ -1,4 +1,4 @@
-"""What benchmarks share: options, kept rows, arms in turn, suites, intervals, and their reports."""
+"""Shared parts of benchmarks: options, kept rows, arms in turn, suites, intervals, and reports."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def report(result: Mapping[str, Any], out: Path | None) -> None:
 
 
 def earlier_report(out: Path | None) -> dict[str, Any]:
-    """What an earlier run has written; nothing if there was none."""
+    """Read the report of an earlier run; {} if there was none."""
     return json.loads(out.read_text("utf-8")) if out is not None and out.is_file() else {}
 
 

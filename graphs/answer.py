@@ -28,7 +28,7 @@ FORM = (
 
 
 class State(TypedDict):
-    """What a checkpoint holds."""
+    """Content of a checkpoint."""
 
     messages: Annotated[list[dict[str, Any]], add]
     answer: NotRequired[str]

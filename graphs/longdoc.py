@@ -38,7 +38,7 @@ class Question(TypedDict):
 
 
 class State(Question, total=False):
-    """What a checkpoint holds.
+    """Content of a checkpoint.
 
     Attributes:
         context: digest of what the stage chose; "" for paging.
@@ -72,14 +72,14 @@ async def gather(state: State, runtime: Context) -> Update:
 
 
 async def _chosen(state: State, context: ReactContext) -> str:
-    """What the suite's stage gives for the question; the same every time."""
+    """Select context for the question with the suite's stage; the same every time."""
     tools = {tool.name: tool for tool in context.tools}
     stage = tools.get("context") or get_tools(["context:truncate"])[0]
     return await stage.call({"query": _question(state)}, context.bench)
 
 
 def _question(state: State) -> str:
-    """What is asked, without the form of the answer, which would lead a search astray."""
+    """Return the question without the form of the answer, which would lead a search astray."""
     return bare_question(state["messages"][0]["content"])
 
 

@@ -47,7 +47,7 @@ class CheckerInput(TypedDict):
 
 
 class State(ProposerInput, total=False):
-    """What a checkpoint holds.
+    """Content of a checkpoint.
 
     Attributes:
         claims: all claims, as JSON.

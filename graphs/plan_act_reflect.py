@@ -31,7 +31,7 @@ from harness.synth.environments import (
 
 
 class State(TypedDict, total=False):
-    """What a checkpoint holds.
+    """Content of a checkpoint.
 
     Attributes:
         instruction: what is to be done.

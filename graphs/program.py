@@ -159,7 +159,7 @@ class Conversation(TypedDict):
 
 
 class State(Conversation, total=False):
-    """What a checkpoint holds.
+    """Content of a checkpoint.
 
     Attributes:
         turns: model calls so far.
@@ -296,7 +296,7 @@ def dedented(block: re.Match[str]) -> str:
 
 
 def is_python(text: str) -> bool:
-    """Whether a text is a program: it parses, and does more than name something."""
+    """Return True if a text is a program: it parses, and does more than name something."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):

@@ -49,7 +49,7 @@ class Conversation(TypedDict):
 
 
 class State(Conversation, total=False):
-    """What a checkpoint holds."""
+    """Content of a checkpoint."""
 
     turns: int
     format_errors: int
@@ -159,7 +159,7 @@ async def finish(state: State, runtime: Context) -> Update:
 
 
 def after_thinking(state: State) -> str:
-    """Which way a reply leads."""
+    """Choose the next node by the reply."""
     if state.get("error"):
         return "correct"
     if state.get("pending"):

@@ -42,7 +42,7 @@ _SOURCES: dict[str, Source] = {"sample": "reference", "none": "rubric"}
 
 
 class State(TypedDict, total=False):
-    """What a checkpoint holds.
+    """Content of a checkpoint.
 
     Attributes:
         diagnosis: what kind of task it is, and what would make an answer wrong.

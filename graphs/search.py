@@ -39,7 +39,7 @@ class Question(TypedDict):
 
 
 class State(Question, total=False):
-    """What a checkpoint holds.
+    """Content of a checkpoint.
 
     Attributes:
         notes: evidence with citations, one entry per look.
@@ -146,7 +146,7 @@ async def finish(state: State, runtime: Context) -> Update:
 
 
 def after_thinking(state: State) -> str:
-    """Which way a reply leads."""
+    """Choose the next node by the reply."""
     if state.get("answer"):
         return "finish"
     return "look" if state.get("pending") else "correct"

@@ -23,7 +23,7 @@ from harness.synth.types import Unjudged
 
 
 class Public(TypedDict, total=False):
-    """What both see.
+    """State that both see.
 
     Attributes:
         said: utterances, as JSON.
@@ -33,7 +33,7 @@ class Public(TypedDict, total=False):
 
 
 class State(Public, total=False):
-    """What a checkpoint holds.
+    """Content of a checkpoint.
 
     Attributes:
         word: that the attacker knows.
@@ -85,7 +85,7 @@ def _left(state: Public) -> int:
 
 
 async def _utter(state: Public, runtime: Context, role: Role, system: str) -> Update:
-    """What was said, with the player's utterance; the outcome where it could not be asked."""
+    """Ask a player and record its utterance; the outcome where it could not be asked."""
     try:
         text = await runtime.context.speak(role, system, _game(state))
     except Unjudged as error:

@@ -23,7 +23,7 @@ from harness.synth.types import Record, Stage
 
 
 class State(TypedDict, total=False):
-    """What a checkpoint holds.
+    """Content of a checkpoint.
 
     Attributes:
         number: of the first proposal of the round.

@@ -53,7 +53,7 @@ WAVE = 1024
 
 
 class State(TypedDict):
-    """What a checkpoint holds.
+    """Content of a checkpoint.
 
     Attributes:
         runs: digest of the list of trajectories.
@@ -186,7 +186,7 @@ async def collect(state: State, runtime: Context) -> Update:
 
 
 async def claims(state: State, runtime: Context) -> Update:
-    """What lessons take for granted about code is run; one that running refutes teaches nothing.
+    """Run what lessons claim about code; one that running refutes teaches nothing.
 
     Ours: an analyst says what an interface does from memory, and many say the same wrong thing.
     """

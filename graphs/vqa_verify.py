@@ -46,7 +46,7 @@ Update = dict[str, Any]
 
 
 class State(VisualState, total=False):
-    """What a checkpoint holds, beyond the state of `vqa.py`.
+    """Content of a checkpoint, beyond the state of `vqa.py`.
 
     Attributes:
         candidates: solutions, as JSON.

@@ -103,13 +103,13 @@ async def examine(page: Page, name: str) -> None:
 
 
 async def faults(page: Page) -> list[str]:
-    """What does not fit the window, names that are cut, and what axe-core objects to."""
+    """List what does not fit the window, names that are cut, and objections of axe-core."""
     wide, broken = await page.evaluate(TOO_WIDE), await page.evaluate(BROKEN_NAMES)
     return [*wide, *broken, *await violations(page)]
 
 
 async def violations(page: Page) -> list[str]:
-    """What axe-core objects to, with the elements."""
+    """List the objections of axe-core, with the elements."""
     spec = find_spec("axe_playwright_python")
     if spec is None or spec.origin is None:
         pytest.skip("axe-core is not installed")

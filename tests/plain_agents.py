@@ -18,7 +18,7 @@ def asks(prompt: str, workdir: str, skill: str | None) -> str:
 
 
 def asks_with_skill(prompt: str, workdir: str, skill: str | None) -> str:
-    """The same; the skill, if there is one, stands before the prompt."""
+    """Ask with the skill, if there is one, before the prompt."""
     text = Path(skill, "SKILL.md").read_text("utf-8") if skill else ""
     return _reply(f"{text}{prompt}")
 

@@ -1,4 +1,4 @@
-"""What small embedded models do with workbooks, without a skill: `graph:program` beside ReAct.
+"""Small embedded models on workbooks without a skill: `graph:program` beside ReAct.
 
 Run: python -m benchmarks.agents.baseline [--cell MODEL/AGENT/SUITE ...] [--limit N] [--minutes M]
 

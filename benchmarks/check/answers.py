@@ -101,7 +101,7 @@ def _values(answer: Any, scale: str) -> list[str]:
 
 
 def _thousandfold(value: str) -> str:
-    """The same digits with a larger scale word; "" where a percentage or a measure has none."""
+    """Return the number with a larger scale word; "" where a percentage or a measure has none."""
     last = value.rsplit(" ", 1)[-1]
     if "%" in value or (last.isalpha() and last not in LARGER):
         return ""
@@ -110,7 +110,7 @@ def _thousandfold(value: str) -> str:
 
 
 def accepted(answer: Answer, verifier: str) -> bool:
-    """Whether the checker passes the answer."""
+    """Return True if the checker passes the answer."""
     report = check(answer.text, answer.document, question=answer.question, verifier=verifier)
     return report.verdict == "PASS"
 

@@ -31,7 +31,7 @@ class Labelled:
 
     @property
     def tuning(self) -> bool:
-        """Whether it may be used for choosing: by its document alone."""
+        """True if it may be used for choosing: by its document alone."""
         return is_tuning(self.document)
 
 

@@ -125,7 +125,7 @@ def hostile(claims: list[Claim]) -> list[Claim]:
 
 
 def plainly_in(question: str, claim: Claim) -> bool:
-    """Whether the digits or the words of a value stand in a question: a search of its own.
+    """Search a question for the digits or the words of a value, without the code under test.
 
     For claims of a value; the value of a claim about a sentence is the whole sentence, whose
     wording the other detector looks for.

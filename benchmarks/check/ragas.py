@@ -41,7 +41,7 @@ ASKED = "What do the notes say?"
 
 
 class Said(NamedTuple):
-    """Of one answer: whether a checker calls it faithful, None without a verdict; its effort."""
+    """Verdict of a checker on one answer, None without one, and its effort."""
 
     faithful: bool | None
     calls: int

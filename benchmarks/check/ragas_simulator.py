@@ -36,7 +36,7 @@ def app(malformed: float) -> Starlette:
 
 
 def reply(prompt: str) -> str:
-    """What the role that a prompt describes would say."""
+    """Reply as the role that a prompt describes."""
     user_input = prompt.rpartition("input: ")[2].rpartition("Output:")[0]
     if user_input.strip().startswith("{"):
         return json.dumps(_ragas(json.loads(user_input)))

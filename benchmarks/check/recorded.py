@@ -77,7 +77,7 @@ def judged(rows: Sequence[dict[str, Any]], file: Path | None) -> Iterator[list[d
 
 
 def judge(row: dict[str, Any], noise: dict[str, Any] | None) -> list[dict[str, Any]]:
-    """What the checker says to the recorded answers of one question; equal ones once."""
+    """Judge the recorded answers of one question; equal ones once."""
     documents = paragraphs(row, "own")
     more = [*documents, *paragraphs(noise, "other")[:3]] if noise else []
 
@@ -142,7 +142,7 @@ class Columns:
         }
 
     def filtered(self, flagged: NDArray[np.bool_]) -> dict[str, Any]:
-        """What leaving out the flagged answers does to the share of right ones."""
+        """Measure the share of right answers without the flagged ones."""
 
         def gain(places: NDArray[np.int64]) -> float | None:
             right = ~self.wrong[places]

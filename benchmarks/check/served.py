@@ -91,7 +91,7 @@ def passage(claim: Labelled, most: int) -> str:
 
 
 def judge(claim: Labelled, options: argparse.Namespace) -> Row:
-    """What the model's verdicts are, with calls and seconds, and what needs no model."""
+    """Judge a claim with the model and without; count calls and seconds."""
     started = time.monotonic()
     report = check_batch_blind(
         [Answer(id="", answer=claim.claim, contexts=(passage(claim, options.sentences),))],

@@ -179,7 +179,7 @@ def occurs(document: Document, text: str) -> bool:
 
 
 def flagged(document: Document, statement: Statement) -> bool:
-    """Whether `check` does not pass a statement."""
+    """Return True if `check` does not pass a statement."""
     return check(statement.sentence, document).verdict != "PASS"
 
 

@@ -1,4 +1,4 @@
-"""Whether our configuration of verl fits: every key against its schema, the reward as it is called.
+"""Validation of our configuration of verl: every key by its schema, the reward as it is called.
 
     pip download --no-deps verl==0.9.1 && unzip verl-0.9.1-py3-none-any.whl -d VERL
     pip install --no-deps --target HYDRA hydra-core antlr4-python3-runtime==4.9.3
@@ -96,7 +96,7 @@ def at(node: Any, key: str) -> Any:
 
 
 def declared(schema: Any, key: str) -> bool:
-    """Whether verl knows a key."""
+    """Return True if verl knows a key."""
     if any(key.startswith(prefix + ".") for prefix in UNDECLARED):
         return True
     try:
@@ -107,7 +107,7 @@ def declared(schema: Any, key: str) -> bool:
 
 
 def rewards(config: Any) -> dict[str, float]:
-    """What the configured reward function gives, called as verl calls it."""
+    """Call the configured reward function as verl does."""
     chosen = config["reward"]["custom_reward_function"]
     module = importlib.import_module(chosen["path"].removeprefix("pkg://"))
     function, settings = getattr(module, chosen["name"]), chosen["reward_kwargs"]

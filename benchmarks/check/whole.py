@@ -41,7 +41,7 @@ has; no value in digits that it lacks."""
 
 
 def facts(claim: Labelled) -> dict[str, float]:
-    """Whether `check` passes a claim with each verifier, and what the baselines look at."""
+    """Check a claim with each verifier, and compute the features of the baselines."""
     passes = {
         name: check(claim.claim, Document("document", claim.document), verifier=name).verdict
         for name in CHECKERS
@@ -88,7 +88,7 @@ def missing_values(claim: str, document: str) -> list[Mention]:
 def threshold(
     rows: Mapping[str, Sequence[dict[str, float]]], labels: Mapping[str, Flags], name: str
 ) -> float:
-    """Of a baseline: the best mean balanced accuracy over the sets."""
+    """Choose the threshold of a baseline by the best mean balanced accuracy over the sets."""
     tried = sorted({row[name] for group in rows.values() for row in group})
 
     def mean(least: float) -> float:

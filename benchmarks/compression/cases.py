@@ -152,7 +152,7 @@ def fitting(order: Iterable[int], sizes: Sequence[float], room: float) -> list[i
 
 
 def covered(evidence: Evidence, spans: Iterable[Span | Unit], text: str) -> bool:
-    """Whether spans hold all of a piece of evidence; blanks between them count as held.
+    """Return True if spans hold all of a piece of evidence; blanks between them count as held.
 
     Args:
         evidence: a part of a document.

@@ -50,7 +50,7 @@ Judged = dict[str, float]
 
 
 def compactprompt(case: Case, budget: float) -> str:
-    """What compactprompt leaves of the text."""
+    """Compress the text with compactprompt."""
     compressor: Any = import_module("compactprompt").HardPromptCompressor()
     return str(compressor.compress(text_of(case), ratio=1 - budget).compressed)
 
@@ -87,7 +87,7 @@ def command(critic: Critic, store: Store) -> Arm:
 
 
 def judged(name: str, case: Case, text: str) -> Judged:
-    """Whether an answer stands verbatim in what is left of a case, and whether all its words do.
+    """Look for an answer, verbatim and by all its words, in what is left of a case.
 
     One answer is enough; of a meeting, whose gold turns are answers, the share of them counts.
     """

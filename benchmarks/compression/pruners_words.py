@@ -66,7 +66,7 @@ class WordPruner:
         return " ".join(words[word] for word in sorted(chosen))
 
     def _probabilities(self, words: Sequence[str]) -> list[float]:
-        """Of every word: the mean over its tokens of 1 - P(outside)."""
+        """Average 1 - P(outside) over the tokens of every word."""
         encoded: Any = self._tokenizer.encode(
             list(words), is_pretokenized=True, add_special_tokens=False
         )

@@ -1,4 +1,4 @@
-"""How much of the answer survives `compress`, as users call it, at 5, 10 and 20 % of the tokens.
+"""Share of answers that survive `compress`, as users call it, at 5, 10 and 20 % of the tokens.
 
     python -m benchmarks.compression.quality --shared ../shared --cache ../compressed
 

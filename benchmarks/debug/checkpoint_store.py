@@ -46,7 +46,7 @@ class Recorder(CheckpointStore):
 
 
 def recorded(steps: int, folder: Path, *, typed: bool) -> list[Call]:
-    """What a run of `steps` steps saves; `typed` has LangChain messages instead of dicts."""
+    """Make the saves of a run of `steps` steps; `typed` has LangChain messages instead of dicts."""
     store = Recorder(folder / "recorded.sqlite")
     graph = talk(steps).compile(checkpointer=store)
     graph.invoke({"messages": [], "turn": 0}, thread("t", 2 * steps + 10), durability="sync")

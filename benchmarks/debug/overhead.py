@@ -1,4 +1,4 @@
-"""What the debugger costs a run without breakpoints.
+"""Cost of the debugger to a run without breakpoints.
 
 `python -m benchmarks.debug.overhead [--nodes 200] [--milliseconds 10] [--rounds 5] [--out FILE]`
 The same graph, store and durability with and without the debugger, in turn. Every node computes
@@ -22,7 +22,7 @@ from harness.debug import Debugger
 
 
 class Count(TypedDict):
-    """How often the node ran."""
+    """Number of times that the node ran."""
 
     n: int
 

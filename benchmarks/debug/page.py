@@ -1,4 +1,4 @@
-"""How long the page takes: a graph and its steps drawn, a run's samples listed and searchable.
+"""Time of the page: a graph and its steps drawn, a run's samples listed and searchable.
 
     python -m benchmarks.debug.page [--out evals/results/debug_page.json]
 
@@ -33,7 +33,7 @@ REPEATS = 5
 
 
 class State(TypedDict, total=False):
-    """What the loop counts."""
+    """Counter of the loop."""
 
     n: int
     note: str

@@ -1,4 +1,4 @@
-"""How fast a recorded run is replayed, and whether it comes to the same states.
+"""Speed and exactness of the replay of a recorded run.
 
 `python -m benchmarks.debug.replay [--steps 200] [--rounds 3] [--out FILE]`
 A run of a graph that appends a message of 1 kB per step is recorded, then replayed with every node

@@ -49,7 +49,7 @@ def upstream(graph: Any, moment: Moment, thread: str, answers: tuple[Any, ...]) 
 
 
 def exact(log: Log, replayed: Log, shape: Shape) -> bool:
-    """Whether just what follows was run."""
+    """Return True if exactly what follows was run."""
     if shape.sequential:
         return log == replayed
     return not Counter(log) - Counter(replayed) and bool(log) == bool(replayed)

@@ -45,7 +45,7 @@ _workers = multiprocessing.get_context("forkserver")
 
 @dataclass(frozen=True)
 class Troubles:
-    """What a worker meets besides the endpoint.
+    """Troubles that a worker meets besides the endpoint.
 
     Attributes:
         disk: bytes that a file may have, None for any number.

@@ -25,7 +25,7 @@ Body = dict[str, Any]
 
 @dataclass
 class Chaos:
-    """What the server does and has seen.
+    """Faults to make, and requests seen so far.
 
     Attributes:
         rng: draws the faults.

@@ -1,4 +1,4 @@
-"""Whether a long eval run is as fast and as small at its end as at its beginning.
+"""Speed and memory of a long eval run, at its end beside its beginning.
 
     python -m benchmarks.evals.flatness --calls 1 --samples 100000 --piece 10000
 

@@ -96,7 +96,7 @@ def share(hits: int, runs: int) -> dict[str, Any]:
 
 
 def simulated(rng: Generator, cell: Cell, runs: int) -> dict[str, Any]:
-    """How often both intervals hold the truth, and how often an effect is found."""
+    """Simulate how often both intervals hold the truth, and how often an effect is found."""
     one_arm = both_arms = rejections = moved = 0
     for _ in range(runs):
         chance = chances(rng, cell)
@@ -131,7 +131,7 @@ def shared_chances(rng: Generator, mean: float, alike: float, groups: int) -> ND
 def grouped_rates(
     rng: Generator, groups: int, alike: float, mean: float, runs: int
 ) -> dict[str, Any]:
-    """How often the interval of a run holds the mean, by group and as if tasks were independent."""
+    """Simulate how often a run's interval holds the mean, by group and as if by task."""
     hits = alone = 0
     for _ in range(runs):
         sizes = group_sizes(rng, groups)
@@ -150,7 +150,7 @@ def grouped_rates(
 def grouped_changes(
     rng: Generator, groups: int, alike: float, effect: tuple[float, float, float], runs: int
 ) -> dict[str, Any]:
-    """The same for the difference of two runs."""
+    """Simulate how often the interval of a difference of two runs holds the effect."""
     mean, gain, loss = effect
     truth = (1 - mean) * gain - mean * loss
     hits = alone = 0
@@ -199,7 +199,7 @@ def cells() -> Iterator[Cell]:
 
 
 def power(rng: Generator, runs: int) -> Iterator[dict[str, Any]]:
-    """How often a lift from 50 % is found."""
+    """Simulate how often a lift from 50 % is found."""
     for tasks, attempts, lift in product(TASKS, ATTEMPTS, POWER_LIFTS):
         row = simulated(rng, Cell(tasks, attempts, 0.5, 0.35, lift), runs)
         discordance = row["tasks that change"] / tasks

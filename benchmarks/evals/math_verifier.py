@@ -1,4 +1,4 @@
-"""How the math family judges real replies: against labels that came with them.
+"""Verdicts of the math family on real replies, against labels that came with them.
 
     python -m benchmarks.evals.math_verifier --data ../shared/data/dev
 

@@ -134,7 +134,7 @@ def write(skill: Path, merges: Path, folder: Path, seed: int) -> None:
 
 
 def count(keys: Path, votes: Sequence[Path]) -> dict[str, object]:
-    """How often ours was preferred, by judge and by theme, and how often the judges agree."""
+    """Count how often ours was preferred, by judge and by theme, and how often the judges agree."""
     themes: dict[str, list[float]] = defaultdict(list)
     choices: list[dict[tuple[str, str], float]] = []
     for key, path in zip(json.loads(keys.read_text("utf-8")), votes, strict=True):

@@ -1,4 +1,4 @@
-"""How often gates are fooled, what they find and what they cost, by simulation.
+"""False acceptance, power and cost of gates, by simulation.
 
 Run: python -m benchmarks.evolution.gate [--decisions 2000] [--out evals/results/gate.json]
 
@@ -256,7 +256,7 @@ def skewed(decisions: int, seed: int) -> list[dict[str, Any]]:
 
 
 def first_exit(draw: Draw, upper: Ints, lower: Floats) -> tuple[NDArray[np.bool_], Ints]:
-    """Whether a decision is accepted, and the look at which it is made."""
+    """Find the look at which a decision is made, and if it accepts."""
     above = draw.sums >= upper
     out = above | (draw.sums <= lower)
     out[:, -1] = True

@@ -43,7 +43,7 @@ class Variant(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Of a result in the journal."""
+        """Key of a result in the journal."""
         return f"{self.trade.name} {self.seed} {self.error:g} {self.merge}"
 
 

@@ -57,7 +57,7 @@ class Job(NamedTuple):
         return make_world(int(self.name), load_ranges(self.ranges), self.words)
 
     def key(self, method: str) -> str:
-        """Of a result in the journal."""
+        """Key of a result in the journal."""
         files = f" {self.ranges} {self.words}" if self.ranges or self.words else ""
         return f"{self.name} {self.error:g} {self.train} {method}{files}"
 
@@ -212,7 +212,7 @@ def table(result: Row) -> str:
 
 
 def _verdict(line: Row) -> str:
-    """Whether ours is ahead or behind, where the interval says so."""
+    """Say if ours is ahead or behind, where the interval tells."""
     if abs(line["ours_minus"]) <= line["ours_minus_ci"] or line["worlds"] < 2:
         return ""
     return "ahead" if line["ours_minus"] > 0 else "BEHIND"

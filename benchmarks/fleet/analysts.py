@@ -46,7 +46,7 @@ def trajectory(number: int, repeat: int) -> Trajectory:
 
 
 def log_of(url: str) -> dict[str, Any]:
-    """What the endpoint has answered."""
+    """Read the endpoint's log."""
     with urllib.request.urlopen(f"{url.removesuffix('/v1')}/log") as answer:
         return json.load(answer)
 

@@ -1,4 +1,4 @@
-"""What a model call and a finished attempt of a worker cost the driver of a fleet.
+"""Cost of a model call and of a worker's finished attempt to the driver of a fleet.
 
     python -m benchmarks.fleet.service
 

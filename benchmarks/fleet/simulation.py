@@ -173,7 +173,7 @@ class Simulation:
 
 
 def outcome(setting: Setting, rollouts: int, calls: int) -> dict[str, Any]:
-    """What the rollouts take on a fleet."""
+    """Simulate rollouts on a fleet."""
     simulation = Simulation(setting, 41)
     rate = simulation.run(calls)
     hours = rollouts * setting.calls / rate / 3600

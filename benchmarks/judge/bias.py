@@ -1,4 +1,4 @@
-"""How often the bias probes find a planted bias, and accuse a judge without one. SIMULATED.
+"""Share of planted biases that the probes find, and of unbiased judges that they accuse. SIMULATED.
 
     python -m benchmarks.judge.bias
 

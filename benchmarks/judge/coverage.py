@@ -1,4 +1,4 @@
-"""How often the interval of a pass rate that a judge measured holds the true rate. No model.
+"""Coverage of the interval of a pass rate that a judge measured. No model.
 
     python -m benchmarks.judge.coverage
 
@@ -99,7 +99,7 @@ def cover(
 
 
 def summary(rows: list[dict[str, Any]], name: str) -> dict[str, Any]:
-    """Of an interval over settings: least, greatest and mean coverage, and its mean width."""
+    """Summarise an interval over settings: least, greatest, mean coverage, and its mean width."""
     shares = [row["covered"][name] for row in rows]
     return {
         "least": min(shares), "greatest": max(shares), "mean": sum(shares) / len(shares),

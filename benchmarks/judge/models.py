@@ -53,7 +53,7 @@ class Arm(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Of its run and in the result."""
+        """Name of its run and in the result."""
         return f"{self.method}-{self.setting}" + f"-{self.votes}-votes" * (self.votes > 1)
 
 
@@ -88,7 +88,7 @@ def pairs(folder: Path, name: str, longest: int = LONGEST) -> Pairs:
 
 
 def points(verdicts: dict[str, Verdict], rows: Pairs) -> dict[str, float]:
-    """Of every valid verdict 1 where it is the label, 0.5 for a tie."""
+    """Score every valid verdict: 1 where it is the label, 0.5 for a tie."""
     return {
         row["id"]: 0.5 if preference == "tie" else float(preference == row["label"])
         for row in rows
@@ -97,14 +97,14 @@ def points(verdicts: dict[str, Verdict], rows: Pairs) -> dict[str, float]:
 
 
 def by_program(verdict: Verdict) -> bool:
-    """Whether a program decided: a reference that was compared, or a verifier of the skill."""
+    """Return True if a program decided: a compared reference, or a verifier of the skill."""
     return verdict.by == "verifier" or any(
         seen.source == "verifier" and seen.decision != "tie" for seen in verdict.evidence
     )
 
 
 def figures(verdicts: dict[str, Verdict], rows: Pairs) -> dict[str, Any]:
-    """What an arm came to, on all of its pairs."""
+    """Summarise an arm over all of its pairs."""
     values = list(points(verdicts, rows).values())
     agreements = [v.agreement for v in verdicts.values() if v.agreement is not None]
     return {

@@ -1,4 +1,4 @@
-"""What guards without a guard model are worth: a word list, and the head of the offline guard.
+"""Guards without a guard model: a word list, and the head of the offline guard.
 
     python -m benchmarks.judge.offline_guard ../shared/data/dev
 
@@ -73,7 +73,7 @@ def rates(flagged: list[bool], unsafe: list[bool]) -> dict[str, Any]:
 
 
 def by_words(prompts: list[str]) -> list[bool]:
-    """What the word list flags."""
+    """Flag prompts by the word list."""
     guard = WordGuard(WORDS)
 
     async def flagged() -> list[bool]:

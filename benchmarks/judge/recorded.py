@@ -1,4 +1,4 @@
-"""How well recorded judges did on labelled pairs, and how often their two orders agree. No calls.
+"""Accuracy of recorded judges on labelled pairs, and agreement of their two orders. No calls.
 
     python -m benchmarks.judge.recorded ../shared/data/dev
 
@@ -40,7 +40,7 @@ def order(preference: Preference | None) -> Verdict:
 
 
 def longer(a: str, b: str) -> Preference:
-    """Which answer has more characters."""
+    """Prefer the answer with more characters."""
     return "tie" if len(a) == len(b) else "A" if len(a) > len(b) else "B"
 
 

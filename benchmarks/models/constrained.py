@@ -119,7 +119,7 @@ SCHEMAS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def request(tool: str, number: int) -> str:
-    """What a user asks for; the tool is never named."""
+    """Write a user's request; the tool is never named."""
     name, city, goods = (words[number % 6] for words in (NAMES, CITIES, GOODS))
     count, hour = 1 + number * 17 % 999, 7 + number % 13
     match tool:
@@ -146,7 +146,7 @@ TOOLS = tuple(Tool(name, text, form, _unused) for name, (text, form) in SCHEMAS.
 
 
 def fault(action: Action | Final | None, tool: str) -> str:
-    """Why a reply is no readable call, or "" if it is; then whether it is the right one counts."""
+    """Explain why a reply is no readable call; "" if it is, right or wrong."""
     if isinstance(action, Final):
         return ENDED
     if action is None:
@@ -161,7 +161,7 @@ def fault(action: Action | Final | None, tool: str) -> str:
 
 
 def action_in(reply: Reply, protocol: ToolProtocol) -> Action | Final | None:
-    """What a reply asks for.
+    """Read the action in a reply.
 
     Raises:
         FormatError: if that cannot be read.

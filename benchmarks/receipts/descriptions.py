@@ -1,4 +1,4 @@
-"""Whether clients open an evolved skill: generated descriptions beside the earlier ones and ours.
+"""Clients' use of evolved skills: generated descriptions beside the earlier ones and ours.
 
     python -m benchmarks.receipts.descriptions [--model SPEC] [--agent choose] [--runs FOLDER]
 

@@ -73,7 +73,7 @@ class PublicSkill(Value):
         return f"{self.repository.partition('/')[0]}/{self.path.rpartition('/')[2]}"
 
     def folder(self, root: Path) -> Path:
-        """Where the skill lies.
+        """Return the folder of the skill.
 
         Raises:
             BadInput: if it is missing, or is not what the manifest names.
@@ -87,7 +87,7 @@ class PublicSkill(Value):
 
 
 class Manifest(Value):
-    """What is measured: facts only, no text of a skill.
+    """Manifest of what is measured: facts only, no text of a skill.
 
     Attributes:
         repositories: name -> commit that was read, licence, and the file that states it.
@@ -113,7 +113,7 @@ class Arm(NamedTuple):
 
 
 class Measurement(NamedTuple):
-    """What is run: skill -> suite, tasks of each, the model, runs at a time, attempts of each."""
+    """Plan: skill -> suite, tasks of each, the model, runs at a time, attempts of each."""
 
     about: Mapping[str, str]
     tasks: int
@@ -273,7 +273,7 @@ def least_passes(tasks: int, critical: float) -> int | None:
 
 
 def reached(items: Sequence[ItemRecord]) -> dict[str, Any]:
-    """What valid attempts came to; `context` is the mean prompt in tokens of the model."""
+    """Summarise valid attempts; `context` is the mean prompt in tokens of the model."""
     calls = sum(item.usage.calls for item in items)
     return {
         "passed": sum(item.outcome == "pass" for item in items),

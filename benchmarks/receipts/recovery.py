@@ -1,4 +1,4 @@
-"""What an audit of a skill finds, by simulation: known effects, interactions and noise.
+"""Findings of an audit of a skill by simulation: known effects, interactions and noise.
 
 Run: python -m benchmarks.receipts.recovery [--audits 2000] \\
          [--out evals/results/audit_recovery.json]
@@ -78,7 +78,7 @@ def draw(world: World, rng: np.random.Generator) -> EffectData:
 
 
 def judge(world: World, true: Floats, fitted: EffectFit, value: float, used: int) -> Seen:
-    """What the intervals at this critical value say."""
+    """Read the intervals at this critical value."""
     half = critical(value, fitted.degrees) * fitted.errors
     significant = np.abs(fitted.effects) > half
     harm = world.harmful
@@ -173,7 +173,7 @@ def against(world: World, audits: int, seed: int) -> dict[str, Any]:
 
 
 def interactions(world: World, audits: int, seed: int) -> dict[str, Any]:
-    """How often pairs are flagged that do not interact, and that do."""
+    """Count how often pairs are flagged that do not interact, and that do."""
     rng = np.random.default_rng([seed, world.number, 2])
     planted = {(a, b) for a, b, _ in world.pairs}
     false, detected = 0, 0

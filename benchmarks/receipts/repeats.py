@@ -1,4 +1,4 @@
-"""How often a ladder calls a difference where there is none, and whether its verdict holds.
+"""Rate at which a ladder calls a difference where there is none, and stability of its verdict.
 
     python -m benchmarks.receipts.repeats --runs runs/repeats
 
@@ -37,7 +37,7 @@ OUTCOMES = {"pass": "1", "fail": "0", "invalid": "-"}
 
 
 def calls_difference(first: str, second: str) -> bool:
-    """Whether two runs of the same tasks would be called different, as a ladder of two does it."""
+    """Return True if a ladder of two would call two runs of the same tasks different."""
     changes = [int(a) - int(b) for a, b in zip(first, second, strict=True) if "-" not in a + b]
     low, high = change_interval(changes) or (-1.0, 1.0)
     return low > 0 or high < 0

@@ -34,7 +34,7 @@ MADE_FOR = "qwen2.5-coder-0.5b"
 
 
 def row(skill: str, ladder: Ladder) -> dict[str, Any]:
-    """What a ladder came to, on kinds of tasks that train has and on others."""
+    """Summarise a ladder on kinds of tasks that train has and on others."""
     seen, unseen = (
         {rung.name: rung.model_dump(include=FIGURES) for rung in rungs}
         for rungs in (ladder.rungs, ladder.unseen)

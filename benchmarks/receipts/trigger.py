@@ -1,4 +1,4 @@
-"""How our own skills are found: the embedded model and a lexical client on written queries.
+"""Discovery of our own skills: the embedded model and a lexical client on written queries.
 
     python -m benchmarks.receipts.trigger [--only NAME] [--runs FOLDER]
 

@@ -56,7 +56,7 @@ class World:
 
     @property
     def units(self) -> int:
-        """How many units the skill has."""
+        """Number of units of the skill."""
         return len(self.effects)
 
     @property

@@ -1,4 +1,4 @@
-"""What `harness learn` makes of written sessions: outcomes, claims, secrets, speed.
+"""Results of `harness learn` on written sessions: outcomes, claims, secrets, speed.
 
 `python -m benchmarks.record.learn_sessions [--turns 2000] [--out FILE]`
 The sessions are those of `tests/learn`, written by us in the formats of both clients, with

@@ -1,4 +1,4 @@
-"""What `harness record` adds to a call: CPU of the proxy, and time that the client waits.
+"""Cost of `harness record` to a call: CPU of the proxy, and time that the client waits.
 
     python -m benchmarks.record.proxy
 
@@ -42,7 +42,7 @@ Row = dict[str, Any]
 
 
 def pieces(body: Row) -> list[bytes]:
-    """The same answer to every request, in one piece or as a stream."""
+    """Answer every request alike, in one piece or as a stream."""
     if not body.get("stream"):
         return [http_reply(json.dumps(WHOLE).encode())]
     head = (
@@ -126,7 +126,7 @@ def added_ms(rows: list[Row], stream: bool, moment: int) -> dict[str, Any]:
 
 
 def summary(rows: list[Row]) -> dict[str, Any]:
-    """What the rows say, by kind of answer."""
+    """Summarise the rows by kind of answer."""
     result: dict[str, Any] = {}
     for stream in (False, True):
         mine = [r for r in rows if r["arm"] == "recorded" and r["stream"] is stream]

@@ -1,4 +1,4 @@
-"""How long a new user waits: 20 PDFs, a fresh process, empty caches, one cited answer.
+"""Wait of a new user: 20 PDFs, a fresh process, empty caches, one cited answer.
 
     python -m benchmarks.retrieval.ask_first [--model local/smollm2-135m]
 
@@ -110,7 +110,7 @@ def ask(reading: Reading, arguments: list[str], cache: Path) -> Row:
 
 
 def own(reading: Reading, path: Path) -> tuple[bool, bool]:
-    """Whether the best sentences of a question's own PDF answer it, and whether its passages do."""
+    """Look for the answer in the best sentences of a question's own PDF, and in its passages."""
     answer = harness.api.ask(reading.question, path, extract=True)
     accepted = [f" {official_normal(text)} " for text in reading.answers]
     read = " ".join(passage.text for passage in answer.passages)

@@ -1,4 +1,4 @@
-"""What prefix affinity is worth: share of prompt tokens that the servers' caches hold.
+"""Gain of prefix affinity: share of prompt tokens that the servers' caches hold.
 
     python -m benchmarks.serving.affinity
 

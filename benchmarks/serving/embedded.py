@@ -72,7 +72,7 @@ def alone(server: Any, texts: list[str], tokens: int, at_once: int) -> tuple[flo
 async def ours(
     spec: str, store: Path, texts: list[str], tokens: int, at_once: int
 ) -> tuple[float, int, int]:
-    """The same through the gateway."""
+    """Send the same requests through the gateway."""
     sampling = Sampling(temperature=0, max_tokens=tokens, timeout_s=3600)
     with CallStore(store) as calls:
         model = open_model(spec, calls=calls, sampling=sampling, concurrency=at_once)

@@ -92,7 +92,7 @@ def errors(reference: list[str], heard: list[str]) -> int:
 
 
 def delays(row: dict[str, Any], transcript: Transcript) -> list[float]:
-    """Of the sentences whose first two words were heard: seconds between spoken and heard."""
+    """List seconds between spoken and heard, for sentences whose first two words were heard."""
     from harness.speech.documents import document_of
 
     document = document_of("x", transcript)

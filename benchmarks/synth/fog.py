@@ -1,4 +1,4 @@
-"""How often a single search finds the answer's document: fog questions beside plain ones.
+"""Share of answers that a single search finds: fog questions beside plain ones.
 
     python -m benchmarks.synth.fog [--count 200] [--table FILE] [--out FILE]
 
@@ -54,7 +54,7 @@ def plain(graph: EntityGraph, target: str) -> str:
 
 
 async def hits(library: Library, queries: list[tuple[str, str]]) -> int:
-    """How many answers are among the five best passages of their query."""
+    """Count the answers among the five best passages of their query."""
     ranked = [await library.search(query, 5) for query, _ in queries]
     rows = zip(ranked, queries, strict=True)
     return sum(answer in {hit.doc for hit in ranking} for ranking, (_, answer) in rows)

@@ -1,4 +1,4 @@
-"""What tasks of the factory are worth: a skill learned from them beside one from human questions.
+"""Worth of the factory's tasks: a skill learned from them beside one from human questions.
 
     python -m benchmarks.synth.worth QUESTIONS [--kind table|fog] [--model SPEC] [--base-url URL]
 

@@ -1,4 +1,4 @@
-"""What was tried before the settings of a proof were chosen: objective -> design -> settings."""
+"""Designs tried before the settings of a proof were chosen: objective -> design -> settings."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from harness.train.objectives.contrast import Variant, contrastive_losses
 def outliers(
     seed: int, second: int, variant: Variant = "supcon_in", temperature: float = 0.1
 ) -> dict[str, float]:
-    """How often each rule finds the planted outlier among eight correct rollouts of sixteen.
+    """Count how often each rule finds the planted outlier among eight correct rollouts of sixteen.
 
     `second` of the correct ones go another way to the answer; the outlier goes one of its own.
     `centroid` takes the rollout whose cosine to the mean of the correct ones is lowest, `nearest`

@@ -1,4 +1,4 @@
-"""What every proof does with torch: seed it, and take a step."""
+"""Steps that every proof takes with torch: seed it, and step."""
 
 from __future__ import annotations
 

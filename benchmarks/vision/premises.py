@@ -1,4 +1,4 @@
-"""What spoilt constraints cost: best of N solutions, ranked behind the gate, at rising corruption.
+"""Cost of spoilt constraints: best of N solutions, ranked behind the gate, at rising corruption.
 
 Simulated solutions to questions of our rendered corpus (`folio`): N to a question, each of whose
 readings is wrong with probability `--misread`; a judge that sees no image calls every step right

@@ -1,4 +1,4 @@
-"""What our readers of pictures read: charts to values, tables to cells, receipts to fields.
+"""Accuracy of our readers of pictures: charts to values, tables to cells, receipts to fields.
 
 No language model takes part but the optical character recognition, of which every part also says
 what it gives alone.
@@ -99,7 +99,7 @@ def main() -> None:
 
 
 def timed(read: Callable[[Pixels, Record], Record], sample: Sample) -> Record:
-    """What a reader makes of a picture, with its CPU seconds."""
+    """Read a picture, and count its CPU seconds."""
     with Image.open(BytesIO(sample.image())) as handle:
         pixels = np.asarray(handle.convert("RGB"), dtype=np.uint8)
     begin = time.process_time()
@@ -194,7 +194,7 @@ def folio_summary(rows: Sequence[tuple[Record, Record]]) -> Record:
 
 
 def chartqa_summary(rows: Sequence[tuple[Record, Record]]) -> Record:
-    """How often the answer is among what was read."""
+    """Count how often the answer is among what was read."""
     shapes = [
         record["shape"] if len(record["readings"]) > 1 else None
         for record in {row["_image"]: record for row, record in rows}.values()

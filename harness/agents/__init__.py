@@ -1,4 +1,4 @@
-"""How a sample meets an agent: graphs, commands and functions behind one contract."""
+"""Agents behind one contract: graphs, commands and functions."""
 
 import lazy_loader
 

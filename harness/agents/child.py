@@ -26,8 +26,8 @@ _SKILL = object()
 
 
 def outcome(request: dict[str, Any]) -> dict[str, Any]:
-    """What a request comes to: `answer`, or `error`, or `bad_input`; without an attempt what
-    :func:`check_parameters` says of the function.
+    """Carry out a request; return `answer`, or `error`, or `bad_input`; without an attempt the
+    finding of :func:`check_parameters` on the function.
 
     Args:
         request: `kind` (`py` or `graph`), `reference`, `base` and the import `path`; `function`,
@@ -73,7 +73,7 @@ def outcome(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_parameters(reference: str, function: Any) -> bool:
-    """Whether a function takes the path of a skill and never looks at it.
+    """Return True if a function takes the path of a skill and never looks at it.
 
     Raises:
         BadInput: if it does not take what it is called with.

@@ -235,7 +235,7 @@ def pickled_function(function: Callable[..., Any]) -> tuple[str, str]:
 
 
 def _outcome(out: bytes, code: int, err: bytes) -> dict[str, str]:
-    """What a child wrote; one that was ended from inside (`os._exit`) wrote nothing."""
+    """Read a child's outcome; one that was ended from inside (`os._exit`) wrote nothing."""
     try:
         return json.loads(out)
     except ValueError:

@@ -117,6 +117,6 @@ def _events(step: Step) -> Iterator[dict[str, Any]]:
 
 
 def _said(turn: Turn) -> tuple[str, str, str]:
-    """What makes two turns the same: agents give replies back without blanks, or with thoughts."""
+    """Return a turn's key: agents give replies back without blanks, or with thoughts."""
     text = without_thoughts(turn.text) if turn.role == "assistant" else turn.text
     return turn.role, text.strip(), turn.call_id

@@ -13,7 +13,7 @@ CLIENTS = frozenset({"claude", "codex", "copilot", "cursor-agent", "gemini", "go
 
 
 def is_foreign(spec: str) -> bool:
-    """Whether an agent runs in a process of its own and reaches its model through a gateway."""
+    """Return True if an agent runs in its own process and reaches its model through a gateway."""
     kind, _, reference = spec.partition(":")
     return kind in ("cmd", "py") or (kind == "graph" and ":" in reference)
 

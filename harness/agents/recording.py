@@ -73,7 +73,7 @@ class Recorder:
         )
 
     def agent_text(self, text: str) -> None:
-        """What an agent said that is not ours: no model call of ours is known."""
+        """Record words of an agent that is not ours: no model call of ours is known."""
         self._steps.append(Step(step_id=len(self._steps) + 1, source="agent", message=text))
 
     def tool(self, call_id: str, name: str, arguments: dict[str, JsonValue]) -> None:
@@ -84,7 +84,7 @@ class Recorder:
         self._steps[-1] = last.model_copy(update={"tool_calls": (*(last.tool_calls or ()), call)})
 
     def observation(self, text: str) -> None:
-        """What the last tool call returned."""
+        """Record the result of the last tool call."""
         last = self._steps[-1]
         calls = last.tool_calls or ()
         results = last.observation.results if last.observation else ()

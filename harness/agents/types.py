@@ -1,4 +1,4 @@
-"""How a sample meets an agent."""
+"""Contract between a sample and an agent."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class AgentContext:
-    """What an agent may use. Given to LangGraph graphs as their runtime context.
+    """Resources of an agent. Given to LangGraph graphs as their runtime context.
 
     Attributes:
         model: answers chat requests (role `agent`).
@@ -90,7 +90,7 @@ class AgentContext:
 
 @dataclass(frozen=True)
 class AgentRun:
-    """What an attempt left behind.
+    """Result of an attempt.
 
     Attributes:
         answer: final answer text, None if the agent gave none.

@@ -150,7 +150,7 @@ def plan_evaluation(
     model: Models = None,
     **settings: Unpack[EvalKeywords],
 ) -> dict[str, Any]:
-    """What :func:`evaluate` would do with these arguments, and its expected cost; no model call.
+    """Return the plan and expected cost of :func:`evaluate` with these arguments; no model call.
 
     Args:
         suite: as there, or settings that hold all.
@@ -231,7 +231,7 @@ def plan_evolution(
     model: Models = None,
     **settings: Unpack[EvolveKeywords],
 ) -> dict[str, Any]:
-    """What :func:`evolve` would do with these arguments, and what it would spend; no model call.
+    """Return the plan and expected cost of :func:`evolve` with these arguments; no model call.
 
     Args:
         suite: as there.

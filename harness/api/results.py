@@ -43,7 +43,7 @@ class Printed(ABC):
 
     @abstractmethod
     def _facts(self) -> dict[str, str]:
-        """What it says, by name."""
+        """Return the facts that it shows, by name."""
 
 
 class Evaluation(Printed, EvalReport):
@@ -67,7 +67,7 @@ class Evaluation(Printed, EvalReport):
         return "\n".join([super().__str__(), *self._failures()])
 
     def _failures(self) -> tuple[str, ...]:
-        """Why no attempt passed, if none did; else which only had other words around them."""
+        """Explain why no attempt passed; else list those with other words around the answer."""
         if not self.failed:
             return ()
         reference = read_parts(self.folder)[-1].suite
@@ -87,7 +87,7 @@ class Evaluation(Printed, EvalReport):
         ]
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The same rows as a data frame.
+        """Return the rows as a data frame.
 
         Raises:
             BadInput: if pandas is not installed.

@@ -1,4 +1,4 @@
-"""What the functions of the interface do around the work: rows into a file, errors, bars."""
+"""Work around the functions of the interface: rows into a file, errors, bars."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def run_folder(named: Path | str | None) -> Path:
 
 
 def named(suite: Suite | None, tasks: Suite | None) -> Suite:
-    """What is given under one of the two names that it may have.
+    """Return the argument that was given under one of its two names.
 
     Raises:
         BadInput: if both or none are given.
@@ -254,7 +254,7 @@ def agent_file(function: Callable[..., Any], folder: Path) -> str:
 
 
 def in_notebook() -> bool:
-    """Whether this is the process of a Jupyter kernel."""
+    """Return True in the process of a Jupyter kernel."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return hasattr(shell, "kernel")
 
@@ -274,7 +274,7 @@ def bars(wanted: bool | None) -> Generator[Callable[[str, Tally], None] | None]:
 
 @contextmanager
 def event_bars(wanted: bool | None) -> Generator[Callable[[Event], None]]:
-    """The same for the events of an evolution."""
+    """Show bars for the events of an evolution."""
     with _drawn(wanted) as draw:
 
         def update(event: Event) -> None:

@@ -80,7 +80,7 @@ def pack(data: bytes) -> tuple[bool, bytes]:
 
 
 def unpack(packed: bool, data: bytes) -> bytes:
-    """What :func:`pack` was given."""
+    """Undo :func:`pack`."""
     return decompressed(data) if packed else data
 
 

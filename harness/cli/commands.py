@@ -1,4 +1,4 @@
-"""What commands share: options, made from the fields of a settings class or declared here, and
+"""Shared parts of commands: options, made from the fields of a settings class or declared here, and
 output, JSON on stdout and progress on stderr.
 """
 

@@ -38,7 +38,7 @@ def completion(shell: str | None, install: bool) -> None:
 
 
 def completion_script(shell: str) -> str:
-    """What the shell must read."""
+    """Return the script that the shell must read."""
     from click.shell_completion import get_completion_class
 
     from harness.cli.program import cli

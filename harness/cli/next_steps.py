@@ -1,4 +1,4 @@
-"""What to type next: every step of the first hour prints the command that follows it."""
+"""Next commands: every step of the first hour prints the command that follows it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NAMING = "--create names the new skill: any lower-case words and hyphens, best a
 
 
 def after_receipt(folder: Path, run: Path) -> str:
-    """What follows an audit or a ladder: the receipt again, with what the model replied."""
+    """Suggest what follows an audit or a ladder: the receipt again, with what the model replied."""
     return next_lines([command_line("skill", "verify", folder, "--run", run)])
 
 
@@ -39,8 +39,9 @@ def next_lines(commands: Sequence[str], note: str = "") -> str:
 
 
 def after_eval(report: EvalReport, run: Path, settings: EvalSettings) -> str:
-    """What follows a run: an evolution, or the comparison with the run without the skill; where
-    nothing passed, why; "" where there is nothing to learn from, or to compare with."""
+    """Suggest what follows a run: an evolution, or the comparison with the run without the skill;
+    where nothing passed, the reason; "" where there is nothing to learn from, or to compare with.
+    """
     if report.skill is None and not report.failed:
         return ""
     from harness.evals import near_misses, records, taught_by
@@ -82,7 +83,7 @@ def new_skill_name(suite: str) -> str:
 
 
 def after_evolution(result: EvolveResult, settings: EvolveSettings) -> str:
-    """What follows an evolution: using and proving what the gate accepted, else reading it."""
+    """Suggest what follows an evolution: using and proving an accepted skill, else reading it."""
     if not result.edits:
         return next_lines([command_line("view", settings.out)], "every attempt, step by step")
     if result.accepted is None:
@@ -104,7 +105,7 @@ def after_evolution(result: EvolveResult, settings: EvolveSettings) -> str:
 
 
 def _after_failure(report: EvalReport, run: Path, suite: str, tasks: Mapping[str, Task]) -> str:
-    """Why nothing passed, and where to look; examples can be made of expected answers alone."""
+    """Explain why nothing passed, and where to look; expected answers alone make examples."""
     from harness.evals import records, unsolved
     from harness.tasks import expected_text
 
@@ -141,7 +142,7 @@ def _free(name: str) -> str:
 
 
 def _divides(suite: str) -> bool:
-    """Whether there are tasks to learn from and others for a gate."""
+    """Return True if there are tasks to learn from and others for a gate."""
     from harness.evals import load_suite
 
     try:

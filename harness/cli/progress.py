@@ -1,4 +1,4 @@
-"""How far long work is: bars on a terminal, a line every few seconds elsewhere; on stderr."""
+"""Progress of long work: bars on a terminal, a line every few seconds elsewhere; on stderr."""
 
 from __future__ import annotations
 

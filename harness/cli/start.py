@@ -141,7 +141,7 @@ def _write_suite(folder: Path, template: str, tasks: str | None, columns: dict[s
 
 
 def _missing() -> list[str]:
-    """What has to be typed before the model of the first steps answers."""
+    """List what has to be typed before the model of the first steps answers."""
     name = FIRST_MODEL.partition("/")[2]
     if "local" not in plugins("weights") or load("weights", "local")(name) is not None:
         return []

@@ -1,4 +1,4 @@
-"""What people see on a terminal: bars, tables and colour; plain lines in pipes.
+"""Output for people on a terminal: bars, tables and colour; plain lines in pipes.
 
 Bars and tables are rich's, which is imported when there is one to draw. Every text of others goes
 through the filter of :mod:`harness.core.terminal`, and none is read as markup.
@@ -32,7 +32,7 @@ SHORT = 16
 
 
 def on_terminal(*, err: bool = False) -> bool:
-    """Whether stdout, or stderr, is a terminal that can rewrite a line."""
+    """Return True if stdout, or stderr, is a terminal that can rewrite a line."""
     stream = sys.stderr if err else sys.stdout
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 

@@ -1,4 +1,4 @@
-"""Which corpora there are: generated ones, and manifests of public sets."""
+"""Catalogue of corpora: generated ones, and manifests of public sets."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Evidence(Value):
     end: int
 
     def overlaps(self, other: Evidence) -> bool:
-        """Whether the two have a character in common."""
+        """Return True if the two have a character in common."""
         return self.doc == other.doc and self.start < other.end and other.start < self.end
 
 

@@ -173,7 +173,7 @@ def _fetch_from_index(parts: Sequence[Part], partial: Path, report: Report) -> N
 
 
 def _scratch_prefix(partial: Path) -> str:
-    """How the names of pip's folders begin; a killed download leaves its own behind."""
+    """Return the beginning of the names of pip's folders, which a killed download leaves behind."""
     return f".{partial.name}-"
 
 

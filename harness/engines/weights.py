@@ -28,7 +28,7 @@ _TRUE = ("1", "TRUE", "YES", "ON")
 
 @dataclass(frozen=True)
 class Weights:
-    """Where the weights of one embedded model come from, and what they must be.
+    """Source of the weights of one embedded model, and their digest.
 
     Attributes:
         name: as in `local/<name>`.
@@ -85,14 +85,14 @@ def with_adapter(name: str) -> tuple[str, str]:
 
 
 def location(name: str) -> Path:
-    """Where the GGUF file of a model lies, or will lie once pulled; a path is itself."""
+    """Locate the GGUF file of a model, pulled or not; a path is itself."""
     if name.endswith(SUFFIX):
         return Path(name).expanduser()
     return cache_root() / "models" / f"{find(name).name}{SUFFIX}"
 
 
 def is_pulled(name: str) -> bool:
-    """Whether the weights are there, judged by size; `require` and `pull` verify the digest."""
+    """Return True if the weights are there, by size; `require` and `pull` verify the digest."""
     path = location(name)
     if name.endswith(SUFFIX):
         return path.is_file()
@@ -193,7 +193,7 @@ def _fetch(weights: Weights, target: Path) -> None:
 
 
 def _may_fetch(weights: Weights) -> bool:
-    """Whether the user agrees to a download; nobody is asked but at the terminal of a command."""
+    """Ask if the user agrees to a download, but only at the terminal of a command."""
     import click
 
     if os.environ.get(AUTO_PULL) == "1":
@@ -230,7 +230,7 @@ def _stamp(path: Path) -> Path:
 
 
 def _state(weights: Weights, path: Path) -> dict[str, str | int]:
-    """What changes when a file is written, or another takes its place.
+    """Describe a file by what changes when it is written or replaced.
 
     A program can set the time of modification, but not the time of change.
     """

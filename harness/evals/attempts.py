@@ -194,7 +194,7 @@ def attempt_context(
     skill: Path | None = None,
     skill_mode: SkillMode | None = None,
 ) -> AgentContext:
-    """What an agent may use in an attempt at `task`, by the settings of its suite; no sandbox.
+    """Build the context of an attempt at `task` by the settings of its suite, without a sandbox.
 
     Args:
         suite: whose settings hold.
@@ -241,7 +241,7 @@ async def gateway_of(
 
 
 def guard_facts(settings: EvalSettings, agent: str) -> str:
-    """What the lock records of a guard; "" without one.
+    """Describe a guard for the lock; "" without one.
 
     Raises:
         BadInput: where no gateway of this process stands between the agent and its model.

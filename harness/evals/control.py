@@ -31,7 +31,7 @@ STALE_S, ANSWER_S = 10.0, 10.0
 
 
 class RunStatus(Value):
-    """What a run is doing at this moment.
+    """Present state of a run.
 
     Attributes:
         pid: of the runner.
@@ -83,7 +83,7 @@ class Command(Value):
 
 
 class Answer(Value):
-    """Whether a command was carried out, and a message for people."""
+    """Outcome of a command, and a message for people."""
 
     done: bool
     message: str

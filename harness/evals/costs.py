@@ -1,4 +1,4 @@
-"""What a run would do and cost, before any call (`--dry-run`): from an earlier run, or prompts."""
+"""Plan and price of a run before any call (`--dry-run`), from an earlier run or from prompts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PAUSE_S = 300.0
 
 
 class Estimate(Value):
-    """What is expected of a run.
+    """Expected use of a run.
 
     Attributes:
         attempts: that call the model.
@@ -60,7 +60,7 @@ class Estimate(Value):
 
 
 def shown_in(skill: Path, tasks: Sequence[Task]) -> int:
-    """How many of the tasks appear in the texts of a skill, such as among its worked examples."""
+    """Count the tasks that appear in the texts of a skill, such as among its worked examples."""
     files = [path for path in skill.rglob("*.md") if path.is_file()]
     text = "".join(_words(path.read_text("utf-8", "replace")) for path in files)
     prompts = [_words(task.prompt) for task in tasks]
@@ -68,7 +68,7 @@ def shown_in(skill: Path, tasks: Sequence[Task]) -> int:
 
 
 def taught_by(skill: Path, tasks: Sequence[Task]) -> int:
-    """How many of the tasks an evolution made the skill of; none is known of a skill that moved."""
+    """Count the tasks from which a skill was evolved; none is known of a skill that moved."""
     run = skill.parent.parent / "runs" / "train"
     if skill.parent.name != "skill" or not (run / "run.json").is_file():
         return 0
@@ -95,7 +95,7 @@ class _Use(NamedTuple):
 
 
 def plan_evaluation(settings: EvalSettings, agent: Agent | None = None) -> dict[str, Any]:
-    """What a run would do and is expected to cost, without a model call.
+    """Return the plan of a run and its expected cost, without a model call.
 
     With an earlier run (`earlier`) it has the steps of its attempts, too. `agent` stands in place
     of the one that settings name.
@@ -146,7 +146,7 @@ def plan_evaluation(settings: EvalSettings, agent: Agent | None = None) -> dict[
 
 
 def plan_steps(settings: EvalSettings, suite: LoadedSuite | None = None) -> list[Step]:
-    """What would be done for every attempt, with the earlier run that `settings` names; no call.
+    """Plan every attempt, with the earlier run that `settings` names; no call is made.
 
     Args:
         settings: of the run.
@@ -173,7 +173,7 @@ def estimate(
     skill: Path | None = None,
     runs: Sequence[Path] = (),
 ) -> Estimate:
-    """What attempts at these tasks will use.
+    """Estimate the use of attempts at these tasks.
 
     Args:
         suite: their suite.
@@ -213,7 +213,7 @@ def estimate(
 def nearest_run(
     folders: Sequence[Path], suite: str, model: str, skill: Path | None
 ) -> RunReader | None:
-    """Of the runs of a suite that made calls, one with the same model, the same skill, the newest.
+    """Find the newest run of a suite that made calls with the same model and the same skill.
 
     Args:
         folders: runs, or folders of runs.

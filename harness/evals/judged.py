@@ -15,7 +15,7 @@ JUDGED = "judge"
 
 
 class JudgedRate(Value):
-    """What a model that judged a run was, and the pass rate with its errors taken into account.
+    """Pass rate by a judging model, with its known errors taken into account.
 
     Attributes:
         model: spec of the judge.

@@ -1,4 +1,4 @@
-"""What an eval run depends on: its attempts, its lock, and digests of every part of them.
+"""Everything an eval run depends on: its attempts, its lock, and digests of every part of them.
 
 The lock of a run decides whether it may be resumed. The digests, kept in `parts.json` beside the
 records, tell sample by sample what still holds after a change (:mod:`harness.evals.reuse`).
@@ -45,7 +45,7 @@ _COPIED = re.compile(r"py:.*/agent/([\w-]+-[0-9a-f]{12})\.py:answer")
 
 @dataclass(frozen=True)
 class EvalPlan:
-    """What an eval run depends on.
+    """Everything an eval run depends on.
 
     Attributes:
         suite: the loaded suite.
@@ -83,7 +83,7 @@ class EvalPlan:
 
     @property
     def limits(self) -> SampleLimits:
-        """Of every attempt: each is the run's, or else the suite's."""
+        """Limits of every attempt: the run's, or else the suite's."""
         return self.suite.suite.limits.model_copy(
             update=self.sample_limits.model_dump(exclude_none=True)
         )
@@ -99,7 +99,7 @@ class EvalPlan:
         return self.epochs * len(self.suite.tasks[: self.limit])
 
     def lock(self, model: Model) -> dict[str, Any]:
-        """What `run.json` records; a run resumes only if it is unchanged."""
+        """Return the content of `run.json`; a run resumes only if it is unchanged."""
         import harness
 
         return {

@@ -49,7 +49,7 @@ class Tally:
 
     @property
     def stuck(self) -> str:
-        """Why all of the first attempts were invalid, if it is one reason; "" otherwise."""
+        """Return the one reason why all of the first attempts were invalid; "" otherwise."""
         alike = self.invalid == self.done >= FIRST and len(self.causes) == 1
         return self.reason if alike else ""
 
@@ -60,7 +60,7 @@ class Tally:
 
     @property
     def waits_for(self) -> str:
-        """What a run waits for, for people; "" where attempts are short and some are done."""
+        """Say what a run waits for; "" where attempts are short and some are done."""
         if not self.running or (self.done and self.longest_s < SHORT_S):
             return ""
         return f"{self.running} under way for {self.longest_s:.0f} s"

@@ -53,7 +53,7 @@ NO_WORKDIR = "judged by its work folder, which is gone"
 
 
 class JudgingSpec(Value):
-    """What a process needs to judge.
+    """Everything a process needs to judge.
 
     Attributes:
         sandbox: name of a sandbox back end, `auto` or `none`; chosen on the machine that judges.
@@ -64,7 +64,7 @@ class JudgingSpec(Value):
     trust_checks: bool
 
     def family_of(self) -> FamilyOf:
-        """What judges a task.
+        """Return the function that names the judge of a task.
 
         Raises:
             BadInput: if there is no such sandbox here.
@@ -85,7 +85,7 @@ class Regraded(Value):
 
 
 class RegradeReport(Value):
-    """What judging again has changed.
+    """Changes made by judging again.
 
     Attributes:
         before: report of the run.
@@ -126,7 +126,7 @@ def local_judge(base: Path, family: FamilyOf) -> Judge:
 
 
 def regradable(task: Task, agent: str, tools: tuple[str, ...] | None) -> bool:
-    """Whether an attempt can be judged again from its answer.
+    """Return True if an attempt can be judged again from its answer.
 
     Its work folder is gone. That does not matter where the check looks at the answer alone, nor
     where the agent is one of our graphs without tools, which leaves the folder as it was.

@@ -125,7 +125,7 @@ class ChangedOutcome(Value):
 
 @dataclass(frozen=True)
 class Results:
-    """What a run came to, ours or another tool's.
+    """Results of a run, ours or another tool's.
 
     Attributes:
         name: of the run's folder or file.
@@ -339,7 +339,7 @@ def _results(path: Path, run: RunReader) -> Results:
 
 
 def read_run(path: Path) -> Results:
-    """What the run in a folder came to.
+    """Read the results of the run in a folder.
 
     Raises:
         BadInput: if the folder holds no eval run.
@@ -363,7 +363,7 @@ def joined(path: Path, runs: Sequence[Path]) -> Results:
 
 
 def _fact(run: Results, name: str) -> Any:
-    """What a lock says; a command with a place for a skill is the same agent as one without."""
+    """Return an entry of a lock; a command with room for a skill is the same agent as without."""
     value = run.lock.get(name)
     return without_skill(str(value)) if name == "agent" else value
 

@@ -1,4 +1,4 @@
-"""What of an earlier run still holds: REUSE, REGRADE or RERUN for every attempt of a new one."""
+"""Reuse of an earlier run: REUSE, REGRADE or RERUN for every attempt of a new one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CALLS = "calls.sqlite"
 
 
 class Step(Value):
-    """What is done for one attempt, and why."""
+    """Action for one attempt, and its reason."""
 
     id: str
     action: Action
@@ -32,7 +32,7 @@ class Step(Value):
 def plan_reuse(
     plan: EvalPlan, parts: RunParts, earlier: Path, accept: Iterable[str] = ()
 ) -> list[Step]:
-    """What to do for every attempt of `plan`, in its order.
+    """Decide for every attempt of `plan`, in its order, if it is reused, judged again or run again.
 
     Args:
         plan: the new run.
@@ -208,7 +208,7 @@ def _origin(out: Path) -> str:
 
 
 def _carried(out: Path) -> Spend | None:
-    """What the answers that a run began with had cost; None if it has not begun."""
+    """Return the cost of the answers that a run began with; None if it has not begun."""
     return next((Spend(*row.carried) for row in read_parts(out)), None)
 
 
@@ -231,7 +231,7 @@ def _take_over(
 
 
 def counted(steps: Sequence[Step]) -> str:
-    """How many attempts are reused, graded again and run again, and the reasons, for people."""
+    """Count the attempts reused, judged again and run again, with the reasons, for people."""
     actions = Counter(step.action for step in steps)
     lines = [", ".join(f"{name} {actions[name]}" for name in ("REUSE", "REGRADE", "RERUN"))]
     reasons = Counter((step.action, step.why) for step in steps if step.action != "REUSE")

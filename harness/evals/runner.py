@@ -93,7 +93,7 @@ async def run_evaluation_async(
     on_plan: PlanHook | None = None,
     agent: Agent | None = None,
 ) -> list[EvalReport]:
-    """The same where an event loop is running; `agent` in place of the one that settings name."""
+    """Run an evaluation in a running event loop; `agent` replaces the one that settings name."""
     suite = suite_of(settings)
     out = settings.resume or settings.out or Path("runs") / new_run_id("eval")
     arms: list[tuple[Path, Path | None]] = [(out, settings.skill)]
@@ -145,7 +145,7 @@ class Evaluator:
         )
 
     def plan(self, skill: Path | None) -> EvalPlan:
-        """What a run with `skill` depends on.
+        """Return the plan of a run with `skill`.
 
         Raises:
             BadInput: if there is no such skill, it would not reach the agent, two attempts would
@@ -340,7 +340,7 @@ async def collect(
 
 
 def _slim(item: ItemRecord) -> ItemRecord:
-    """What the report needs of an item: 100,000 of them are held, and the rest is on the disk."""
+    """Keep only the parts of an item that the report needs: 100,000 of them are held in memory."""
     usage = item.usage if item.outcome == "invalid" else _NO_USAGE  # that may be tried again
     detail: dict[str, JsonValue] = {JUDGED: item.detail[JUDGED]} if JUDGED in item.detail else {}
     blanks: dict[str, Any] = {"reason": "", "answer": None, "usage": usage, "detail": detail}

@@ -62,7 +62,7 @@ Sandbox = Annotated[str, Option("Sandbox back end, or none.")]
 
 
 class ModelSettings(Value):
-    """What everything that asks models takes.
+    """Settings of everything that asks models.
 
     Attributes:
         models: `[ROLE=]SPEC` strings; the last one that names a role, or none, counts.
@@ -98,7 +98,7 @@ class ModelSettings(Value):
 
 
 class TrustSettings(Value):
-    """What may leave the sandbox and the suite's folder.
+    """Permissions to leave the sandbox and the suite's folder.
 
     Attributes:
         trust: the agent that a suite names, and the files that its tasks name.
@@ -114,7 +114,7 @@ class TrustSettings(Value):
 
 
 class WorkerSettings(Value):
-    """Where the work of a suite is done.
+    """Place where the work of a suite is done.
 
     Attributes:
         executor: starts workers; `ray` takes the cluster of RAY_ADDRESS, or begins one.
@@ -160,7 +160,7 @@ class WorkerSettings(Value):
 
 
 class LimitSettings(Value):
-    """What one attempt may use, in place of the suite's `limits`.
+    """Limits of one attempt, in place of the suite's `limits`.
 
     Attributes:
         token_limit: tokens of all its calls.
@@ -243,7 +243,7 @@ class ColumnSettings(Value):
 
 
 class SuiteSettings(ModelSettings, WorkerSettings, TrustSettings, ColumnSettings):
-    """What everything that runs a suite takes.
+    """Settings of everything that runs a suite.
 
     Attributes:
         suite: path or name of a suite.

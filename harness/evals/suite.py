@@ -118,7 +118,7 @@ class LoadedSuite(Value):
 
     @property
     def halved(self) -> bool:
-        """Whether it is a half of one task file that nobody divided."""
+        """Return True for one half of a single task file that nobody divided."""
         one_file = isinstance(self.suite.tasks, str) and self.suite.split_by is None
         return one_file and self.split is not None
 
@@ -134,7 +134,7 @@ class LoadedSuite(Value):
         return tuple(sorted(named))
 
     def reaches(self, path: str) -> bool:
-        """Whether the tasks may name a path: below the suite's folder, unless it is trusted."""
+        """Allow a path of a task below the suite's folder, or any path if it is trusted."""
         folder = self.base if self.suite.corpus is not None else self.root
         return self.trusted or inside(folder, self.base / path) is not None
 
@@ -265,7 +265,7 @@ def _refuse_far_files(suite: LoadedSuite) -> None:
 
 
 def _named_files(task: Task) -> list[str]:
-    """What a task names as a file: its inputs, golden files, and those of its variants."""
+    """List the files that a task names: its inputs, golden files, and those of its variants."""
     named: list[JsonValue] = [*task.files.values()]
     variants = task.meta.get("variants")
     rows = [row for row in variants if isinstance(row, dict)] if isinstance(variants, list) else []
@@ -301,7 +301,7 @@ def _find(reference: str) -> Path:
 
 
 def _is_spreadsheetbench(path: Path) -> bool:
-    """Whether it is a published folder (dataset.json), or a JSONL file with rows of its shape."""
+    """Recognise a published folder (dataset.json), or a JSONL file with rows of its shape."""
     if path.is_dir():
         return (path / "dataset.json").is_file()
     if path.suffix != ".jsonl" or not path.is_file():

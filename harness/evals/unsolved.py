@@ -1,4 +1,4 @@
-"""Why attempts failed: what judged the answers, one of them beside what was expected, a way out.
+"""Reasons of failed attempts: their checks, an answer beside what was expected, a way out.
 
 A newcomer's first run often ends at 0 %, because the check wants the bare answer and the agent
 answers in a sentence.
@@ -106,14 +106,14 @@ def unsolved(items: Sequence[ItemRecord], tasks: Mapping[str, Task]) -> tuple[st
 
 
 def _of_form(pairs: Sequence[tuple[ItemRecord, Task]]) -> tuple[int, list[ItemRecord]]:
-    """How many answers a check of the form judged, and those of them that hold what is expected."""
+    """Count the answers judged by their form, and list those that hold what is expected."""
     formal = [pair for pair in pairs if (pair[1].check or default_check(pair[1])) in FORM]
     held = [pair for pair in formal if _contains(pair[1], pair[0].answer)]
     return len(formal), [item for item, task in held if not _is_call(task, item.answer)]
 
 
 def _is_call(task: Task, answer: str | None) -> bool:
-    """Whether an answer is a tool call where a text is expected."""
+    """Return True if an answer is a tool call where a text is expected."""
     from harness.agents import written_calls
 
     check = (task.check or default_check(task)).partition(" ")[0]
@@ -129,7 +129,7 @@ def _contains(task: Task, answer: str | None) -> bool:
 
 
 def _beside(item: ItemRecord, task: Task | None) -> str:
-    """What was expected and what came; the check's own reason may say both."""
+    """Put the expected beside the given answer; the check's own reason may say both."""
     if item.reason.startswith("expected"):
         return item.reason[: 2 * SHOWN]
     reason = f" ({item.reason[:SHOWN]})" if item.reason else ""

@@ -1,4 +1,4 @@
-"""Who makes the attempts of a run where this process does not: the contract of `--executor`.
+"""Contract of `--executor`: attempts that are made outside this process.
 
 An executor is a plugin of `harness.executors`: a function `(workers, resources) -> Executor`.
 """

@@ -65,7 +65,7 @@ class RayExecutor(Executor):
 
     @property
     def options(self) -> dict[str, Any]:
-        """What a worker asks for, in Ray's words."""
+        """Return the demands of a worker in Ray's words."""
         standard = ("CPU", "GPU", "memory")
         own = {name: amount for name, amount in self.resources.items() if name not in standard}
         return {

@@ -50,7 +50,7 @@ _ATTEMPT: ContextVar[int | None] = ContextVar("attempt", default=None)
 
 
 class AttemptsSpec(Value):
-    """What a worker needs to make attempts.
+    """Everything a worker needs to make attempts.
 
     Attributes:
         suite: settings; tasks come one by one.
@@ -129,7 +129,7 @@ async def open_attempts(executor: Executor, run: RemoteRun) -> AsyncGenerator[Re
 
 
 def answer_calls(model: Model, contexts: Mapping[int, Context]) -> Handler:
-    """What the driver does for a worker's model calls: its own model answers them.
+    """Answer a worker's model calls with the driver's own model.
 
     Args:
         model: of the driver, with the cache and the budget of the run.
@@ -193,7 +193,7 @@ class RemoteAttempts:
 
 
 class WorkerError(Exception):
-    """What an operation of a worker ended with; only the name of its class is known here."""
+    """Failure of an operation of a worker; only the name of its class is known here."""
 
 
 def trace_tool(row: dict[str, Any], started_ns: int) -> None:
@@ -297,7 +297,7 @@ class ToolCalls(tracing.Watcher):
         )
 
     def of(self, attempt: int | None) -> list[dict[str, Any]]:
-        """Those of an attempt, which are then forgotten."""
+        """Return the entries of an attempt, which are then forgotten."""
         return self._calls.pop(attempt, [])
 
 
@@ -328,7 +328,7 @@ def _send_warnings(channel: Channel) -> Generator[None]:
 async def make_attempts(
     channel: Channel, spec: dict[str, Any], trees: dict[str, Path]
 ) -> AsyncGenerator[Methods]:
-    """What a worker of a fleet does for an eval run."""
+    """Serve as a worker of a fleet in an eval run."""
     from harness.agents import open_agent
     from harness.sandbox import select
     from harness.tasks import family

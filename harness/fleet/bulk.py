@@ -152,7 +152,7 @@ class Bulk:
 async def serve_batches(
     channel: Channel, spec: dict[str, Any], trees: dict[str, Path]
 ) -> AsyncGenerator[Methods]:
-    """What a worker of a fleet does for a :class:`Bulk`."""
+    """Serve as a worker of a fleet for a :class:`Bulk`."""
     function = resolve_name(spec["entry"])(spec["argument"], trees)
     with ThreadPoolExecutor(1) as thread:
 
@@ -163,7 +163,7 @@ async def serve_batches(
 
 
 class _Actor:
-    """What an actor of Ray Data does for a :class:`Bulk`."""
+    """Actor of Ray Data for a :class:`Bulk`."""
 
     def __init__(self, entry: str, argument: bytes, files: Any) -> None:
         import ray

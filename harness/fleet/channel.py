@@ -74,7 +74,7 @@ class Channel:
         self.closed = asyncio.create_task(self._receive())
 
     async def ask(self, name: str, value: Any = None) -> Any:
-        """What the other side answers; it stops working on it when this is cancelled.
+        """Ask the other side; it stops working on its answer when this is cancelled.
 
         Raises:
             HarnessError: as raised there.
@@ -181,7 +181,7 @@ def _notice_loss(connection: socket.socket | None) -> None:
 
 
 def _on_this_machine(connection: socket.socket) -> bool:
-    """Whether the other end is a process of this machine: that may be stopped, and go on."""
+    """Return True if the other end is a process of this machine: that may be stopped, and go on."""
     try:
         return ip_address(connection.getpeername()[0]).is_loopback
     except OSError:  # it has gone

@@ -1,4 +1,4 @@
-"""What a fleet runs, the files it needs, and who starts its workers."""
+"""Work of a fleet, the files it needs, and the programs that start its workers."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Tree:
 
 @dataclass(frozen=True)
 class Work:
-    """What every worker of a fleet does.
+    """Work of every worker of a fleet.
 
     Attributes:
         entry: `module:function`, called once in every worker as `async with function(channel,
@@ -63,7 +63,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Invitation:
-    """How a worker finds its driver.
+    """Address and key by which a worker finds its driver.
 
     Attributes:
         host: address of the driver.

@@ -40,7 +40,7 @@ TRIES = 2
 
 
 class Asked(NamedTuple):
-    """What came of a request.
+    """Outcome of a request.
 
     Attributes:
         reply: the object, checked; None if there is none.
@@ -131,7 +131,7 @@ def read_object(text: str, schema: Mapping[str, Any]) -> tuple[dict[str, Any] | 
 
 
 def fits(value: Any, schema: Mapping[str, Any], place: str) -> str:
-    """Why a value does not fit a schema of this wing; "" if it does.
+    """Explain why a value does not fit a schema of this wing; "" if it does.
 
     `const`, `enum`, `type`, `properties` (all of them required, no others), `items`, `minItems`,
     `maxItems`, `minimum` and `maximum` are looked at; the length of a text is left to the server.

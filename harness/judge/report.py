@@ -1,4 +1,4 @@
-"""What `harness judge` reports: verdicts, their cost, and what is known of the judge's errors."""
+"""Report of `harness judge`: verdicts, their cost, and the known errors of the judge."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ class Judged(Value):
 
     @property
     def usage(self) -> Usage:
-        """Of its calls."""
+        """Use of its calls."""
         judged = self.verdict or self.best
         return judged.usage if judged is not None else Usage()
 
     @property
     def valid(self) -> bool:
-        """Whether there is a verdict."""
+        """True if there is a verdict."""
         if self.verdict is not None:
             return not self.verdict.invalid
         return self.best is not None and self.best.index is not None
 
 
 class JudgeReport(Value):
-    """What `harness judge --json` prints.
+    """Output of `harness judge --json`.
 
     Attributes:
         judge: method and model.
@@ -89,7 +89,7 @@ class JudgeReport(Value):
 def calibration_of(
     judged: list[Judged], labels: dict[str, bool], judging: JudgeSettings, model: str
 ) -> Calibration:
-    """How often a judge is right, by label, and what its scores are worth."""
+    """Measure how often a judge is right, by label, and how well its scores are calibrated."""
     pairs = [
         (judgement.verdict.score, labels[judgement.id])
         for judgement in judged
@@ -164,7 +164,7 @@ def report_of(
 
 
 def _right(row: Judged, judging: JudgeSettings) -> float | None:
-    """Whether a row was judged as labelled; half for a tie that the label does not have."""
+    """Compare a verdict with the label; a tie that the label does not have counts one half."""
     if row.label is None:
         return None
     if row.best is not None:

@@ -82,7 +82,7 @@ async def _compared(judge: DirectJudge, row: ReviewRow) -> Verdict:
 
 
 def _note(likewise: Sequence[bool]) -> str:
-    """What a person's decisions say of the judge."""
+    """Summarise how far a person's decisions agree with the judge."""
     interval = rate_interval([[float(same)] for same in likewise]) if likewise else None
     if interval is None:
         return "uncalibrated: no edit that it has a verdict on is decided, its errors are not known"

@@ -1,4 +1,4 @@
-"""What `harness judge` reads: answers, pairs or candidates in JSONL, or the answers of a run."""
+"""Inputs of `harness judge`: answers, pairs or candidates in JSONL, or the answers of a run."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Row(Value):
         return modes[0]
 
     def question(self, rubric: str) -> Question:
-        """What a judge is asked; `rubric` is that of all rows without one of their own."""
+        """Make the judge's question; `rubric` is for rows without one of their own."""
         return Question(
             prompt=self.prompt, rubric=self.rubric or rubric, reference=self.reference,
             constraints=self.constraints,

@@ -49,7 +49,7 @@ class RubricFamily:
 
 
 def question_of(task: Task, settings: JudgeSettings) -> Question:
-    """What the judge is asked of a task.
+    """Make the judge's question about a task.
 
     Raises:
         BadInput: if there are no criteria, or they or the reference are no text.

@@ -104,7 +104,7 @@ class JudgeCommand(ModelSettings):
 
 
 def plan(settings: JudgeCommand) -> dict[str, Any]:
-    """What would be judged, and with how many calls at most, without one."""
+    """Plan the judging with the largest number of calls, without making one."""
     judging, rows, _ = _work(settings)
     direct, skill = judging.votes, settings.method == "skill"
     orders = 1 if rows[0].mode == "pointwise" else 2
@@ -235,7 +235,7 @@ async def _judged(row: Row, judge: Judge, judging: JudgeSettings, settings: Judg
 
 
 def _work(settings: JudgeCommand) -> tuple[JudgeSettings, list[Row], dict[str, bool]]:
-    """How it is judged, what, and the labels of a calibration; all that is refused is refused now.
+    """Read settings, rows and the labels of a calibration, and refuse now all that is refused.
 
     Raises:
         BadInput: as documented at :func:`judge_rows`.

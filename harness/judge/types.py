@@ -1,4 +1,4 @@
-"""What a judge is asked, and what it says."""
+"""Questions to a judge, and its verdicts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OPPOSITE: dict[Preference, Preference] = {"A": "B", "B": "A", "tie": "tie"}
 
 
 class Question(Value):
-    """What was asked of whoever wrote the answers, and what they are judged by.
+    """Question that the answers are for, and the rubric that they are judged by.
 
     Attributes:
         prompt: the task as the writer of the answers saw it.
@@ -56,7 +56,7 @@ class Evidence(Value):
 
 
 class Verdict(Value):
-    """What a judge says: a score, a preference, or nothing that counts.
+    """Verdict of a judge: a score, a preference, or nothing that counts.
 
     A judge that was not reached, or whose reply cannot be read, is neither for nor against an
     answer: such a verdict is `invalid`, has no score, and goes into no mean.
@@ -102,7 +102,7 @@ class Judge(Protocol):
     name: str
 
     async def compare(self, question: Question, a: str, b: str) -> Verdict:
-        """Which answer is better, both orders looked at.
+        """Choose the better answer, having looked at both orders.
 
         Raises:
             LimitReached: if the budget cannot hold the next call. All else that goes wrong is an
@@ -116,5 +116,5 @@ class Rater(Protocol):
     """Rates single answers: `DirectJudge` and `SkillJudge` do."""
 
     async def rate(self, question: Question, answer: str) -> Verdict:
-        """How good an answer is; see :class:`Verdict`."""
+        """Score an answer; see :class:`Verdict`."""
         ...

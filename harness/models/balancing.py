@@ -1,4 +1,4 @@
-"""Which of several servers of one model gets a request: prefix affinity, bounded load, health.
+"""Choice of a server for a request: prefix affinity, bounded load, health.
 
 Rendezvous hashing (Thaler and Ravishankar 1998) of what requests share at their beginning gives
 every prefix its own order of servers: requests with one prefix meet the same prefix cache, and when
@@ -55,7 +55,7 @@ def prefix_of(body: Mapping[str, Any]) -> bytes:
 
 
 async def over_http(url: str) -> bool:
-    """Whether the server of a base URL is well, by `/health` beside `/v1`.
+    """Ask `/health` beside `/v1` if the server of a base URL is well.
 
     Servers that do not know `/health` are well if they answer at all.
     """
@@ -166,7 +166,7 @@ class Balancer:
 
     @property
     def in_service(self) -> tuple[bool, ...]:
-        """Whether each server gets requests."""
+        """Servers that get requests, as a flag for each."""
         return tuple(server.in_service for server in self._servers)
 
     def choose(self, prefix: bytes, tried: frozenset[int] = frozenset()) -> int:

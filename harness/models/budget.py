@@ -158,7 +158,7 @@ class Budget:
 
     @property
     def bounds_tokens(self) -> bool:
-        """Whether a call needs a bound on its completion tokens."""
+        """True if a call needs a bound on its completion tokens."""
         return self.usd is not None or self.tokens is not None
 
     def change(

@@ -106,7 +106,7 @@ class CallStore:
         self._reading = threading.Lock()
 
     async def once(self, call_id: str, answer: Callable[[], Awaitable[Reply]]) -> Reply:
-        """What `answer` gives; identical requests under way in an event loop are sent once."""
+        """Call `answer`; identical requests under way in an event loop are sent once."""
         loop = asyncio.get_running_loop()
         flights = self._flights.setdefault(loop, {})
         while (pending := flights.get(call_id)) is not None:
@@ -225,8 +225,9 @@ class CallStore:
         return [self._stored(row) for row in self._rows(f"{_STORED} ORDER BY id")]
 
     def times(self, role: Role) -> list[tuple[float, float]]:
-        """When each answered call of a role was sent, in seconds since the epoch, and how many
-        seconds it took; oldest first."""
+        """List the answered calls of a role, oldest first: seconds since the epoch when it was
+        sent, and seconds it took.
+        """
         rows = self._rows(
             "SELECT sent_at, usage FROM calls WHERE state = 'done' AND role = ? ORDER BY sent_at",
             role,
@@ -235,7 +236,7 @@ class CallStore:
             return [(sent, Usage.model_validate_json(usage).seconds) for sent, usage in rows]
 
     def usage_by_role(self) -> dict[str, Usage]:
-        """What each role has used; answers from the cache are not counted again."""
+        """Return the use of each role; answers from the cache are not counted again."""
         totals: dict[str, Usage] = {}
         rows = self._rows("SELECT role, usage FROM calls WHERE state = 'done' ORDER BY id")
         with decoding(self.name):
@@ -244,11 +245,11 @@ class CallStore:
         return totals
 
     def usage(self) -> Usage:
-        """What all roles have used together."""
+        """Return the use of all roles together."""
         return sum(self.usage_by_role().values(), Usage())
 
     def spend(self) -> Spend:
-        """What counts against a budget: calls without a known outcome with their worst case."""
+        """Return what counts against a budget: calls of unknown outcome at their worst case."""
         total = Spend()
         rows = self._rows("SELECT state, usage, worst_tokens, worst_usd FROM calls")
         with decoding(self.name):
@@ -330,5 +331,5 @@ def pack(value: dict[str, Any]) -> bytes:
 
 
 def unpack(blob: bytes) -> dict[str, Any]:
-    """What :func:`pack` was given."""
+    """Undo :func:`pack`."""
     return json.loads(decompressed(blob))

@@ -63,7 +63,7 @@ class Committer:
 
     @property
     def alive(self) -> bool:
-        """Whether it takes jobs."""
+        """True while it takes jobs."""
         return self._thread.is_alive()
 
     def submit(self, job: Job[T], *, opens: int = 0) -> Future[T]:

@@ -219,7 +219,7 @@ class Slots:
         self._wake()
 
     def locked(self) -> bool:
-        """Whether the next request would wait."""
+        """Return True if the next request would wait."""
         return self._used >= self.limit
 
     def answered(self, sent_at: float | None = None) -> None:
@@ -312,7 +312,7 @@ class RateGate:
 
 
 class Patience:
-    """How long to wait for an answer, by the answers so far.
+    """Time to wait for an answer, learned from the answers so far.
 
     Attributes:
         hedged: calls that were sent twice.

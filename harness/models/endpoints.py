@@ -63,7 +63,7 @@ _FORMS = """\
 
 
 class ModelSpec(Value):
-    """Which model answers; `str()` gives the spec string back.
+    """Name of a model with its provider; `str()` gives the spec string back.
 
     Attributes:
         kind: what kind of endpoint.
@@ -118,7 +118,7 @@ def parse_roles(specs: Sequence[str]) -> dict[Role, ModelSpec]:
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where to send requests.
+    """Address that requests are sent to.
 
     Attributes:
         kind: part of the cache key.
@@ -153,7 +153,7 @@ class Endpoint:
 
     @property
     def official(self) -> bool:
-        """Whether this is OpenAI's own endpoint."""
+        """True for OpenAI's own endpoint."""
         return self.kind == "openai" and self.urls == (OPENAI_URL,)
 
     @cached_property
@@ -172,7 +172,7 @@ class Endpoint:
         return nullcontext() if self.balancer is None else self.balancer.sending(index)
 
     def client_options(self, index: int = 0) -> dict[str, Any]:
-        """What a client of `openai` needs to know about a server."""
+        """Return the options of a client of `openai` for a server."""
         headers, query = credentials(self.given_urls[index])
         return {
             "api_key": self.key,

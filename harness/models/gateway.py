@@ -126,7 +126,7 @@ def client_variables(origin: str, key: str | None = None) -> dict[str, str]:
 
 @dataclass
 class Account:
-    """What one attempt asks for, and has asked for.
+    """Account of one attempt: its limits and its use.
 
     Attributes:
         model: answers.
@@ -261,7 +261,7 @@ class Account:
 
 
 async def _completed(completion: asyncio.Task[Body]) -> Body:
-    """What a call came to.
+    """Read the outcome of a call.
 
     Raises:
         Refused: if it was cancelled with its account.
@@ -304,7 +304,7 @@ class Gateway:
         return key, {**client_variables(self.origin, key), "OPENAI_MODEL": name}
 
     def close_account(self, key: str) -> Account:
-        """What the attempt used; its key is no longer taken, and its calls are cancelled."""
+        """Close the account of an attempt: its key is no longer taken, its calls are cancelled."""
         account = self._accounts.pop(key)
         account.close()
         return account

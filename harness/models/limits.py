@@ -16,7 +16,7 @@ from harness.models.types import Message, Model, Reply, Sampling
 
 
 class SampleLimits(Value):
-    """What one attempt may use; None is no limit.
+    """Limits of one attempt; None is no limit.
 
     The worst case of a call is set aside while it is in flight, so that calls that overlap stay
     within the limit together. One whose worst case is more than what is left (or unknown: no

@@ -145,12 +145,12 @@ class Recording:
 
 
 def constrained(calls: Sequence[StoredCall]) -> bool:
-    """Whether replies of a server that holds them to a JSON schema were held to one."""
+    """Return True if replies of a server that can hold them to a JSON schema were held to one."""
     return any(call.kind in ("local", "vllm") and "response_format" in call.body for call in calls)
 
 
 def nearest(body: Body, recorded: Sequence[Body]) -> list[str]:
-    """How the recorded request nearest to `body` differs from it, one line for each field.
+    """List the differences between `body` and the nearest recorded request, a line for each field.
 
     Nearest is the one with the fewest fields that differ, then with the most messages shared.
     """
@@ -161,7 +161,7 @@ def nearest(body: Body, recorded: Sequence[Body]) -> list[str]:
 
 
 def differences(request: Body, recorded: Body) -> tuple[int, list[str]]:
-    """How two requests differ: messages shared from the start, and a line for each field."""
+    """Compare two requests: messages shared from the start, a line for each field that differs."""
     shared, lines = 0, list[str]()
     for name in sorted(request.keys() | recorded.keys()):
         ours, theirs = request.get(name), recorded.get(name)
@@ -189,6 +189,6 @@ def excerpts(value: Any, recorded: Any) -> str:
 
 
 def _agreeing(ours: Sequence[Any], theirs: Sequence[Any]) -> int:
-    """How many elements agree from the start."""
+    """Count the elements that agree from the start."""
     pairs = enumerate(zip(ours, theirs, strict=False))
     return next((index for index, (a, b) in pairs if a != b), min(len(ours), len(theirs)))

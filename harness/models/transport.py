@@ -78,7 +78,7 @@ class _Client(NamedTuple):
 
 @dataclass
 class _Loop:
-    """What belongs to one event loop."""
+    """State that belongs to one event loop."""
 
     slots: Slots
     clients: dict[int, _Client] = field(default_factory=dict[int, "_Client"])
@@ -236,7 +236,7 @@ async def answering(timeout_s: float) -> AsyncGenerator[None]:
 
 
 def fault_of(error: openai.APIError, endpoint: Endpoint, where: str) -> Fault:
-    """What an error of a client of `openai` means; no answer is retried, then Unreachable."""
+    """Classify an error of a client of `openai`; no answer is retried, then Unreachable."""
     import openai
 
     from harness.core.redaction import redact
@@ -345,7 +345,7 @@ def _refusal(
 
 
 def _of_client(error: BaseException) -> bool:
-    """Whether it is aiohttp or httpx that found no HTTP where an answer should have been."""
+    """Return True if aiohttp or httpx found no HTTP where an answer should have been."""
     return any(kind.__module__.startswith(("aiohttp.", "httpx")) for kind in type(error).__mro__)
 
 

@@ -1,4 +1,4 @@
-"""What a model call takes and gives. Every room speaks to models through these."""
+"""Request and answer of a model call. Every room speaks to models through these."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def request_body(
     sampling: Sampling,
     response_format: Mapping[str, JsonValue] | None,
 ) -> Body:
-    """What is sent to `/chat/completions`; every parameter that is set is in it.
+    """Build the body for `/chat/completions`, with every parameter that is set.
 
     Raises:
         BadInput: if `sampling.extra` sets what has a parameter of its own, or asks for a stream or
@@ -226,7 +226,7 @@ def read_reply(call_id: str, response: Body, usage: Usage, *, cached: bool) -> R
 
 @dataclass(frozen=True)
 class Piece:
-    """What one step of an answer adds.
+    """Addition that one step of an answer makes.
 
     Attributes:
         kind: text of the thoughts, of the answer, the beginning of a call, or of its arguments.

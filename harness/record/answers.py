@@ -1,4 +1,4 @@
-"""What was recorded, found again by request: answers of a replay, and answers already paid for."""
+"""Recorded answers, found again by request: those of a replay, and those already paid for."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Answers:
         return waiting.pop() if waiting else None
 
     def nearest(self, request: RecordedRequest) -> str:
-        """How the recorded request that is nearest to `request` differs from it."""
+        """Describe how the recorded request that is nearest to `request` differs from it."""
         recorded = [exchange.request for exchange in self._exchanges]
         same_path = [candidate for candidate in recorded if candidate.path == request.path]
         if not same_path:

@@ -1,4 +1,4 @@
-"""Which exchanges belong together, and what was said in them as ATIF trajectories."""
+"""Grouping of exchanges into conversations, as ATIF trajectories."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Spoken:
 
     @property
     def usage(self) -> Usage | None:
-        """What was recorded, else what the answer says; None if nobody counted."""
+        """Return the recorded use, else the answer's own count; None if nobody counted."""
         recorded: Any = self.exchange.facts.get("usage")
         if recorded:
             return Usage.model_validate(recorded)
@@ -76,7 +76,7 @@ class Conversation:
     ids: set[str] = field(default_factory=set[str])
 
     def fits(self, spoken: Spoken) -> int:
-        """How well a request goes on with this conversation: 0 if not, else higher is better."""
+        """Score how well a request continues this conversation: 0 if not, else higher is better."""
         if spoken.earlier:
             return 1 if spoken.earlier in self.ids else 0
         keys = [turn_key(turn) for turn in spoken.turns]

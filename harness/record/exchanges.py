@@ -52,7 +52,7 @@ class RecordedRequest:
 
     @property
     def digest(self) -> str:
-        """What finds the request again: method, path, query and body, never the headers."""
+        """Digest to find the request again: method, path, query and body, never the headers."""
         return digest([self.method, self.path, self.query, self.body])
 
 
@@ -123,7 +123,7 @@ class Exchange:
 
     @property
     def good(self) -> bool:
-        """Whether the answer is whole and no error."""
+        """True if the answer is whole and no error."""
         return self.outcome == "complete" and self.status is not None and self.status < 400
 
 

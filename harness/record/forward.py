@@ -31,7 +31,7 @@ _HOP = (
 
 @dataclass(frozen=True)
 class Line:
-    """What all requests of a recording share.
+    """Connection that all requests of a recording share.
 
     Attributes:
         upstream: where they go.
@@ -72,12 +72,12 @@ class Leg:
 
     @property
     def streams(self) -> bool:
-        """Whether the response is a stream of events."""
+        """True if the response is a stream of events."""
         return is_stream(self.response.headers.get("content-type", ""))
 
     @property
     def failed(self) -> bool:
-        """Whether the response is an error."""
+        """True if the response is an error."""
         return self.response.status_code >= 400
 
 

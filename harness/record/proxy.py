@@ -96,7 +96,7 @@ class Proxy:
             return failure(str(error), 400, "invalid_request_error", final=True)
 
     def _stranger(self, request: Request) -> str | None:
-        """Why a request is not taken: a page of a browser, another name, no token."""
+        """Explain why a request is not taken: a page of a browser, another name, no token."""
         host = request.headers.get("host", "")
         name = urlsplit(f"//{host}").hostname
         if name not in LOCAL_NAMES:

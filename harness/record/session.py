@@ -43,7 +43,7 @@ PLACEHOLDER = "recorded"
 
 
 class Report(Value):
-    """What a recorded or replayed command did.
+    """Outcome of a recorded or replayed command.
 
     Attributes:
         folder: of the recording.
@@ -68,7 +68,7 @@ class Report(Value):
 
 @dataclass(frozen=True)
 class Plan:
-    """How to record.
+    """Plan of a recording.
 
     Attributes:
         folder: of the recording; one that exists is gone on with.
@@ -215,7 +215,7 @@ async def _command(command: Sequence[str], variables: Mapping[str, str], quiet: 
 
 
 def _typed() -> bool:
-    """Whether Ctrl-C on a terminal reaches this process, and so the command in its group."""
+    """Return True if Ctrl-C on a terminal reaches this process, and so the command in its group."""
     try:
         with Path("/dev/tty").open("rb") as terminal:
             return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()

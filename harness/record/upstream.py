@@ -1,4 +1,4 @@
-"""Where requests go, and what they may cost.
+"""Destination of requests, and their prices.
 
 A request goes to the provider that the client means, to a URL, or to a model spec of ours. Its
 worst case is set aside from the budget before it is sent.
@@ -48,7 +48,7 @@ _SECONDS = httpx.Timeout(600.0, connect=30.0)
 
 @dataclass(frozen=True)
 class Upstream:
-    """Where to send requests.
+    """Destination of requests.
 
     Attributes:
         openai: base URL in the place of `/v1`, for all paths but Anthropic's.
@@ -81,7 +81,7 @@ class Upstream:
         return self.openai.removesuffix("/v1") + path
 
     def headers(self, headers: Mapping[str, str]) -> dict[str, str]:
-        """What is passed on: the client's headers, and an answer that is not compressed."""
+        """Pass on the client's headers, and ask for an answer that is not compressed."""
         kept_headers = {name: value for name, value in headers.items() if name not in _DROPPED}
         if self.key is not None:
             kept_headers.pop("x-api-key", None)
@@ -116,7 +116,7 @@ class Upstream:
 
     @property
     def official(self) -> bool:
-        """Whether prices of the provider's own endpoint hold."""
+        """True if prices of the provider's own endpoint hold."""
         return self.backend is None and self.openai == OPENAI_URL
 
 
@@ -203,7 +203,7 @@ class Purse:
         return await self._budget.reserve(Spend(usd, prompt + completion, 1))
 
     def usage(self, wire: Wire, body: Body, response: Body, seconds: float) -> Usage | None:
-        """What a response used; None if it does not say."""
+        """Read the use in a response; None if it does not say."""
         tokens = wire.tokens(response)
         if tokens is None:
             return None

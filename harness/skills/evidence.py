@@ -1,4 +1,4 @@
-"""What a rule of an evolved skill rests on, and what speaks against it, as `rules.json` has it.
+"""Evidence for and against the rules of an evolved skill, as `rules.json` has it.
 
 An evolution leaves the file beside its analyst records; a rule is found again by the text of its
 edit. It is read leniently, as the records are: a file of an older evolution has less.
@@ -18,7 +18,7 @@ RULES = "rules.json"
 
 
 class Objection(Value):
-    """What speaks against a rule: a run, or a lesson that says the opposite.
+    """Evidence against a rule: a run, or a lesson that says the opposite.
 
     Attributes:
         kind: `lesson` of an analyst, or `run` that shows what the rule blames and passed (or what
@@ -47,7 +47,7 @@ class Objection(Value):
 
 
 class Contrast(Value):
-    """How often what the rule's evidence shows stands in failed and in passed runs.
+    """Frequency of a rule's evidence in failed and in passed runs.
 
     Attributes:
         signs: what was looked up, numbers as `#`.
@@ -88,7 +88,7 @@ class Trial(Value):
 
 
 class RuleEvidence(Value):
-    """What one rule rests on.
+    """Evidence for one rule.
 
     Attributes:
         content: of its edit.
@@ -123,6 +123,6 @@ def read_rules(path: Path) -> tuple[RuleEvidence, ...]:
 
 
 def of_content(rules: Iterable[RuleEvidence], content: str) -> RuleEvidence:
-    """What the rule of that text rests on; empty where nothing was written down."""
+    """Return the evidence for the rule with that text; empty where nothing was written down."""
     matches = (rule for rule in rules if rule.content == content)
     return next(matches, RuleEvidence(content=content))

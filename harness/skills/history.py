@@ -62,7 +62,7 @@ class _Log(Value):
 
 
 class Rollback(Value):
-    """What a rollback did.
+    """Outcome of a rollback.
 
     Attributes:
         before: digest of what was there; `harness skill rollback --to` it undoes this.
@@ -77,7 +77,7 @@ class Rollback(Value):
 
 
 def versions_path(skill_dir: Path) -> Path:
-    """Where the versions of a skill directory lie."""
+    """Return the folder of a skill directory's versions."""
     return skill_dir.parent / f"{skill_dir.name}.versions"
 
 
@@ -155,7 +155,7 @@ def _append(
 
 
 def read_log(skill_dir: Path) -> tuple[Entry, ...]:
-    """What happened to a skill, oldest first; () if no version was recorded.
+    """Read a skill's history, oldest first; () if no version was recorded.
 
     Raises:
         BadInput: if the log is damaged.

@@ -60,7 +60,7 @@ def texts(lines: Document) -> list[str]:
 
 
 def front_length(lines: Document) -> int:
-    """How many lines the frontmatter takes."""
+    """Count the lines of the frontmatter."""
     return scan(texts(lines)).kinds.count("frontmatter")
 
 
@@ -126,7 +126,7 @@ def _find_unique(
 
 
 def _already_there(lines: Document, block: list[str], start: int, end: int, edit: int) -> bool:
-    """Whether `block` already stands as whole lines in the range; claims them if so."""
+    """Find `block` as whole lines in the range, and claim them if so."""
     plain = texts(lines)
     for index in range(start, end - len(block) + 1):
         if plain[index : index + len(block)] == block:
@@ -258,7 +258,7 @@ def insert_at_anchor(lines: Document, edit: Edit, index: int) -> str | None:
 def _outside_code(
     lines: Document, first: int, last: int, after: bool, block: list[str]
 ) -> tuple[int, str]:
-    """Where to insert so that prose never lands in a code fence, a comment or a paragraph."""
+    """Find a line for prose that lies in no code fence, comment or paragraph."""
     kinds = scan(texts(lines)).kinds
     index = last + 1 if after else first
     kind = kinds[index] if 0 < index < len(lines) else "text"

@@ -85,7 +85,7 @@ def shown_blocks(provenance: Provenance, skill: Skill) -> list[ShownBlock]:
 
 
 def _frontmatter(lines: Sequence[Explanation]) -> int:
-    """How many lines it has, with both fences; 0 without one."""
+    """Count the lines of the frontmatter with both fences; 0 without one."""
     if lines[0].text.rstrip() != "---":
         return 0
     return next((row.line for row in lines[1:] if row.text.rstrip() == "---"), 0)

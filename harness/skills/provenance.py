@@ -1,4 +1,4 @@
-"""Which trajectories each line of a skill comes from, and what the analysts wrote about them.
+"""Provenance of a skill: the trajectories behind each line, and what the analysts wrote of them.
 
 Kept beside the skill, never in its text. A line is known by its digest and its occurrence, not its
 number, so that moving lines around does not lose their origin. An evolution leaves its analyst
@@ -61,7 +61,7 @@ class Provenance(Value):
 
 
 class Quote(Value):
-    """What an analyst points to in a trajectory.
+    """Passage of a trajectory that an analyst points to.
 
     Attributes:
         step: id of the step that it stands in, None where it was not found.
@@ -106,7 +106,7 @@ class Source(Value):
         return "\n".join([head, *lines])
 
     def at(self, quote: Quote) -> str:
-        """Where a quote stands: `trajectory_id step N`, and how it was found."""
+        """Locate a quote: `trajectory_id step N`, and how it was found."""
         if quote.step is None:
             return f"{self.trajectory_id} not located"
         how = f" ({quote.how})" if quote.how else ""
@@ -159,7 +159,7 @@ def provenance_of(
 
 
 def explain(provenance: Provenance, skill: Skill, file: str, line: int) -> Explanation:
-    """Where line `line` (from 1) of `file` comes from.
+    """Explain line `line` (from 1) of `file`.
 
     Raises:
         BadInput: if there is no such file or line.
@@ -171,7 +171,7 @@ def explain(provenance: Provenance, skill: Skill, file: str, line: int) -> Expla
 
 
 def explain_file(provenance: Provenance, skill: Skill, file: str) -> tuple[Explanation, ...]:
-    """Where every line of `file` comes from, in order.
+    """Explain every line of `file`, in order.
 
     Raises:
         BadInput: if there is no such file.
@@ -259,7 +259,7 @@ def read_value(path: Path, kind: type[Stored], fault: str) -> Stored:
 
 
 def provenance_path(skill: Path) -> Path:
-    """Where the provenance of the skill directory `skill` lies: beside it."""
+    """Return the path of a skill directory's provenance, which lies beside it."""
     return skill.parent / f"{skill.name}.provenance.json"
 
 

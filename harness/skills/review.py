@@ -81,7 +81,7 @@ class ReviewRow(Value):
 
 
 class EditJudgement(Value):
-    """What a judge says of an edit: advice to a reviewer; `evolve --judge` acts on it.
+    """Judgement of an edit: advice to a reviewer; `evolve --judge` acts on it.
 
     Attributes:
         better: the skill `with` or `without` the edit, `neither`, or "" where there is no verdict.
@@ -181,7 +181,7 @@ def review_form(rows: Sequence[ReviewRow], skill: str) -> str:
 
 
 def review_path(skill_dir: Path) -> Path:
-    """Where the decisions on a skill lie: beside it."""
+    """Return the path of the decisions on a skill, which lie beside it."""
     return skill_dir.parent / f"{skill_dir.name}.review.json"
 
 
@@ -237,7 +237,7 @@ def undecided(rows: Sequence[ReviewRow]) -> list[ReviewRow]:
 def decisions(
     rows: Sequence[ReviewRow], names: Sequence[str], verdict: Verdict, reason: str = ""
 ) -> list[Decision]:
-    """The same verdict on several edits.
+    """Give the same verdict on several edits.
 
     Args:
         rows: the edits under review.

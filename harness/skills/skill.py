@@ -88,7 +88,7 @@ class Skill:
 
     @property
     def description(self) -> str:
-        """When and for what a client should load the skill; "" if the frontmatter has none."""
+        """Description by which a client decides to load the skill; "" if the header has none."""
         return self._plain("description")
 
     def _plain(self, key: str) -> str:

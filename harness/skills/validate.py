@@ -1,4 +1,4 @@
-"""What clients of a skill demand, all of them together, what a reviewer should look at, and sizes.
+"""Demands of all clients of a skill together, points for a reviewer, and sizes.
 
 The union of the agentskills specification, skills-ref, `npx skills`, Gemini CLI, Codex and
 Anthropic's packager, and of the limits that Trace2Skill sets itself.
@@ -292,7 +292,7 @@ def orphans(skill: Skill) -> list[str]:
 
 
 def mentions(text: str, path: str) -> bool:
-    """Whether `text` names the file `path`, in a link, in prose or in code."""
+    """Return True if `text` names the file `path`, in a link, in prose or in code."""
     return re.search(rf"(?<![\w/-]){re.escape(path)}(?![\w/-])", text) is not None
 
 
@@ -346,7 +346,7 @@ def _is_base64(text: str) -> bool:
 
 
 def summary(path: Path) -> dict[str, Any]:
-    """What the skill directory `path` holds, and what it costs to load.
+    """Summarise the skill directory `path` and the cost of loading it.
 
     Tokens are those of the three tiers (catalogue, SKILL.md, files), by the tokenizer named; a
     file that is no text has None. Lines of the outline count from 1.

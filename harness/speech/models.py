@@ -50,7 +50,7 @@ class Recognizer:
         self.spec = model.spec
 
     async def transcribe(self, data: bytes, name: str, language: str = "") -> Transcript:
-        """What was said in a recording; one that was heard before is not heard again.
+        """Transcribe a recording; one that was heard before is not heard again.
 
         Args:
             data: the file.

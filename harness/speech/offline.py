@@ -57,7 +57,7 @@ _busy = Lock()  # one recording or sentence at a time: each uses all threads tha
 
 
 def packaged(name: str, sha: str, files: tuple[str, ...]) -> bytes:
-    """What files of installed packages hold, one after the other; the packages do not run.
+    """Read files of installed packages, one after the other; the packages do not run.
 
     Args:
         name: of the whole, for messages.

@@ -100,7 +100,7 @@ def _voices(script: SpeechScript, synthesizer: Synthesizer) -> dict[str, str]:
 
 
 def _left_out(script: SpeechScript, synthesizer: Synthesizer) -> tuple[str, ...]:
-    """What no speech endpoint does, and what this one does not."""
+    """List what no speech endpoint does, and what this one does not."""
     sounds = {
         "background": any(sentence.background for sentence in script.sentences),
         "events": bool(script.overall.events),

@@ -19,7 +19,7 @@ _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
 
 
 class Speaker(Value):
-    """Who speaks.
+    """Speaker of a script.
 
     Attributes:
         name: in the script.
@@ -33,7 +33,7 @@ class Speaker(Value):
 
 
 class Token(Value):
-    """How a word is said.
+    """Word and its pronunciation.
 
     Attributes:
         word: as it stands in the sentence.
@@ -53,7 +53,7 @@ class Token(Value):
 
 
 class Sentence(Value):
-    """What is said in one breath, and how.
+    """Words said in one breath, and their manner.
 
     Attributes:
         text: spoken as it stands.
@@ -92,7 +92,7 @@ class Sentence(Value):
 
     @property
     def instructions(self) -> str:
-        """How to say it, for a model that follows instructions; "" for nothing special."""
+        """Describe the manner for a model that follows instructions; "" for nothing special."""
         facts = {"Mood": self.mood, "Tone": self.tone, "Intent": self.intent}
         parts = [f"{name}: {text}." for name, text in facts.items() if text]
         for token in self.tokens:
@@ -108,7 +108,7 @@ class Sentence(Value):
 
 
 class Overall(Value):
-    """What holds from beginning to end.
+    """Settings that hold from beginning to end.
 
     Attributes:
         format: such as "narration" or "dialogue".
@@ -148,7 +148,7 @@ class SpeechScript(Value):
 
 
 class Coverage(Value):
-    """How much of a text a script speaks, counted in words.
+    """Coverage of a text by a script, counted in words.
 
     Attributes:
         words: of the text.
@@ -164,7 +164,7 @@ class Coverage(Value):
 
     @property
     def share(self) -> float:
-        """Of the words, those that are spoken; 1 of a text without words."""
+        """Share of the words that are spoken; 1 of a text without words."""
         return self.spoken / self.words if self.words else 1.0
 
 

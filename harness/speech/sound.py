@@ -34,11 +34,11 @@ class Sound:
 
     @property
     def seconds(self) -> float:
-        """How long it lasts."""
+        """Duration in seconds."""
         return len(self.samples) / self.rate
 
     def at_rate(self, rate: int) -> Sound:
-        """The same sound with so many samples a second (polyphase filter)."""
+        """Resample to so many samples a second (polyphase filter)."""
         if rate == self.rate:
             return self
         common = gcd(rate, self.rate)
@@ -48,7 +48,7 @@ class Sound:
         return Sound(np.asarray(filtered, dtype=np.float32), rate)
 
     def louder(self, db: float) -> Sound:
-        """The same sound with a gain in dB; what exceeds full scale is cut off."""
+        """Apply a gain in dB; what exceeds full scale is cut off."""
         gained = np.clip(self.samples * 10.0 ** (db / 20), -1.0, 1.0)
         return Sound(gained.astype(np.float32), self.rate)
 

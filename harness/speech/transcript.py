@@ -31,7 +31,7 @@ class Segment(Value):
 
 
 class Transcript(Value):
-    """What was said in a recording.
+    """Transcript of a recording.
 
     Attributes:
         segments: in order of time.

@@ -1,4 +1,4 @@
-"""Which of many possible causes explain failures, taken one at a time."""
+"""Causal power of many possible causes of failures, taken one at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How well scores or labels tell two classes apart."""
+"""Measures of how well scores or labels tell two classes apart."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ Why = Literal["", "better", "worse", "futile", "end"]
 
 
 class Decision(Value):
-    """What one look says.
+    """Decision after one look.
 
     Attributes:
         verdict: accept, reject, need more (tasks), or not gated (too few tasks to say anything).
@@ -53,7 +53,7 @@ class Decision(Value):
 
 
 def decide(plan: SequentialPlan, look: int, changes: Sequence[float | None]) -> Decision:
-    """What to do after a look at which no earlier look had decided.
+    """Decide after a look at which no earlier look had decided.
 
     Args:
         plan: the plan, fixed before the first result.

@@ -108,7 +108,7 @@ def reliability_curve(
 
 
 class CalibrationErrors(NamedTuple):
-    """How far probabilities are from the rates of what they predict, in [0, 1].
+    """Distance of probabilities from the rates of what they predict, in [0, 1].
 
     Attributes:
         expected: mean gap over the bins, weighted by their rows (ECE).

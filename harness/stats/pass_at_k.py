@@ -20,7 +20,7 @@ from harness.stats.intervals import share_interval
 
 
 class Repeated(Value):
-    """What share of tasks one of k, all of k or at least k attempts pass.
+    """Shares of tasks that one of k, all of k or at least k attempts pass.
 
     Attributes:
         value: mean over `tasks`; None if none has k valid attempts.
@@ -44,7 +44,7 @@ def pass_all(n: int, c: int, k: int) -> float:
 
 
 def at_least(n: int, c: int, k: int) -> float:
-    """Whether k attempts passed; `n` does not matter."""
+    """Return 1 if at least k attempts passed, else 0; `n` does not matter."""
     return float(c >= k)
 
 

@@ -1,4 +1,4 @@
-"""What a sequential plan does where tasks have several attempts, or groups: by simulation."""
+"""Simulation of a sequential plan where tasks have several attempts, or groups."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _decided(plan: SequentialPlan, lift: float) -> tuple[float, float]:
 
 
 def stopped(plan: SequentialPlan, each: Ints) -> tuple[Bools, Ints]:
-    """Which of many comparisons are accepted, and the tasks that they run [comparisons].
+    """Run the plan on many comparisons; return which are accepted, and their tasks [comparisons].
 
     Args:
         plan: of all of them.

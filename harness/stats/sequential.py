@@ -60,7 +60,7 @@ SKEW_WEIGHT = 1.5
 
 
 class SequentialPlan(Value):
-    """How a candidate will be compared with its seed; decided before anything is run.
+    """Plan of a comparison of a candidate with its seed, made before anything is run.
 
     Attributes:
         tasks: tasks at hand, the most that are run.

@@ -1,4 +1,4 @@
-"""How far an estimate must be from zero at each look, for all units and all looks together.
+"""Distance from zero that an estimate must reach at each look, for all units and looks together.
 
 Error spending (Lan and DeMets 1983) with the power family: by the share t of the rollouts,
 alpha t^rho is spent (Jennison and Turnbull 2000, section 7.2). All units together: each gets the

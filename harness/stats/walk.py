@@ -31,7 +31,7 @@ HALVINGS = 20
 
 
 class Operating(Value):
-    """What a plan does on average, at its discordance.
+    """Average behaviour of a plan at its discordance.
 
     Attributes:
         power: probability of accepting a candidate whose true lift is the plan's.
@@ -96,7 +96,7 @@ def spending_boundaries(sizes: Ints, budget: Floats) -> tuple[Ints, Floats]:
 
 
 def exits(sizes: Ints, upper: Ints, lower: Floats | Ints, heads: Floats) -> Exits:
-    """Where the walk leaves if a step goes up with probability `heads` [paths].
+    """Compute where the walk leaves if a step goes up with probability `heads` [paths].
 
     Args:
         sizes: as in :func:`spending_boundaries`.
@@ -206,7 +206,7 @@ def more_extreme(stopped: Stopped, heads: Floats, *, binding: bool = True) -> tu
     gave_up = stopped.sums <= stopped.lower[rows, stopped.look]
 
     def probability(beyond: Ints) -> Floats:
-        """Of leaving upwards earlier, or at the stop with a sum of `beyond` or more."""
+        """Return the probability to leave upwards before, or at the stop with `beyond` or more."""
         upper, lower = stopped.upper.copy(), stopped.lower.copy()
         upper[rows, stopped.look] = beyond
         lower[rows, stopped.look] = beyond - 1

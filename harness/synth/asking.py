@@ -35,7 +35,7 @@ async def say(
 
 
 def majority(votes: Sequence[bool | None]) -> bool | None:
-    """What more than half of the votes that count say; a tie is no; None without a vote.
+    """Return the majority of the votes that count; a tie is no; None without a vote.
 
     Lost votes (None) are left out. A tie is decided always in the same way, and against.
     """
@@ -66,7 +66,7 @@ def same_answer(gold: str, answer: str) -> bool:
 async def verdict(
     model: Model, question: str, gold: str, answer: str, *, votes: int, seed: int
 ) -> bool | None:
-    """Whether an answer says what the gold says: the rule, or the majority of a model's votes.
+    """Compare an answer with the gold by the rule, or else by the majority of a model's votes.
 
     The hybrid of QwenLong-L1 (section 23) and SPELL (section 19): max(rule, majority). None if the
     rule says no and no vote can be read.
@@ -97,7 +97,7 @@ async def vote(model: Model, prompt: str, *, votes: int, seed: int) -> bool | No
 
 
 async def is_right(materials: Materials, proposal: Proposal, answer: str) -> bool | None:
-    """Whether an answer says what one of a proposal's golds says; None if no vote can be read.
+    """Compare an answer with the golds of a proposal; None if no vote can be read.
 
     Raises:
         Unjudged: if the checker cannot be asked.

@@ -20,7 +20,7 @@ _LABELS = {"yes": True, "y": True, "1": True, "true": True,
 
 
 class Audit(Value):
-    """What a labelled sheet says.
+    """Findings from a labelled sheet.
 
     Attributes:
         sheet: its path.

@@ -92,7 +92,7 @@ class Library:
 
     @property
     def digest(self) -> str:
-        """Of all documents."""
+        """Digest of all documents."""
         return digest([source.model_dump() for source in self.sources.values()])
 
     def text(self, passage: Evidence) -> str:
@@ -154,7 +154,7 @@ class Library:
         return drawn
 
     def files(self, out: Path, family: str, documents: tuple[str, ...]) -> dict[str, str]:
-        """What a task's work folder holds: its documents, written below `out` once.
+        """List the files of a task's work folder: its documents, written below `out` once.
 
         Args:
             out: folder of the tasks.

@@ -1,4 +1,4 @@
-"""What a plan-act-reflect agent acts in: the protocol, and reading an action.
+"""Environments of plan-act-reflect agents: the protocol, and reading an action.
 
 The state of an environment is JSON, so that a checkpoint holds it and a resumed loop goes on in the
 same place. A reply is one action in a line, `Action: Name (argument)`; it is compared with what the
@@ -33,7 +33,7 @@ _NOTHING = ("none", "nothing", "na", "")
 
 
 class Action(Value):
-    """What is to be done.
+    """Action to take.
 
     Attributes:
         operation: in the agent's words, for the history.

@@ -1,4 +1,4 @@
-"""What `graphs/task_factory.py` works with: plug-ins, the solver, the records, the suite.
+"""Context of `graphs/task_factory.py`: plug-ins, the solver, the records, the suite.
 
 Everything that a factory did lies in its folder: `items.seg` has every proposal with its reason,
 `calls.sqlite` every reply of proposer and checker, `solves/` an eval run for each round.
@@ -218,7 +218,7 @@ class EvalSolver:
         return verdicts
 
     async def _right(self, proposal: Proposal, outcome: str, answer: str | None) -> bool | None:
-        """Whether an attempt was right: the rule's word, or that of most votes; None if invalid."""
+        """Judge an attempt by the rule, or by most votes; None if it is invalid."""
         if outcome != "fail" or proposal.check not in TASKS_ON_DOCUMENTS or not answer:
             return {"pass": True, "fail": False}.get(outcome)
         if proposal.meta.get("metric") == "choice" or not self.materials.votes:

@@ -78,7 +78,7 @@ class SameTask(Check):
 
 
 def protected(proposal: Proposal) -> list[str]:
-    """What a paraphrase must keep: numbers, quoted words, names, and `meta.names`."""
+    """List what a paraphrase must keep: numbers, quoted words, names, and `meta.names`."""
     text = str(proposal.meta.get("plain", proposal.question))
     names = proposal.meta.get("names")
     texts = [*_QUOTED.findall(text), *_NUMBER.findall(text), *_NAME.findall(text)]

@@ -1,4 +1,4 @@
-"""Which tasks there are already: duplicates, leaks of given suites, and splits by document."""
+"""Register of existing tasks: duplicates, leaks of given suites, and splits by document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a proposer earns for a difficulty: the curves of SSP (section 8) and SPELL (section 19).
+"""Reward of a proposer by difficulty: the curves of SSP (section 8) and SPELL (section 19).
 
 `mean` is the share of right attempts. A task that all or none solve teaches nothing, so every curve
 but `one_minus` is 0 at both ends; `one_minus` pays most for what nobody solves, which only the

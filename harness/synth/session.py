@@ -166,7 +166,7 @@ def open_proposer(settings: SynthCommand, materials: Materials) -> Proposer:
 
 
 def plan(settings: SynthCommand) -> dict[str, Any]:
-    """What a factory would do and is assumed to cost, without a call."""
+    """Return the plan of a factory and its assumed cost, without a call."""
     edges = settings.edges
     specs = {role: settings.spec(role) for role in ("proposer", "checker")}
     specs |= {"solver": settings.solver} if settings.solver else {}
@@ -203,7 +203,7 @@ def plan(settings: SynthCommand) -> dict[str, Any]:
 
 
 def materials_of(settings: SynthCommand, proposer: Any, checker: Any) -> Materials:
-    """What the plug-ins work with."""
+    """Gather the material that the plug-ins work with."""
     return Materials(
         source=settings.origin, out=settings.out, proposer=proposer, checker=checker,
         seed=settings.seed, hops=settings.hops, votes=settings.votes,
@@ -309,7 +309,7 @@ async def run_factory(factory: Factory) -> None:
 
 
 def report_of(settings: SynthCommand, rows: list[Record], splits: dict[Split, int]) -> SynthReport:
-    """What became of all proposals."""
+    """Summarise the outcome of all proposals."""
     accepted = [row for row in rows if row.decision == "accepted"][: settings.n]
     named = [
         (f"{row.by} (invalid)" if row.decision == "invalid" else row.by, row)

@@ -1,4 +1,4 @@
-"""What the factory passes on: proposals, records of what became of them, and its plug-ins."""
+"""Values of the factory: proposals, records of their outcome, and its plug-ins."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Proposal(Value):
 
 
 class Record(Value):
-    """What became of a proposal.
+    """Outcome of a proposal.
 
     Attributes:
         stage: that decided.
@@ -77,7 +77,7 @@ class Record(Value):
         return self.right / self.attempts if self.attempts else None
 
     def ended(self, decision: Decision, stage: Stage, by: str, reason: str) -> Record:
-        """The same with a decision."""
+        """Return this record with a decision."""
         update = {"decision": decision, "stage": stage, "by": by, "reason": reason}
         return self.model_copy(update=update)
 
@@ -89,7 +89,7 @@ class Unjudged(Exception):
 
 @dataclass
 class Materials:
-    """What plug-ins work with.
+    """Material that plug-ins work with.
 
     Attributes:
         source: documents, tables or runs that tasks are made from.
@@ -148,7 +148,7 @@ class Validator(Protocol):
     stage: Literal["filter", "validate"]
 
     async def fault(self, proposal: Proposal, peers: Sequence[Proposal]) -> str:
-        """Why the proposal is rejected; "" if it is not.
+        """Give the reason why the proposal is rejected; "" if it is not.
 
         Raises:
             Unjudged: if that cannot be said.
@@ -157,8 +157,7 @@ class Validator(Protocol):
 
 
 class Check:
-    """What validators of this wing share: they keep the materials, and ask a model unless `stage`
-    says otherwise."""
+    """Base of validators: keeps the materials, and asks a model unless `stage` says otherwise."""
 
     stage: Literal["filter", "validate"] = "validate"
 
@@ -168,7 +167,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Band:
-    """What a success rate is worth. Plug-in group `harness.bands`: name -> Band.
+    """Value of a success rate. Plug-in group `harness.bands`: name -> Band.
 
     Attributes:
         curve: of the mean success, in [0, 1].

@@ -1,4 +1,4 @@
-"""What is wrong with a proposal: rules that need no model, and questions to one.
+"""Faults of a proposal: rules that need no model, and questions to one.
 
 | validator | stage | rejects |
 |---|---|---|
@@ -36,7 +36,7 @@ EMPTY = "Empty"
 
 
 def speaks(text: str, answer: str) -> bool:
-    """Whether a text holds an answer, as whole words."""
+    """Return True if a text holds an answer as whole words."""
     return f" {normalise(answer)} " in f" {normalise(text)} "
 
 
@@ -194,7 +194,7 @@ async def ask(
 
 
 def answers_in(reply: str) -> list[str]:
-    """What stands behind `Answer:` in the lines of a reply, without marks around it."""
+    """List what follows `Answer:` in the lines of a reply, without marks around it."""
     return [answer.strip(" .*_`\"'") for answer in _ANSWER.findall(reply)]
 
 

@@ -130,7 +130,7 @@ def _texts(task: Task) -> list[str]:
 
 
 def default_check(task: Task) -> str:
-    """How a task is judged that names no check: `em`, or `json` where its answer is no text."""
+    """Choose the check of a task that names none: `em`, or `json` where its answer is no text."""
     return "em" if _texts(task) else "json"
 
 

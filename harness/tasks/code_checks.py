@@ -152,7 +152,7 @@ def own_folder(base: Path) -> Path:
 
 
 def suite_paths(base: Path) -> list[Path]:
-    """What sandboxed code of a suite may read: what lies in its folder, hidden entries left out.
+    """List what sandboxed code may read in a suite's folder; hidden entries are left out.
 
     Raises:
         BadInput: as :func:`own_folder`, or if there are more than :data:`MOST_ENTRIES`.

@@ -34,7 +34,7 @@ class Difference(Value):
 
 
 class Comparison(Value):
-    """What comparing two workbooks found.
+    """Outcome of a comparison of two workbooks.
 
     Attributes:
         equal: whether all cells of the answer position are equal.
@@ -149,7 +149,7 @@ def _sheet(name: str | None, names: Sequence[str]) -> str | None:
 
 
 def comparable(value: object) -> object:
-    """What a cell value is compared as.
+    """Normalise a cell value for comparison.
 
     Numbers and numeric strings: `round(float, 2)`. Booleans are numbers there (Python's bool is an
     int), so TRUE equals 1 and "1". Datetimes: Excel serial rounded to whole days, hence equal to
@@ -171,7 +171,7 @@ def comparable(value: object) -> object:
 
 
 def cells_equal(expected: object, got: object) -> bool:
-    """Whether two cell values are equal: same type and value after :func:`comparable`."""
+    """Compare two cell values: same type and value after :func:`comparable`."""
     gold, answer = comparable(expected), comparable(got)
     return type(gold) is type(answer) and gold == answer
 

@@ -230,6 +230,6 @@ def _refuse_no_program(task: Task, check: str, base: Path) -> None:
 
 
 def is_function(check: str) -> bool:
-    """Whether a check reads as `path/to/file.py:name`."""
+    """Return True if a check reads as `path/to/file.py:name`."""
     file, colon, name = check.rpartition(":")
     return bool(colon) and file.endswith(".py") and name.isidentifier()

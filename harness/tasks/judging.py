@@ -1,4 +1,4 @@
-"""What a suite says of the model that judges its answers, and what is known of its errors."""
+"""A suite's judging model as the suite describes it, and its known errors."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class ModelJudge:
     settings: JudgeSettings
 
     def facts(self) -> dict[str, JsonValue]:
-        """What a run records of its judge."""
+        """Return what a run records of its judge."""
         calibration = self.settings.calibrated_for(self.model.spec)
         return {
             "model": self.model.spec,

@@ -89,7 +89,7 @@ def judge_math(accepted: list[str], answer: str | None) -> Score:
 
 
 def same_words(gold: str, reply: str) -> bool:
-    """Whether gold and the reply's last box, or the whole reply, are the same words.
+    """Return True if gold and the reply's last box, or the whole reply, are the same words.
 
     Only a gold answer that is text alone counts: letters outside `\\text{}` are variables, and `xy`
     is not `yx` as a word.
@@ -111,7 +111,7 @@ def _plain(text: str) -> str:
 
 
 class Verified(Value):
-    """What was found out about a reply.
+    """Findings about a reply.
 
     Attributes:
         ok: whether it is equal to the gold answer.
@@ -211,7 +211,7 @@ def require() -> None:
 
 
 def verify(gold: str, reply: str) -> Verified:
-    """Whether a reply's final answer equals the gold answer, by math-verify (Apache-2.0).
+    """Compare a reply's final answer with the gold answer by math-verify (Apache-2.0).
 
     Its last boxed answer counts, or else its last formula or number. May be called in any thread.
 

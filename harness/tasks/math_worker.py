@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def compared(verifier: Any, gold: str, text: str) -> dict[str, Any]:
-    """What math-verify says of a reply.
+    """Return the verdict of math-verify on a reply.
 
     Args:
         verifier: the module.

@@ -44,7 +44,7 @@ class CellRange(Value):
     max_column: int | None
 
     def holds(self, row: int, column: int) -> bool:
-        """Whether a cell lies inside."""
+        """Return True if a cell lies inside."""
         return (
             self.min_row <= row <= (self.max_row or MAX_ROW)
             and self.min_column <= column

@@ -33,7 +33,7 @@ _FENCE = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL | re.IGNORECASE)
 
 
 def regex(task: Task, answer: str | None, workdir: Path) -> Score:
-    """Whether a pattern matches.
+    """Pass if a pattern matches.
 
     Raises:
         BadInput: if one is no regular expression.
@@ -57,7 +57,7 @@ def _declared(task: Task) -> JsonValue:
 
 
 def json_value(task: Task, answer: str | None, workdir: Path) -> Score:
-    """Whether the answer's JSON holds all of `task.answer`; further keys are no fault."""
+    """Pass if the answer's JSON holds all of `task.answer`; further keys are no fault."""
     value, fault = _value(task, answer)
     if fault is None:
         fault = _lacks(_declared(task), value, "answer")
@@ -65,7 +65,7 @@ def json_value(task: Task, answer: str | None, workdir: Path) -> Score:
 
 
 def json_schema(task: Task, answer: str | None, workdir: Path) -> Score:
-    """Whether the answer's JSON fits a schema (JSON Schema 2020-12).
+    """Pass if the answer's JSON fits a schema (JSON Schema 2020-12).
 
     Raises:
         BadInput: if `task.answer` is no schema.
@@ -175,7 +175,7 @@ def _value(task: Task, answer: str | None) -> tuple[Any, str | None]:
 
 
 def _lacks(expected: Any, got: Any, place: str) -> str | None:
-    """What of `expected` is not in `got`; None if nothing."""
+    """Name what `expected` has and `got` lacks; None if nothing."""
     if isinstance(expected, dict):
         for key, value in cast("dict[str, Any]", expected).items():
             if not isinstance(got, dict) or key not in got:

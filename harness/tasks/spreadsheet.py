@@ -162,7 +162,7 @@ def _judgement(plain: Comparison, recalculated: Comparison | None, how: str) -> 
 
 
 def _has_formulas(gold: _Gold, output: Path) -> bool:
-    """Whether a judged cell of the output is, or may be filled by, a formula."""
+    """Return True if a judged cell of the output is, or may be filled by, a formula."""
     try:
         with open_workbook(gold.path) as book:
             by_sheet = group_by_sheet(parse_answer_position(gold.position), book)
@@ -191,7 +191,7 @@ def _check_computed(gold: _Gold) -> None:
 
 
 class _Gold(NamedTuple):
-    """What one test case is judged by."""
+    """Gold of one test case."""
 
     path: Path
     position: str

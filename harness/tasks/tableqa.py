@@ -191,11 +191,11 @@ class Item:
 
     @property
     def value(self) -> object:
-        """What makes two items the same one."""
+        """Identity of an item: two items with the same value are one."""
         return self.number if self.number is not None else self.date or self.text
 
     def matches(self, item: Item) -> bool:
-        """Whether they are equal by text, number or date."""
+        """Return True if they are equal by text, number or date."""
         if self.text == item.text:
             return True
         if self.number is not None and item.number is not None:
@@ -257,7 +257,7 @@ def item_of(text: str, canonical: str = "") -> Item:
 
 
 def same_denotation(gold: Sequence[Item], answer: Sequence[Item]) -> bool:
-    """Whether an answer denotes what the gold items denote."""
+    """Return True if an answer denotes what the gold items denote."""
     expected = {item.value: item for item in gold}.values()
     answered = {item.value: item for item in answer}.values()
     return len(expected) == len(answered) and all(
@@ -287,7 +287,7 @@ def _date(text: str) -> Date | None:
 
 
 def same_list(gold: Sequence[str], answer: Sequence[str]) -> bool:
-    """Whether an answer has the gold's items in their order; numbers within 1e-5, texts equal."""
+    """Return True if an answer has the gold's items in order; numbers within 1e-5, texts equal."""
     return len(gold) == len(answer) and all(
         # Of one type, so that a text is never equal to a number.
         abs(expected - got) < TOLERANCE

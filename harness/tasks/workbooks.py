@@ -52,7 +52,7 @@ class Workbook:
         self.sheet_names: list[str] = list(book.sheetnames)
 
     def has_cells(self, sheet: str) -> bool:
-        """Whether it is a worksheet; a chart sheet has no cells."""
+        """Return True for a worksheet; a chart sheet has no cells."""
         return self._book[sheet] in self._book.worksheets
 
     def read(self, sheet: str, ranges: Iterable[CellRange]) -> SheetValues:
@@ -101,7 +101,7 @@ class Workbook:
     def has_formulas(
         self, sheet: str, ranges: Iterable[CellRange], *, from_outside: bool = True
     ) -> bool:
-        """Whether a cell of `ranges` holds a formula.
+        """Return True if a cell of `ranges` holds a formula.
 
         With `from_outside`, a formula elsewhere in the sheet that fills several cells counts too.
         """

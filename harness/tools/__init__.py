@@ -1,4 +1,4 @@
-"""What agents call: python and bash in the sandbox, the files of a skill, and tools of plugins."""
+"""Tools of agents: python and bash in the sandbox, the files of a skill, and tools of plugins."""
 
 import lazy_loader
 

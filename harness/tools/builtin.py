@@ -34,7 +34,7 @@ async def _run(bench: Bench, command: Sequence[str], files: dict[str, bytes]) ->
 
 
 def observation(result: Result) -> str:
-    """What the model sees of an execution: output, then the exit code if it is not zero."""
+    """Format an execution for the model: output, then the exit code if it is not zero."""
     text = "\n".join(part.rstrip() for part in (result.stdout, result.stderr) if part.strip())
     if result.limit is not None:
         return f"{text}\n\n[Stopped: {result.limit} limit]".strip()
@@ -123,7 +123,7 @@ TOOLS = {tool.name: tool for tool in (PYTHON, BASH, READ_SKILL_FILE)}
 
 
 def is_remote(name: str) -> bool:
-    """Whether a tool's name is that of an MCP server which is reached over the network."""
+    """Return True if a tool's name is that of an MCP server which is reached over the network."""
     base, _, server = name.partition(":")
     return base.partition("[")[0] == "mcp" and server.startswith(("http://", "https://"))
 

@@ -17,7 +17,7 @@ PAGES = 20
 
 
 async def answer(server: Any, request: dict[str, Any]) -> dict[str, Any]:
-    """What a server says.
+    """Return the reply of a server.
 
     Args:
         server: what the SDK's client connects to.
@@ -67,7 +67,7 @@ def _text(part: Any) -> str:
 
 
 def _repeats(texts: list[str], structured: Any) -> bool:
-    """Whether a text is the JSON of the structured result, which servers add for old clients."""
+    """Return True if a text is the structured result as JSON, added for old clients."""
     for text in texts:
         try:
             if json.loads(text) in (structured, structured.get("result")):

@@ -1,4 +1,4 @@
-"""What a tool is."""
+"""Contract of tools."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Arguments = dict[str, JsonValue]
 
 @dataclass(frozen=True)
 class Bench:
-    """What tools may touch during one attempt.
+    """Resources that tools may touch during one attempt.
 
     Attributes:
         workdir: the sample's work folder.

@@ -29,7 +29,7 @@ def plain_text(text: Text) -> str:
 
 
 def final_answer(completion: Text) -> str:
-    """What a completion says after its reasoning."""
+    """Return the part of a completion that follows its reasoning."""
     return without_thoughts(plain_text(completion)).strip()
 
 

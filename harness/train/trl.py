@@ -17,7 +17,7 @@ from harness.train.objectives.advantages import Rule, gd2po, refill
 if TYPE_CHECKING:
 
     class GRPOTrainer:
-        """What is used of TRL's."""
+        """Interface of TRL's trainer, as far as it is used."""
 
         model: Any
         args: Any

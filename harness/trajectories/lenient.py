@@ -19,7 +19,7 @@ _PIECE = 2**16
 
 
 class Notes:
-    """What a reader passed over, by reason; ends up in `extra.harness.passed_over`."""
+    """Count of what a reader passed over, by reason; ends up in `extra.harness.passed_over`."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()

@@ -49,7 +49,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Turn:
-    """What one speaker said, whatever form it came in.
+    """Turn of one speaker, whatever form it came in.
 
     Attributes:
         role: who speaks; `tool` is the result of a call.

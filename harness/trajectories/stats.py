@@ -1,4 +1,4 @@
-"""What a set of trajectories holds."""
+"""Statistics of a set of trajectories."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class TrajectoryStats(Value):
 
 
 class Judged(NamedTuple):
-    """What is compared of an attempt that passed or failed; length in characters."""
+    """Attempt that passed or failed, reduced to what is compared; length in characters."""
 
     name: str
     passed: bool
@@ -118,7 +118,7 @@ def collect_stats(trajectories: Iterable[Trajectory]) -> TrajectoryStats:
 
 
 def judged_attempt(trajectory: Trajectory) -> Judged | None:
-    """What is compared of an attempt; None of one without a judgement."""
+    """Reduce an attempt to what is compared; None of one without a judgement."""
     if trajectory.reward is None:
         return None
     texts = [content_text(step.message) for step in trajectory.steps if step.source == "agent"]

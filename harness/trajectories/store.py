@@ -121,7 +121,7 @@ class TrajectoryStore:
         return index if self._covers(index) else self._scan()
 
     def _covers(self, index: dict[str, int]) -> bool:
-        """Whether the last record of the index ends where the segment ends."""
+        """Return True if the last record of the index ends where the segment ends."""
         size = self._segment.stat().st_size
         last = max(index.values(), default=None)
         if last is None:

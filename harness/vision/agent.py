@@ -1,4 +1,4 @@
-"""What the graphs that look at pictures share: state, packed images, a call, readers alone."""
+"""Shared parts of the graphs that look at pictures: state, packed images, a call, readers alone."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Question(TypedDict):
 
 
 class VisualState(_Question, total=False):
-    """What a checkpoint of `graphs/vqa.py` holds.
+    """Content of a checkpoint of `graphs/vqa.py`.
 
     Attributes:
         blind: whether the model is sent no images.
@@ -137,7 +137,7 @@ async def ask(
 
 
 async def survey(context: ReactContext) -> str:
-    """What readers find in the pictures, without a model.
+    """Describe what readers find in the pictures, without a model.
 
     Raises:
         BadInput: if there is no sandbox for them.

@@ -87,7 +87,7 @@ def relaxed_match(prediction: str, answers: Sequence[str], tolerance: float = _T
 
 
 def _float(text: str) -> float | None:
-    """What Python reads as a number, per cent signs allowed behind it; no thousands separators."""
+    """Read a number as Python does, per cent signs allowed behind it; no thousands separators."""
     try:
         return float(text.rstrip("%")) / (100.0 if text.endswith("%") else 1.0)
     except ValueError:
@@ -95,7 +95,7 @@ def _float(text: str) -> float | None:
 
 
 def printed_match(prediction: str, answers: Sequence[str]) -> bool:
-    """Whether the prediction is an accepted answer that was copied from a picture.
+    """Return True if the prediction is an accepted answer that was copied from a picture.
 
     Capitals, runs of spaces, quotes, a full stop at the end and marks of currency do not count;
     12.4 is 12.40, and 1,200 is 1200.
@@ -328,7 +328,7 @@ def read_spans(reply: str) -> list[Span]:
 
 
 def format_reward(reply: str, *, cited: bool = True) -> float:
-    """How well a reply keeps to the form: 0, 0.2, 0.6 or 1.
+    """Score how well a reply keeps to the form: 0, 0.2, 0.6 or 1.
 
     0 without both tags, 0.2 without a readable span, 0.6 if a bound of a span is not named 1 to 10
     times in the reasoning, else 1.

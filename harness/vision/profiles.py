@@ -1,4 +1,4 @@
-"""What models that see can take: image limits and context.
+"""Image limits and context of models that see.
 
 Figures are those of the published preprocessor configurations and model cards. A side of an image
 is cut into patches that are merged two by two, so one token is a square of `multiple` pixels.
@@ -15,7 +15,7 @@ from harness.core import Value
 
 
 class ImageLimits(Value):
-    """What a model takes of images.
+    """Limits of a model on images.
 
     Attributes:
         images: most images of one request.

@@ -36,12 +36,12 @@ class Draft:
 
     @property
     def dirty(self) -> bool:
-        """Whether the input is dirty (medium and hard)."""
+        """True if the input is dirty (medium and hard)."""
         return self.difficulty != "easy"
 
     @property
     def hard(self) -> bool:
-        """Whether the task is of the hard kind."""
+        """True if the task is of the hard kind."""
         return self.difficulty == "hard"
 
 

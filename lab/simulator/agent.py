@@ -28,7 +28,7 @@ _FILLER = frozenset(_FILLER_WORDS.split())
 
 @dataclass(frozen=True)
 class Move:
-    """What the model does next: a text, or a call of `tool` with `code`.
+    """Next step of the model: a text, or a call of `tool` with `code`.
 
     Attributes:
         text: what it says.
@@ -44,7 +44,7 @@ class Move:
 
 
 def next_move(profile: Profile, view: Conversation, request: str, seed: int) -> Move:
-    """What the agent does in this state.
+    """Choose the agent's next step in this state.
 
     Args:
         profile: the planted failures.

@@ -59,7 +59,7 @@ def analysis(profile: Profile, view: Conversation) -> str | None:
 
 
 def _part(text: str, tag: str) -> str:
-    """What stands between two tags, without a fence around it."""
+    """Return the text between two tags, without a fence around it."""
     part = re.search(rf"<{tag}>\n(.*?)\n</{tag}>", text, re.DOTALL)
     inner = part[1] if part else ""
     fenced = _FENCED.search(inner)
@@ -67,7 +67,7 @@ def _part(text: str, tag: str) -> str:
 
 
 def _record(profile: Profile, log: str, failed: bool) -> dict[str, Any]:
-    """What one log shows, with the lines that show it."""
+    """Describe what one log shows, with the lines that show it."""
     modes = _recognised(profile, log) if failed else []
     first = next((line.strip() for line in log.splitlines() if line.strip()), "")
     shown: list[str] = []

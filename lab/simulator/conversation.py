@@ -1,4 +1,4 @@
-"""What the simulated model sees in a request: task, skill, observations, tools and protocol."""
+"""The simulated model's view of a request: task, skill, observations, tools and protocol."""
 
 from __future__ import annotations
 
@@ -50,17 +50,17 @@ class Conversation:
 
     @property
     def text_protocol(self) -> bool:
-        """Whether actions are written as text."""
+        """True if actions are written as text."""
         return not self.tools and re.search(r"^\W*Action:", self.instructions, re.M) is not None
 
     @property
     def label(self) -> str:
-        """How the final answer is to be introduced."""
+        """Label that introduces the final answer."""
         label = _LABEL.search(self.instructions)
         return label[1] if label else "Final answer"
 
     def can(self, tool: str) -> bool:
-        """Whether the tool may be called, natively or as text."""
+        """Return True if the tool may be called, natively or as text."""
         return tool in self.tools or (
             self.text_protocol and re.search(rf"\b{tool}\b", self.instructions) is not None
         )

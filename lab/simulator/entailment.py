@@ -1,4 +1,4 @@
-"""Whether a line of a skill tells the agent to do something: concepts, actions and negation.
+"""Entailment of an action by a line of a skill: concepts, actions and negation.
 
 A remedy is entailed by a line that speaks of the right thing (`about`: every group has a match)
 and asks for the right action: one of `do` that is not negated, or one of `undo` that is. Word
@@ -157,7 +157,7 @@ def check_patterns(value: str | tuple[str, ...]) -> Any:
 
 
 class Remedy(Value):
-    """What a line must say.
+    """Statement that a line must make.
 
     Attributes:
         about: groups of patterns; each group must match somewhere in the line.
@@ -196,11 +196,11 @@ class Remedy(Value):
     _compiles = field_validator(*_PATTERNS)(check_patterns)
 
     def entailed_by(self, text: str) -> bool:
-        """Whether any line of the text asks for the remedy."""
+        """Return True if any line of the text asks for the remedy."""
         return any(self.said_in(line) for line in text.splitlines() if line.strip())
 
     def said_in(self, line: str) -> bool:
-        """Whether this line asks for the remedy."""
+        """Return True if this line asks for the remedy."""
         return _said(self.about, self.do, self.undo, self.against, self.shun, self.unless, line)
 
 
@@ -230,7 +230,7 @@ def _said(
 
 
 def _forces(patterns: tuple[str, ...], read: tuple[Sentence, ...]) -> set[Force]:
-    """What the sentences make of every match of the patterns."""
+    """Read the force that sentences give to every match of the patterns."""
     return {
         sentence.force(*match.span())
         for sentence in read

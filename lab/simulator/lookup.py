@@ -126,7 +126,7 @@ def _numeric_column(table: Table, words: set[str]) -> int | None:
 
 
 def counts_rows(cells: list[str]) -> bool:
-    """Whether a column only numbers its rows."""
+    """Return True if a column only numbers its rows."""
     if len(cells) < 2 or not all(cell.isdecimal() for cell in cells):
         return False
     return [int(cell) - int(cells[0]) for cell in cells] == list(range(len(cells)))

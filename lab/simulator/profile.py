@@ -23,7 +23,7 @@ _FOLDER = Path(__file__).parent / "profiles"
 
 
 class Symptom(Value):
-    """What a log can show, and lessons against it.
+    """Symptom that a log can show, and lessons against it.
 
     Attributes:
         pattern: regex that matches in the log.
@@ -126,7 +126,7 @@ class FailureMode(Value):
     _compiles = field_validator("trigger", "symptom", "remedy", "cause")(check_patterns)
 
     def strikes(self, task: str, skill: str, seed: int) -> bool:
-        """Whether the failure shows in an attempt at `task` with the text `skill` in view."""
+        """Return True if the failure shows in an attempt at `task` with `skill` in view."""
         if draw("mode", self.name, task, seed) >= self.prevalence:
             return False
         if not _matches(self.trigger, task):
@@ -164,7 +164,7 @@ class Profile(Value):
     analyst: Analyst | None = None
 
     def slips(self, task: str, skill: str, applicable: tuple[Slip, ...]) -> set[Slip]:
-        """What goes wrong at the order desk in an attempt at `task` with `skill` in view."""
+        """List the slips at the order desk in an attempt at `task` with `skill` in view."""
         modes = {mode.name: mode for mode in self.orders if mode.slip in applicable}
         cured = {
             name
@@ -180,7 +180,7 @@ class Profile(Value):
         }
 
     def defects(self, task: str, skill: str) -> set[Defect]:
-        """What goes wrong in an attempt at `task` with the text `skill` in view."""
+        """List the defects of an attempt at `task` with the text `skill` in view."""
         return {mode.defect for mode in self.modes if mode.strikes(task, skill, self.seed)}
 
 

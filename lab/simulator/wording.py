@@ -1,4 +1,4 @@
-"""What a line of a skill says, apart from how it is set: plain text, sentences, asides, polarity.
+"""Reading a line of a skill apart from how it is set: plain text, sentences, asides, polarity.
 
 Markdown is taken off, contractions are spelled out and quoted punctuation gets its name. A use of
 an action is then asked for, forbidden, or neither: what stands in a condition, in the past, in a
@@ -154,7 +154,7 @@ class Sentence:
     tells: bool
 
     def force(self, start: int, end: int) -> Force:
-        """What the sentence makes of the action named in `text[start:end]`."""
+        """Read the force that the sentence gives to the action named in `text[start:end]`."""
         text = self.text
         if self.tells or _PAST.search(text[:start]):
             return "none"

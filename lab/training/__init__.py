@@ -1,1 +1,1 @@
-"""How the weights that ship were made, as far as `harness train` commands do not make them."""
+"""Training of the weights that ship, as far as `harness train` commands do not do it."""

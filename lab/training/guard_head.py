@@ -65,7 +65,7 @@ def xstest(folder: Path) -> Prompts:
 
 
 def theme(kind: str) -> str:
-    """What a type of prompts and its contrast have in common."""
+    """Name the common theme of a type of prompts and its contrast."""
     shared = next((name for name in ("privacy", "discr") if name in kind), "")
     return shared or kind.removeprefix("contrast_")
 
@@ -103,7 +103,7 @@ def by_theme(prompts: Prompts, others: Floats) -> Floats:
 
 
 def thresholds(prompts: Prompts, others: Floats) -> tuple[float, float]:
-    """Of Unsafe and of Controversial, by the harmless prompts of other themes."""
+    """Set the thresholds of Unsafe and Controversial by the harmless prompts of other themes."""
     harmless = by_theme(prompts, others)[~prompts.unsafe]
     ends = np.quantile(harmless, [1 - HARMLESS_UNSAFE, 1 - HARMLESS_CONTROVERSIAL])
     return float(ends[0]), float(ends[1])

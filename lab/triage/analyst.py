@@ -21,7 +21,7 @@ AFTERWARDS = ("", "", "", " Otherwise the label is wrong.", " This run got it wr
 
 
 def analyse(trade: Trade, run: Run, error: float, seed: int) -> AnalystRecord:
-    """What an analyst writes of a run.
+    """Write an analyst's record of a run.
 
     Args:
         trade: of the run.

@@ -1,4 +1,4 @@
-"""What the rules of a skill say in a trade, and what that is worth."""
+"""Meaning and worth of the rules of a skill in a trade."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Verdict(NamedTuple):
 
 
 def judge(trade: Trade, rules: Sequence[str]) -> Verdict:
-    """What the rules of a skill are worth.
+    """Judge the rules of a skill.
 
     Args:
         trade: with its policies and all that analysts may say.

@@ -19,7 +19,7 @@ TITLE = 4
 
 
 class Belief(NamedTuple):
-    """What an analyst takes from a run.
+    """Conclusion that an analyst draws from a run.
 
     Attributes:
         quote: what it points to.
@@ -33,7 +33,7 @@ class Belief(NamedTuple):
 
 
 def analyse(world: World, run: Attempt, error: float) -> AnalystRecord:
-    """What an analyst writes about an attempt.
+    """Write an analyst's record of an attempt.
 
     An analyst sees one run. Of a failure it knows what struck, unless it errs, but it also blames
     behaviours that look wrong and did no harm (`tempted`) and recommends what was done rightly
@@ -112,7 +112,7 @@ def _item(world: World, voice: Voice, belief: Belief, kind: Kind) -> MemoryItem:
 
 
 def _quoted(world: World, voice: Voice, shown: Shown) -> str:
-    """What the analyst quotes of a sentence: all of it, a part, or the same in other words."""
+    """Quote a sentence as the analyst does: all of it, a part, or the same in other words."""
     if voice.chance.random() < world.loose:
         return sentence_of(voice, world.by_name[shown.sign], wrong=not shown.right)
     words = shown.quote.split()

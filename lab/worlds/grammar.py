@@ -27,7 +27,7 @@ _AUXILIARIES = (
 
 
 class Words(Value):
-    """What a world can say; the first of several choices is said most often.
+    """Vocabulary of a world; the first of several choices is said most often.
 
     Attributes:
         irregular: verb -> its `ing` form and participle, with a blank between.
@@ -157,7 +157,7 @@ def finished(text: str) -> str:
 
 
 class Statement(NamedTuple):
-    """That a line asks for an action, or forbids it.
+    """Statement that asks for an action, or forbids it.
 
     Attributes:
         sign: name of the sign.
@@ -194,7 +194,7 @@ class Reader:
         self._lines: dict[str, frozenset[Statement]] = {}
 
     def read(self, line: str) -> frozenset[Statement]:
-        """What a line says; asides in parentheses say nothing."""
+        """Read the statements of a line; asides in parentheses say nothing."""
         if line not in self._lines:
             self._lines[line] = frozenset(self._read(_PARENTHESES.sub("", line)))
         return self._lines[line]

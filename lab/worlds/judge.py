@@ -1,4 +1,4 @@
-"""What a skill says in the words of its world, and how held-out tasks end with it."""
+"""Meaning of a skill in the words of its world, and results of held-out tasks with it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FREQUENT = 2
 
 
 class Measures(NamedTuple):
-    """What a skill is worth.
+    """Measures of a skill.
 
     Attributes:
         passed: share of the held-out tasks that pass with it.
@@ -61,7 +61,7 @@ class Judge:
     seen: Mapping[str, int]
 
     def measure(self, skill: str) -> Measures:
-        """What a skill is worth."""
+        """Measure a skill."""
         lines = rules(skill)
         worths = [worth(self.world, line) for line in lines]
         held = hear(self.world, skill)
@@ -99,7 +99,7 @@ def visible(attempts: Sequence[Attempt]) -> Counter[str]:
 
 
 def hear(world: World, skill: str) -> Held:
-    """What the agent makes of a skill: of several lines about a sign, each counts alike."""
+    """Read a skill as the agent does: of several lines about a sign, each counts alike."""
     votes: dict[str, list[bool]] = {}
     for line in skill.splitlines():
         for name, remedy in stances(world, line).items():
@@ -117,12 +117,12 @@ def stances(world: World, line: str) -> dict[str, bool]:
 
 
 def meaning(world: World, line: str) -> Hashable:
-    """The same for all lines that say the same of signs; the line itself where it is about none."""
+    """Return one key for all lines that say the same of signs; else the line itself."""
     return frozenset(stances(world, line).items()) or line.strip("- ")
 
 
 def worth(world: World, line: str) -> Worth:
-    """What one line does."""
+    """Return the effect of one line."""
     by_sign = stances(world, line)
     harmful = [remedy for name, remedy in by_sign.items() if world.by_name[name].harmful]
     if harmful:

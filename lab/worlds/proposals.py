@@ -120,7 +120,7 @@ class World:
         (folder.parent / "suite.jsonl").write_text("".join(json.dumps(t) + "\n" for t in tasks))
 
     def propose(self, messages: list[Message], sampling: Sampling | None) -> str:
-        """What the proposer says: two searches, then the question of the planted kind."""
+        """Reply as the proposer: two searches, then the question of the planted kind."""
         system = str(messages[0]["content"])
         match = re.search(r"^The answer: (.*)$", system, re.MULTILINE)
         house = self.houses.get(match[1]) if match else None
@@ -144,7 +144,7 @@ class World:
         return f"<question>{text}</question>"
 
     def checker(self, error: float = 0.0, seed: int = 7) -> Decide:
-        """What the checker says: every answer that the passages of its prompt give.
+        """Reply as the checker: every answer that the passages of its prompt give.
 
         Args:
             error: share of replies that are wrong (no answer, or another one), drawn by the prompt.

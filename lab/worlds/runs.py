@@ -39,7 +39,7 @@ class WorldTask(NamedTuple):
 
 
 class Held(NamedTuple):
-    """What a skill makes of an agent.
+    """Behaviour of an agent with a skill.
 
     Attributes:
         advice: sign -> share of the lines about it that say its remedy; the others say the
@@ -58,7 +58,7 @@ CODE = re.compile(r"^#|\w\(")
 
 
 class Shown(NamedTuple):
-    """What a transcript shows of a sign.
+    """Trace of a sign in a transcript.
 
     Attributes:
         sign: its name.
@@ -109,7 +109,7 @@ def tasks(world: World, count: int, prefix: str) -> tuple[WorldTask, ...]:
 
 
 class Outcome(NamedTuple):
-    """How an attempt ends, before anything is written.
+    """Result of an attempt, before anything is written.
 
     Attributes:
         passed: how it ends.
@@ -125,7 +125,7 @@ class Outcome(NamedTuple):
 
 
 def outcome(world: World, task: WorldTask, skill: Held = NOTHING) -> Outcome:
-    """How the attempt at a task with a skill ends: always the same."""
+    """Decide the result of the attempt at a task with a skill: always the same."""
     name = task.task.id
 
     def chance(what: str, sign: str = "") -> float:

@@ -71,7 +71,7 @@ class Sign(Value):
 
     @property
     def harmful(self) -> bool:
-        """Whether its wrong action makes attempts fail."""
+        """True if its wrong action makes attempts fail."""
         return self.role in ("cause", "trap")
 
 
@@ -138,7 +138,7 @@ class World(Value):
 
     @cached_property
     def roles(self) -> Counter[Role]:
-        """How many signs have each role."""
+        """Count the signs of each role."""
         return Counter(sign.role for sign in self.signs)
 
     @cached_property
@@ -154,7 +154,7 @@ class World(Value):
 
 
 class Range(Value):
-    """Where a number of a world is drawn from, and why."""
+    """Range from which a number of a world is drawn, and the reason for it."""
 
     low: float
     high: float

@@ -1,4 +1,4 @@
-"""What acceptance tests share: the real command line and a real HTTP model server."""
+"""Fixtures of acceptance tests: the real command line and a real HTTP model server."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ QUESTION = "When does the seal of pump P-101 wear out?"
 
 
 class Done(NamedTuple):
-    """What a command left behind."""
+    """Result of a command."""
 
     code: int
     out: str

@@ -46,7 +46,7 @@ def constrained(folder: Path, *answers: Answer, **settings: Any) -> tuple[AgentR
 
 
 def schema_of(body: dict[str, Any]) -> dict[str, Any]:
-    """What the replies to a request are held to."""
+    """Return the schema that the replies to a request are held to."""
     return body["response_format"]["json_schema"]["schema"]
 
 

@@ -1,4 +1,4 @@
-"""What the gateway saw of an agent that is not ours, as the steps of its trajectory."""
+"""The gateway's record of an agent that is not ours, as the steps of its trajectory."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def test_store_link(tmp_path: Path) -> None:
 
 
 def test_prune(run: Path, tmp_path: Path) -> None:
-    """What `runs prune` removes are links to folders and files of the user."""
+    """Links to folders and files of the user stand where `runs prune` removes something."""
     host = tmp_path / "host"
     (host / "folder").mkdir(parents=True)
     (host / "folder" / "file").write_text("precious")

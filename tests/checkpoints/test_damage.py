@@ -28,7 +28,7 @@ DAMAGES = {
 
 
 def read_all(path: Path) -> None:
-    """What the debugger reads."""
+    """Read everything that the debugger reads."""
     with open_store(path) as store:
         for name in store.threads():
             store.outline(name)

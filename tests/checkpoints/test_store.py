@@ -1,4 +1,4 @@
-"""What the store gives back, how small it is, and that it survives."""
+"""Content, size and survival of the store."""
 
 from __future__ import annotations
 

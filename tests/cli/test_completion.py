@@ -20,7 +20,7 @@ def harness(home: Path, *words: str, shell: str = "/bin/bash") -> subprocess.Com
 
 
 def completed(home: Path, line: str) -> list[str]:
-    """What a bash that reads its start file offers behind `line`."""
+    """List what a bash that reads its start file offers behind `line`."""
     program = home / "bin" / "harness"
     program.parent.mkdir(exist_ok=True)
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m harness "$@"\n')

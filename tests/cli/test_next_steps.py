@@ -1,4 +1,4 @@
-"""What is printed below `next:` behind an accepted evolution and an audit."""
+"""Commands printed below `next:` behind an accepted evolution and an audit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def lines(text: str) -> list[list[str]]:
 
 
 def parsed(words: list[str]) -> bool:
-    """Whether the program takes the options of a command."""
+    """Return True if the program takes the options of a command."""
     command: click.Command = cli
     context = click.Context(command)
     while isinstance(command, click.Group):

@@ -1,4 +1,4 @@
-"""What people see: bars, tables and colour on a terminal of ours, plain lines in a pipe."""
+"""Output for people: bars, tables and colour on a terminal of ours, plain lines in a pipe."""
 
 from __future__ import annotations
 

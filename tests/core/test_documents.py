@@ -19,7 +19,7 @@ def test_a_row_that_is_none_is_named(text: str, tmp_path: Path) -> None:
 
 
 def test_half_a_character_is_replaced(tmp_path: Path) -> None:
-    """What cannot be stored would end the command that stores it."""
+    """A character that cannot be stored would end the command that stores it."""
     text = '{"a\\ud800": ["\\uDC00x", "\\ud83d\\ude00"]}'
     assert parse_row(text, "x") == {"a\ufffd": ["\ufffdx", "\U0001f600"]}
     (tmp_path / "a.json").write_text(text)

@@ -1,4 +1,4 @@
-"""Which event loop work runs on."""
+"""Choice of the event loop that work runs on."""
 
 from __future__ import annotations
 

@@ -20,20 +20,20 @@ Build = Callable[[Log], Any]
 
 
 class State(TypedDict, total=False):
-    """What every graph here works on."""
+    """State of every graph here."""
 
     path: Annotated[list[str], operator.add]
     n: int
 
 
 class Part(TypedDict):
-    """What parallel sub-graphs may return."""
+    """Result of parallel sub-graphs."""
 
     path: Annotated[list[str], operator.add]
 
 
 class Model(BaseModel):
-    """The same as a model."""
+    """State as a model."""
 
     path: Annotated[list[str], operator.add] = []
     n: int = 0

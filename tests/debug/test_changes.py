@@ -37,7 +37,7 @@ def store(tmp_path: Path) -> Iterator[CheckpointStore]:
 
 
 def point_of(debugger: Debugger, node: str, branch: str = "main") -> Point:
-    """Where the node ran first."""
+    """Return the point at which the node ran first."""
     events = timeline(debugger.graph, debugger.history(branch))
     return next(event.point for event in events if event.node == node)
 
@@ -331,7 +331,7 @@ def test_messages_without_ids_are_replayed_with_the_ids_they_got(store: Checkpoi
 
 
 class Limited(MessagesState):
-    """What LangGraph's prebuilt agent has: messages, and the steps that are left."""
+    """State of LangGraph's prebuilt agent: messages, and the steps that are left."""
 
     remaining_steps: RemainingSteps
 

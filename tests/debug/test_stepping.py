@@ -37,7 +37,7 @@ def place(stop: Stop) -> str:
 
 
 def places(debugger: Debugger, stop: Stop, move: str = "step") -> list[str]:
-    """Where every stop is until the end."""
+    """List every stop until the end."""
     found = [place(stop)]
     while not stop.ended:
         stop = getattr(debugger, move)()

@@ -60,7 +60,7 @@ def store(tmp_path: Path) -> Iterator[CheckpointStore]:
 
 
 def events(debugger: Debugger) -> dict[str, Event]:
-    """What ran, by node; the last visit of each."""
+    """Return the last visit of each node."""
     return {event.node: event for event in timeline(debugger.graph, debugger.history())}
 
 

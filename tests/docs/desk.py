@@ -83,7 +83,7 @@ print(json.load(urllib.request.urlopen(request))["choices"][0]["message"]["conte
 
 
 class Ended(NamedTuple):
-    """What a command left: its exit code, and all that it printed."""
+    """Result of a command: its exit code, and all that it printed."""
 
     code: int
     text: str
@@ -120,7 +120,7 @@ def trajectory(name: str, outcome: str) -> dict[str, Any]:
 
 
 def record(name: str, quote: str = "I am sure that it is 6.") -> dict[str, Any]:
-    """What an analyst wrote of that run."""
+    """Write an analyst's record of that run."""
     lesson = {"title": "Bare numbers", "lesson": LESSON, "generalization": "always"}
     return {
         "trajectory_id": name,
@@ -148,7 +148,7 @@ def nearest_skill(question: str) -> str:
 
 
 def _checked(prompt: str) -> list[dict[str, str]]:
-    """What the Proposer (who sees an answer) or the Checker (who sees documents) replies."""
+    """Reply as the Proposer (who sees an answer) or the Checker (who sees documents)."""
     end = {"answer": "4 May 2027"}
     if "<documents>" not in prompt:
         return [{"question": "On what date does the warranty end?", **end}]
@@ -162,7 +162,7 @@ _ORDER = re.compile(
 
 
 def answer(body: dict[str, Any]) -> Answer:
-    """What every model replies: numbers doubled, lessons, choices."""
+    """Reply as every model: numbers doubled, lessons, choices."""
     text = str(body["messages"][-1]["content"])
     form = str(body.get("response_format"))
     if '"analyst_type"' in text:
@@ -196,7 +196,7 @@ def answer(body: dict[str, Any]) -> Answer:
 
 
 class Keyboard(io.StringIO):
-    """What a person types; where nothing is, nobody sits there."""
+    """Keyboard of a person; where nothing is typed, nobody sits there."""
 
     def isatty(self) -> bool:
         return bool(self.getvalue())

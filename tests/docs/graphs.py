@@ -1,4 +1,4 @@
-"""What the Python of the pages speaks of and does not make: graphs, a debugger, a trajectory."""
+"""Objects that the Python of the pages uses and does not make: graphs, a debugger, a trajectory."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def seen(url: str) -> tuple[list[dict[str, Any]], dict[str, str], list[str]]:
 
 
 def gone(pid: int, within_s: float = 10.0) -> bool:
-    """Whether a process ends in time."""
+    """Return True if a process ends in time."""
     ends = time.monotonic() + within_s
     while Path(f"/proc/{pid}").exists() and "\nState:\tZ" not in _status(pid):
         if time.monotonic() > ends:

@@ -23,7 +23,7 @@ WEATHER = '{"name": "weather", "arguments": {"city": "Oslo"}}'
 
 
 def _chunks(pieces: Sequence[str], finish: str | None = "stop") -> list[Any]:
-    """What llama.cpp sends for an answer in these pieces."""
+    """Return llama.cpp's chunks of an answer in these pieces."""
     deltas: list[Any] = [{"role": "assistant", "content": None}]
     deltas += [{"content": piece} for piece in pieces]
     rows: list[Any] = [

@@ -121,7 +121,7 @@ class Server(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """Of the server."""
+        """Base URL of the server."""
         return f"http://127.0.0.1:{self.server_port}"
 
 

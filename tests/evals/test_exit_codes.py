@@ -1,4 +1,4 @@
-"""What `harness eval` ends with where no attempt says anything of the agent."""
+"""Exit codes of `harness eval` where no attempt says anything of the agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent leaves in its work folder ends its own attempt at most, and shows no secret."""
+"""Files left in an agent's work folder end its own attempt at most, and show no secret."""
 
 from __future__ import annotations
 

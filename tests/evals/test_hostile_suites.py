@@ -1,4 +1,4 @@
-"""What a stranger's suite names lies in its folder; nothing else of the host is read."""
+"""Files that a stranger's suite names lie in its folder; nothing else of the host is read."""
 
 from __future__ import annotations
 

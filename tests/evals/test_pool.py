@@ -1,4 +1,4 @@
-"""How many attempts run side by side, and what is seen of a run before the first one ends."""
+"""Attempts side by side, and what is seen of a run before the first one ends."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Attempter:
 def test_no_more_attempts_begin_than_the_model_answers(
     asked: int, slots: int | None, most: int
 ) -> None:
-    """Those beyond would wait for it while their time runs."""
+    """Others would wait for the model while their time runs."""
     attempter = Attempter()
     tasks = [(Task(id=str(n), prompt="?"), 0) for n in range(40)]
     pool = Pool(attempter, tasks, asked, slots)  # pyright: ignore[reportArgumentType]

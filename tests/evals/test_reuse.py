@@ -1,4 +1,4 @@
-"""What of an earlier run holds for a new one, and judging again without running."""
+"""Reuse of an earlier run by a new one, and judging again without running."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why nothing passed: the check, an answer beside what was expected, and a way out."""
+"""Reasons why nothing passed: the check, an answer beside what was expected, and a way out."""
 
 from __future__ import annotations
 

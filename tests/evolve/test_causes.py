@@ -1,4 +1,4 @@
-"""Which lessons become one rule: those whose evidence shows the same cause."""
+"""Lessons become one rule if their evidence shows the same cause."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Of equally supported rules, those come first that add most to what the skill says already."""
+"""Equally supported rules are ordered by how much they add to what the skill says already."""
 
 from __future__ import annotations
 

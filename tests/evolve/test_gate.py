@@ -75,7 +75,7 @@ def test_a_clear_gain_stops_early_and_saves_runs() -> None:
 
 
 def test_the_count_of_changed_tasks_belongs_to_the_gain() -> None:
-    """Of several attempts a task, each that passes more often counts, not only from none to all."""
+    """Each of several attempts at a task counts, not only a change from none to all."""
     ids = [f"t{number}" for number in range(24)]
 
     async def attempts(tasks: tuple[str, ...], passed: int) -> list[ItemRecord]:

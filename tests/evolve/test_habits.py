@@ -1,4 +1,4 @@
-"""What every run does is no rule, however many analysts praise it and however they put it."""
+"""Ubiquitous behaviour is no rule, however many analysts praise it and however they put it."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def causes_of(
 
 
 def said_by(texts: list[str], causes: list[list[int]], quotes: str = "") -> list[int]:
-    """Of every cause, the number of the one whose rule says the same."""
+    """Number, for every cause, the first cause whose rule says the same."""
     lessons, rules = causes_of(texts, causes, quotes)
     return [cause.number for cause in speakers(lessons, rules, measure("lexical"))]
 

@@ -1,4 +1,4 @@
-"""What a rule rests on is judged by failed and by passed runs to which it applies."""
+"""Rules are judged by the failed and the passed runs to which they apply."""
 
 from __future__ import annotations
 

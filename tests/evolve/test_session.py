@@ -274,7 +274,7 @@ def test_a_skill_that_no_attempt_of_the_gate_would_see_is_not_begun(
 
 
 def test_compare_shows_the_gates_own_interval(settings: EvolveSettings) -> None:
-    """Of a gate that stops at the first of two looks."""
+    """A gate stops at the first of two looks."""
     rows = [
         {"id": f"s{n}", "prompt": f"What is {n} plus 1?", "answer": str(n + 1)}
         for n in range(33)

@@ -1,4 +1,4 @@
-"""How the comparisons of a transfer are judged together."""
+"""The comparisons of a transfer are judged together."""
 
 from __future__ import annotations
 

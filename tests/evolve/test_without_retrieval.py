@@ -1,4 +1,4 @@
-"""What an evolution does where the wing of retrieval, compression and checking is absent."""
+"""An evolution without the wing of retrieval, compression and checking."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the workers of tests do."""
+"""Work of the workers of tests."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def suite_in(folder: Path, count: int) -> Path:
 
 
 def settings(suite: Path, out: Path, url: str, **more: Any) -> EvalSettings:
-    """How these tests run a suite."""
+    """Return the settings of these tests."""
     return EvalSettings(
         suite=str(suite), out=out, sandbox="none", models=("openai/served",), base_url=url, **more
     )

@@ -92,7 +92,7 @@ def lose_node_after(served: Served, requests: int, nodes: TwoNodes) -> threading
 
 
 def none_left(found: Callable[[], Sequence[object]]) -> bool:
-    """Whether nothing is found any more, soon."""
+    """Return True once nothing is found any more, soon."""
     until = time.monotonic() + 10
     while found() and time.monotonic() < until:
         time.sleep(0.1)

@@ -189,7 +189,7 @@ def run_seeds(folder: Path) -> list[Files]:
 
 
 def read_run(folder: Path) -> None:
-    """What `runs`, `compare` and `--resume` read of a run folder."""
+    """Read what `runs`, `compare` and `--resume` read of a run folder."""
     from harness.core.segments import SegmentWriter
     from harness.evals import read_report
     from harness.evals.formats.junit import write_junit
@@ -208,7 +208,7 @@ def read_run(folder: Path) -> None:
 
 
 def read_session_logs(folder: Path) -> None:
-    """What `learn` reads of the logs of other clients."""
+    """Read logs of other clients as `learn` does."""
     from harness.learn import LearnSettings
     from harness.learn.gathering import read_sessions
 
@@ -235,7 +235,7 @@ def skill_seeds(folder: Path) -> list[Files]:
 
 
 def read_skill(folder: Path) -> None:
-    """What `skill validate`, `show`, `export`, `install` and an audit do with a skill."""
+    """Treat a skill as `skill validate`, `show`, `export`, `install` and an audit do."""
     from harness.receipts.units import cut
     from harness.skills import export, lint_text, load_skill, validate
     from harness.skills.shipping.catalogues import pack
@@ -259,7 +259,7 @@ def receipt_seeds(_: Path) -> list[Files]:
 
 
 def read_receipt(folder: Path) -> None:
-    """What `skill verify`, `explain` and `export` do with what lies beside a skill."""
+    """Read what lies beside a skill as `skill verify`, `explain` and `export` do."""
     from harness.receipts import verify
     from harness.skills import load_skill, receipt_files, refuse_ungated
 
@@ -285,7 +285,7 @@ limits:
 
 
 def read_suite(folder: Path) -> None:
-    """What an eval does before its first call."""
+    """Do what an eval does before its first call."""
     from harness.evals import load_suite
     from harness.evals.plan import sample_parts
     from harness.tasks import family
@@ -389,7 +389,7 @@ def read_document(folder: Path) -> None:
 
 
 def read_workbook(folder: Path) -> None:
-    """What judging does with an agent's workbook."""
+    """Judge an agent's workbook."""
     from harness.tasks import compare_workbooks, open_workbook, parse_answer_position
 
     path = folder / "d.xlsx"
@@ -425,7 +425,7 @@ def checkpoint_seeds(folder: Path) -> list[Files]:
 
 
 def read_checkpoints(folder: Path) -> None:
-    """What the debugger does with a file of threads."""
+    """Read a file of threads as the debugger does."""
     from harness.checkpoints import open_store
 
     with open_store(folder / "c.sqlite") as store:
@@ -464,7 +464,7 @@ def repair_index(files: Files) -> None:
 
 
 def read_index(folder: Path) -> None:
-    """What `index search`, `info` and `add` do."""
+    """Treat an index as `index search`, `info` and `add` do."""
     index = retrieve.open_index(folder)
     retrieve.describe_index(index)
     index.search("moon", 3)
@@ -491,7 +491,7 @@ def call_seeds(folder: Path) -> list[Files]:
 
 
 def read_calls(folder: Path) -> None:
-    """What `--model replay/FILE` and a resumed run do."""
+    """Read calls as `--model replay/FILE` and a resumed run do."""
     from harness.models import CallStore, open_model
 
     (path,) = folder.iterdir()

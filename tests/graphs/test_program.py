@@ -81,7 +81,7 @@ def asked(served: Served, call: int) -> str:
 
 
 def ran(tool: Tool, arguments: Arguments, bench: Bench) -> str:
-    """What a tool returns."""
+    """Return the result of a tool."""
 
     async def run() -> str:
         return await tool.run(arguments, bench)

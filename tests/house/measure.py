@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -24,12 +25,15 @@ it them these those thing things something nothing nobody anybody somebody both 
 """
 VAGUE = frozenset(_VAGUE.split())
 """Names that say nothing."""
+OPENER = re.compile(r"(What|Which|Where|Who|How|Of|Those|The same|Whether|When|Why|That|Whose)\b")
+"""Openings of a docstring that is a question, or a clause without its verb."""
 
 
 GOALS = {
     "statements": 40_000,
     "vague names, percent": 0.5,
     "private functions used once, percent": 50.0,
+    "docstrings with a poor opening, percent": 1.0,
     "files in the fullest folder": 15,
     "lines of the longest file": 400,
     "source statements per test statement": 2.45,
@@ -77,9 +81,16 @@ def private_functions(nodes: Nodes) -> tuple[int, int]:
     return len(private), sum(uses[name] == 1 for name in private)
 
 
+def docstrings(nodes: Nodes) -> tuple[int, int]:
+    """Docstrings of a file, and how many of them open poorly."""
+    scopes = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    texts = [ast.get_docstring(node) or "" for node in nodes if isinstance(node, scopes)]
+    return sum(map(bool, texts)), sum(OPENER.match(text) is not None for text in texts)
+
+
 def figures() -> dict[str, float]:
     """Every figure by the name of its ratchet."""
-    total = bindings = vague = private = once = longest = 0
+    total = bindings = vague = private = once = longest = texts = poor = 0
     folders: Counter[Path] = Counter()
     for path, nodes in sources(*SOURCES):
         total += statements(nodes)
@@ -88,6 +99,8 @@ def figures() -> dict[str, float]:
         vague += sum(names[name] for name in VAGUE)
         more = private_functions(nodes)
         private, once = private + more[0], once + more[1]
+        documented = docstrings(nodes)
+        texts, poor = texts + documented[0], poor + documented[1]
         folders[path.parent] += path.name != "__init__.py"
         longest = max(longest, (REPOSITORY / path).read_text("utf-8").count("\n"))
     tests = sum(statements(nodes) for _, nodes in sources("tests"))
@@ -95,6 +108,7 @@ def figures() -> dict[str, float]:
         "statements": total,
         "vague names, percent": round(100 * vague / bindings, 2),
         "private functions used once, percent": round(100 * once / private, 1),
+        "docstrings with a poor opening, percent": round(100 * poor / texts, 2),
         "files in the fullest folder": max(folders.values()),
         "lines of the longest file": longest,
         "source statements per test statement": round(total / tests, 3),

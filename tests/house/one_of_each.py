@@ -1,4 +1,4 @@
-"""Where the house does what it should do in one place only.
+"""Places of what the house does in one place only.
 
 python -m tests.house.one_of_each          list the places
 """

@@ -1,4 +1,4 @@
-"""What every corpus of tasks on plain files must hold, for their tests."""
+"""Tests that every corpus of tasks on plain files must pass."""
 
 from __future__ import annotations
 

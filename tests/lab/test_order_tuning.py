@@ -1,4 +1,4 @@
-"""How well the order desk's remedies are heard in the wordings that they were tuned on.
+"""Recall of the order desk's remedies in the wordings that they were tuned on.
 
 These figures say what the word lists reach, not how they do on unseen text: for that there is a
 set of wordings of its own.

@@ -106,7 +106,7 @@ def test_conditions_asides_and_reasons_change_nothing(everything: World) -> None
 
 
 def test_a_line_may_be_set_in_other_ways(everything: World) -> None:
-    """What a merge may do to a lesson: cut asides, put the condition first, use capitals."""
+    """A merge may cut asides, put the condition first, use capitals."""
     for sign in everything.signs:
         good = actions(everything, sign.right, sign)[0]
         bad = actions(everything, sign.wrong, sign)[0]

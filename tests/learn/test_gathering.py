@@ -1,4 +1,4 @@
-"""Which logs are found, which are taken, and what is written before anything is sent."""
+"""Discovery and choice of logs, and what is written before anything is sent."""
 
 from __future__ import annotations
 

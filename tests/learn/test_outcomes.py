@@ -22,7 +22,7 @@ CASES = (*TUNING, *HELD_OUT, *TRAPS, *FRESH, *VOIDED)
 
 
 def outcome_of(path: Path) -> Outcome:
-    """What the rules say of one session."""
+    """Return the verdict of the rules on one session."""
     (trajectory,) = open_trajectories(path)
     return infer_outcome(trajectory, Spans(path))
 

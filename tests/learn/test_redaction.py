@@ -1,4 +1,4 @@
-"""What is planted in a session must not be in what is sent; what is no secret stays."""
+"""Secrets planted in a session are not in what is sent; what is no secret stays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What looks random is shown with its place before anything is sent; all planted kinds are gone."""
+"""Random-looking text is shown with its place before sending; all planted kinds are gone."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def error(status: int, message: str = "no", **headers: str) -> Answer:
 
 @dataclass
 class Served:
-    """What the server has seen."""
+    """Everything that the server has seen."""
 
     url: str = ""
     bodies: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])

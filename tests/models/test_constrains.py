@@ -1,4 +1,4 @@
-"""Which models hold replies to a JSON schema, and that recorded runs are asked as they were."""
+"""Models that hold replies to a JSON schema; recorded runs are asked as they were."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from harness.core.tracing import Operation, Watcher
 
 
 class Seen(Watcher):
-    """What was watched.
+    """Everything that was watched.
 
     Attributes:
         operations: that have ended, in that order.

@@ -1,4 +1,4 @@
-"""What `constraints/install` says while it works."""
+"""Output of `constraints/install` while it works."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the set-up commands install: exact versions, each with the digests of its files."""
+"""Set-up commands install exact versions, each with the digests of its files."""
 
 from __future__ import annotations
 

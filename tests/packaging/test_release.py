@@ -32,7 +32,7 @@ RELEASE = ".ci/release"
 
 @pytest.fixture(scope="module")
 def dist(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What `make release` leaves in `dist/`."""
+    """Run `make release`, and return its `dist/`."""
     out = tmp_path_factory.mktemp("dist")
     subprocess.run([repository / RELEASE, sys.executable, out], check=True, capture_output=True)
     return out

@@ -22,7 +22,7 @@ Json = dict[str, Any]
 
 @dataclass
 class Answer:
-    """What the provider sends.
+    """Answer of the provider.
 
     Attributes:
         value: a JSON body, or the objects of a stream.
@@ -38,7 +38,7 @@ class Answer:
 
 @dataclass
 class Said:
-    """What a model says in one answer: text, then calls (name, arguments)."""
+    """Answer of a model: text, then calls (name, arguments)."""
 
     text: str = ""
     calls: list[tuple[str, Json]] = field(default_factory=list[tuple[str, Json]])

@@ -19,7 +19,7 @@ KEYS = {"OPENAI_API_KEY": KEY, "ANTHROPIC_API_KEY": f"{KEY}-anthropic"}
 
 @dataclass
 class Done:
-    """What a command did."""
+    """Result of a command."""
 
     report: Report
     output: str

@@ -1,4 +1,4 @@
-"""What a scripted model says, in each of the three formats, whole or as a stream."""
+"""Words of a scripted model in each of the three formats, whole or as a stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is special under `--context`: mixed calls, kept responses, failures, secrets."""
+"""Special cases of `--context`: mixed calls, kept responses, failures, secrets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which requests belong together, and events that come in any pieces."""
+"""Grouping of requests into conversations, and events that come in any pieces."""
 
 from __future__ import annotations
 

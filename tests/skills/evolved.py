@@ -60,7 +60,7 @@ def evolve(
     seed: Skill = SEED,
     earlier: Provenance | None = None,
 ) -> Path:
-    """What an evolution leaves under `out`; the skill directory."""
+    """Write the result of an evolution under `out`; return the skill directory."""
     result = apply_patch(seed, Patch(edits=edits))
     assert result.withheld == ()
     folder = out / "skill" / seed.name

@@ -73,7 +73,7 @@ def test_a_skill_is_the_same_from_wherever_it_is_named(
 
 
 def test_a_copy_is_byte_for_byte(gift: Path, tmp_path: Path) -> None:
-    """What a client is measured with is what was written, faults included."""
+    """A client is measured with the skill as it was written, faults included."""
     data = b"\xef\xbb\xbf" + TEXT.replace("\n", "\r\n").encode()
     (gift / "SKILL.md").unlink()
     (gift / "skill.md").write_bytes(data)

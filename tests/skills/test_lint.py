@@ -1,4 +1,4 @@
-"""What a reviewer must look at, from cases as they are met, and what is no reason to look."""
+"""Findings for a reviewer, from cases as they are met, and texts without any."""
 
 from __future__ import annotations
 

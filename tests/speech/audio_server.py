@@ -18,7 +18,7 @@ from harness.speech import Sound
 
 @dataclass(frozen=True)
 class Request:
-    """What a client sent: JSON fields, or those of a form, of which `file` is (name, bytes)."""
+    """Request of a client: JSON fields, or those of a form, of which `file` is (name, bytes)."""
 
     path: str
     fields: dict[str, Any]
@@ -31,7 +31,7 @@ Answer = tuple[int, bytes]
 
 @dataclass
 class Served:
-    """Where the server is, and what it has seen."""
+    """Address of the server, and the requests it has seen."""
 
     url: str = ""
     requests: list[Request] = field(default_factory=list[Request])

@@ -42,7 +42,7 @@ def test_without_noise_the_effects_are_exact() -> None:
 
 
 def test_errors_are_those_of_dummies_and_clusters_done_by_hand() -> None:
-    """The same fit with one column a task, and CR2 with explicit matrices, cluster by cluster."""
+    """Fit with one column a task, and CR2 with explicit matrices, cluster by cluster."""
     data = planted(2, pairs=60)
     fitted = fit_effects(data)
     dummies = np.eye(TASKS)[data.tasks]

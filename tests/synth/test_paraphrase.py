@@ -80,7 +80,7 @@ def test_what_is_not_judged_is_no_pass(tmp_path: Path, check: Decide, votes: int
 
 
 def table_factory(folder: Path, propose: Decide, check: Decide) -> list[Record]:
-    """What became of eight reworded tasks on a table."""
+    """Make eight reworded tasks on a table."""
     stuff = materials(write(folder / "players.csv"), folder / "out", propose, check)
     proposer = Paraphrased(TableProposer(stuff), stuff)
     with RunWriter(folder / "out", {"kind": "synth"}) as writer:

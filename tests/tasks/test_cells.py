@@ -1,4 +1,4 @@
-"""When cell values are equal."""
+"""Equality of cell values."""
 
 from __future__ import annotations
 

@@ -162,7 +162,7 @@ def test_unreadable_output_is_unequal_and_unreadable_gold_is_refused(
 
 
 def _held_open(path: Path) -> bool:
-    """Whether this process holds a file open (Linux; elsewhere it is not seen)."""
+    """Return True if this process holds a file open (Linux; elsewhere it is not seen)."""
     descriptors = Path("/proc/self/fd")
     if not descriptors.is_dir():
         return False

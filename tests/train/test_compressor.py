@@ -60,7 +60,7 @@ def maker(folder: Path) -> WindowMaker:
 
 @pytest.fixture(scope="module")
 def report(folder: Path) -> Report:
-    """Of a run that was not disturbed."""
+    """Return the report of a run that was not disturbed."""
     return train(options(folder, "whole"), lambda line: None)
 
 

@@ -59,7 +59,7 @@ def test_a_critic_that_helps_gets_its_weight() -> None:
 
 
 def test_a_critic_that_helps_one_source_and_lies_in_the_other_is_refused() -> None:
-    """What is fitted on the one misleads in the other: each is judged by the other's weights."""
+    """Each source's fit is judged by the other's."""
     before = {**FACTS, WITH: "of weights before"}
     facts = joined_by(before, [*cases("nq", 1, 2.0), *cases("qed", 2, -2.0)])
     assert WITH not in facts

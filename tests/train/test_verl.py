@@ -37,7 +37,7 @@ def settings(**changes: Any) -> Any:
 
 
 def batch_of(scores: list[dict[str, float]], mask: torch.Tensor) -> Any:
-    """What verl's trainer has when rewards are there."""
+    """Build the batch of verl's trainer once rewards are there."""
     names = [f"query {number // 8}" for number in range(len(scores))]
     return VERL.DataProto.from_dict(
         tensors={

@@ -251,7 +251,7 @@ def test_the_instructions_of_another_agent_stand_before_what_was_said(tmp_path: 
 
 
 def _made(number: int) -> list[Row]:
-    """The same failing call for the third time, with its result."""
+    """Make a failing call, the same for the third time, with its result."""
     function = {"name": "bash", "arguments": json.dumps({"command": "make"})}
     call = {"id": f"c{number}", "type": "function", "function": function}
     return [

@@ -36,13 +36,13 @@ def prompt_of(messages: list[dict[str, Any]]) -> str:
 
 
 def kind_of(messages: list[dict[str, Any]]) -> str:
-    """Which call of the graph this is."""
+    """Name the graph's call."""
     text = prompt_of(messages)
     return next((kind for start, kind in _OPENINGS.items() if text.startswith(start)), "reason")
 
 
 def looking_script(**replies: Answer) -> Script:
-    """What the model says to every kind of call."""
+    """Script the model's reply to every kind of call."""
     said = {
         "perceive": completion("A bar chart."),
         "plan": completion("Here:\n- the bar of Jan\n2. the unit\n"),

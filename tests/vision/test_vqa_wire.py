@@ -1,4 +1,4 @@
-"""What a model that sees receives, through the real client: order, limits and form of images."""
+"""Images as a model that sees receives them, through the real client: order, limits and form."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class BudgetSpent(Exception):
 
 @dataclass(frozen=True)
 class Case:
-    """What every method is shown.
+    """Case that is shown to every method.
 
     Attributes:
         world: what is planted.
@@ -56,7 +56,7 @@ class Case:
 
     @cached_property
     def records(self) -> list[AnalystRecord]:
-        """What the analysts wrote about them, one record each."""
+        """Return the analysts' records of the runs, one each."""
         return [analyse(self.world, run, self.error) for run in self.attempts]
 
     @cached_property
@@ -97,7 +97,7 @@ class Arena:
 
     @property
     def seed(self) -> int:
-        """Of the rival's own draws."""
+        """Seed of the rival's own draws."""
         return self.case.world.seed
 
     @cached_property
@@ -126,7 +126,7 @@ class Arena:
         return [item.lesson for item in record.items]
 
     def meaning(self, line: str) -> Hashable:
-        """The same for lines that say the same: what a model sees that joins them. Uncounted."""
+        """Return one key for lines of one meaning, as a model that joins them would. Uncounted."""
         return meaning(self.case.world, line)
 
     def _count(self) -> None:

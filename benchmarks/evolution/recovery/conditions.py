@@ -110,7 +110,7 @@ def searched(case: Case, learn: Callable[[Arena], str]) -> str:
 
 
 def truth(case: Case) -> str:
-    """What could be found at best: a remedy for every cause that two failed runs show."""
+    """Write the best skill there could be: a remedy for every cause that two failed runs show."""
     world = case.world
     voice = Voice(world.words, random.Random(world.seed), world.steepness)
     causes = [sign for sign in world.signs if case.judge.seen.get(sign.name, 0) >= FREQUENT]

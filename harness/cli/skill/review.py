@@ -196,7 +196,7 @@ def _show(
 
 
 def origin_text(edit: Edit) -> str:
-    """What an edit rests on: how many tasks, and the first of its runs."""
+    """Summarise the evidence for an edit: the number of tasks, and the first of its runs."""
     more = len(edit.sources) - SHOWN_SOURCES
     named = ", ".join(edit.sources[:SHOWN_SOURCES]) or "no source"
     further = f" and {more} more" if more > 0 else ""

@@ -130,7 +130,7 @@ def server(name: str, mode: str) -> tuple[str, str]:
 
 
 def is_folder(name: str) -> bool:
-    """Whether a name means a folder with a vision model, which runs in this process."""
+    """Return True for the name of a folder with a vision model, which runs in this process."""
     return "/" in name and not name.endswith(weights.SUFFIX)
 
 
@@ -207,14 +207,14 @@ class LocalModel:
         return await self._retried(ask)
 
     async def _lists_tools(self) -> bool:
-        """Whether the model's chat template puts tools before it; llama.cpp drops them if not."""
+        """Return True if the chat template puts tools before it; llama.cpp drops them if not."""
         if self._tools is None:
             page, _ = await self._sent("GET", "/props")
             self._tools = "tools" in str(page.json().get("chat_template"))
         return self._tools
 
     async def _retried(self, ask: Callable[[], Awaitable[T]]) -> T:
-        """What `ask` returns, from this engine or from the next."""
+        """Call `ask` on this engine, or on the next."""
         for _ in range(ATTEMPTS):
             with suppress(_EngineLost):
                 return await ask()

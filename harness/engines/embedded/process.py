@@ -32,7 +32,7 @@ SPEED_TOKENS = 200
 
 @dataclass(frozen=True)
 class Launch:
-    """How an engine runs; engines with other settings are other processes.
+    """Settings of an engine; engines with other settings are other processes.
 
     Attributes:
         slots: requests that run at one time; others wait.
@@ -80,7 +80,7 @@ class Files:
 
     @property
     def log(self) -> Path:
-        """What the engine writes on its standard output and error."""
+        """File with the engine's standard output and error."""
         return self.stem.with_suffix(".log")
 
 
@@ -160,7 +160,7 @@ def physical_cores() -> int:
 
 
 def speed_file(path: Path) -> Path | None:
-    """Where the speed of a file is noted: beside it in our cache; nothing beside a user's file."""
+    """Return the file with a model's speed: beside it in our cache; none beside a user's file."""
     ours = (cache_root() / "models").resolve()
     return path.with_suffix(".speed.json") if path.parent == ours else None
 

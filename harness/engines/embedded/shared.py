@@ -40,7 +40,7 @@ _children: list[subprocess.Popen[bytes]] = []
 
 @dataclass(frozen=True)
 class Address:
-    """Where an engine listens.
+    """Address on which an engine listens.
 
     Attributes:
         url: such as `http://127.0.0.1:40123`.
@@ -186,7 +186,7 @@ def _leave() -> None:
 
 
 def _locked(path: Path) -> bool:
-    """Whether a living process holds a lock."""
+    """Return True if a living process holds a lock."""
     try:
         with path.open() as handle:
             fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -94,7 +94,7 @@ def parse(body: Body) -> VisionRequest:
 
 
 class VisionAnswer(NamedTuple):
-    """What the model wrote, with tokens that entered and left it."""
+    """Text of the model, with tokens that entered and left it."""
 
     text: str
     prompt_tokens: int

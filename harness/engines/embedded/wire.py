@@ -150,7 +150,7 @@ class WrittenCalls:
             self._openings = ["".join(opening.split()) for opening in openings]
 
     def feed(self, chunk: Body) -> list[Body]:
-        """What is known to belong to the answer after this chunk of it."""
+        """Take a chunk; return what is now known to belong to the answer."""
         if not self._openings or not chunk.get("choices"):
             return [chunk]
         [choice] = chunk["choices"]
@@ -167,12 +167,12 @@ class WrittenCalls:
         return [] if text else [chunk]
 
     def rest(self) -> list[Body]:
-        """What is held back, where nothing follows."""
+        """Return what was held back, where nothing follows."""
         held, self._held = self._held, []
         return held
 
     def _may_be_calls(self) -> bool:
-        """Whether the text begins as calls do, as far as it came; white space does not count."""
+        """Return True if the text so far begins as calls do; white space does not count."""
         text = "".join(self._text.split())
         return any(
             opening.startswith(text) or text.startswith(opening) for opening in self._openings
@@ -222,7 +222,7 @@ FAULTS = {
 
 
 def refusal(response: httpx.Response) -> Refused:
-    """Why the engine refuses."""
+    """Return the engine's reason for a refusal."""
     try:
         message = str(response.json()["error"]["message"])
     except (ValueError, LookupError, TypeError):

@@ -1,4 +1,4 @@
-"""How a model is served: a profile of what vLLM must be told about it, and the command line.
+"""Serving a model: a profile of what vLLM must be told about it, and the command line.
 
 A profile is a YAML or JSON file. Names of parsers are those of vLLM 0.32 (`vllm/tool_parsers`,
 `vllm/reasoning`); which model needs which is what its card says.
@@ -22,7 +22,7 @@ _SHIPPED = Path(__file__).with_name("profiles")
 
 
 class ServingProfile(Value):
-    """What vLLM is told about a model.
+    """Options of vLLM for a model.
 
     Attributes:
         name: of the profile.
@@ -193,7 +193,7 @@ class Launch(Value):
 
     @property
     def served_name(self) -> str:
-        """What clients call the model."""
+        """Name by which clients call the model."""
         return self.name or self.model
 
     def gpus_of(self, replica: int) -> tuple[str, ...]:

@@ -114,16 +114,16 @@ class Server:
 
     @property
     def pid(self) -> int:
-        """Of the process, and of its group."""
+        """Number of the process, and of its group."""
         return self._process.pid
 
     @property
     def alive(self) -> bool:
-        """Whether the process runs."""
+        """True while the process runs."""
         return self._process.poll() is None
 
     def healthy(self) -> bool:
-        """Whether it takes requests."""
+        """Return True if it takes requests."""
         where = f"{self.url.removesuffix('/v1')}/health"
         import httpx
 
@@ -220,7 +220,7 @@ class Figures(Value):
         return Figures(**{name: count + added[name] for name, count in self.model_dump().items()})
 
     def __sub__(self, earlier: Figures) -> Figures:
-        """What happened since `earlier`; requests under way are those of now."""
+        """Subtract `earlier` figures; requests under way are those of now."""
         before = earlier.model_dump()
         since = {name: count - before[name] for name, count in self.model_dump().items()}
         return Figures(**{**since, "running": self.running, "waiting": self.waiting})

@@ -1,4 +1,4 @@
-"""What the readers of other tools' results share: attempts numbered by task, and a lock."""
+"""Shared parts of the readers of other tools' results: attempts numbered by task, and a lock."""
 
 from __future__ import annotations
 

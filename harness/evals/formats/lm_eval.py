@@ -16,7 +16,7 @@ NO_SAMPLES = "has totals alone: run lm_eval with --log_samples, which writes sam
 
 
 def is_sample(row: dict[str, Any]) -> bool:
-    """Whether a row of JSONL is such a sample."""
+    """Return True if a row of JSONL is such a sample."""
     return {"doc_id", "doc", "filtered_resps"} <= row.keys()
 
 

@@ -16,7 +16,7 @@ ERROR = 2
 
 
 def is_promptfoo(document: dict[str, Any]) -> bool:
-    """Whether a JSON document is such an output."""
+    """Return True if a JSON document is such an output."""
     return "config" in document and "results" in mapping(document.get("results"))
 
 

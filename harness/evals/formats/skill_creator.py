@@ -16,7 +16,7 @@ NO_RESULTS = "holds questions alone: the results of its runs are in benchmark.js
 
 
 def is_benchmark(document: dict[str, Any]) -> bool:
-    """Whether a JSON document is such a file."""
+    """Return True if a JSON document is such a file."""
     runs = listing(document.get("runs"))
     return bool(runs) and all("configuration" in mapping(run) for run in runs)
 

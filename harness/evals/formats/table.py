@@ -28,7 +28,7 @@ KNOWN = """\
 
 
 def open_results(path: Path, metric: str | None = None) -> list[Results]:
-    """What is recorded in a run folder, or in a file of another tool: a run, or several.
+    """Read the results in a run folder or in a file of another tool, which may hold several runs.
 
     Args:
         path: one of :data:`KNOWN`.
@@ -47,7 +47,7 @@ def open_results(path: Path, metric: str | None = None) -> list[Results]:
 
 
 def _reader(path: Path, metric: str | None) -> Callable[[Path], list[Results]]:
-    """What reads a path."""
+    """Return the reader for a path."""
     samples = partial(lm_eval_results, metric=metric)
     if path.is_dir():
         if samples_in(path):

@@ -1,4 +1,4 @@
-"""What the cells of a matrix say: rates with intervals, paired differences, cost, Pareto front."""
+"""Report of a matrix: rates with intervals, paired differences, cost, Pareto front."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from harness.models import Budget, CallStore
 
 
 class MatrixSettings(TrustSettings):
-    """How a matrix is run; budgets are for all its cells together."""
+    """Settings of a matrix run; budgets are for all its cells together."""
 
     budget_usd: Annotated[float | None, Option("Of all cells together.")] = None
     budget_tokens: Annotated[int | None, Option("Of all cells together.")] = None
@@ -76,7 +76,7 @@ class MatrixRun:
                 report(cell, str(error))
 
     def estimates(self) -> list[tuple[Cell, Estimate]]:
-        """What every cell is expected to cost, without a call."""
+        """Estimate the use of every cell, without a call."""
         rows: list[tuple[Cell, Estimate]] = []
         for cell in self.matrix.cells():
             suite, model = self._suite(cell), self.matrix.models[cell.model]
@@ -133,4 +133,4 @@ class MatrixRun:
 
 
 def _ignore(cell: Cell, state: str) -> None:
-    """Where nobody wants to know how a matrix goes on."""
+    """Ignore progress."""

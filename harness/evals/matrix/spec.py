@@ -22,7 +22,7 @@ MOST_CELLS = 500
 
 
 class ContextArm(Value):
-    """What the agent is given, and how: in place of the suite's own settings where it is set.
+    """Tools and context that an arm gives to the agent, in place of the suite's own settings.
 
     None is what is not set; for `tools`, where it is written, what tasks of a kind are given.
     """
@@ -160,7 +160,7 @@ def read_matrix(path: Path) -> MatrixFile:
 
 
 class MatrixLock(Value):
-    """What a matrix folder holds: names only, so that it can be shared.
+    """Lock of a matrix folder: names only, so that it can be shared.
 
     Attributes:
         matrix: digest of the file's content.

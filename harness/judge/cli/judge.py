@@ -110,7 +110,7 @@ def report_text(report: JudgeReport, run: Path) -> str:
 
 
 def _bias_text(row: Probed) -> str:
-    """How often the marked one of two equally good answers was preferred."""
+    """Format how often the marked one of two equally good answers was preferred."""
     counts = f"{row.ties} ties, {row.invalid} invalid"
     if row.rate is None or row.ci95 is None:
         return f"nothing to tell by: {counts}"

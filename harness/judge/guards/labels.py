@@ -22,7 +22,7 @@ _LINE = re.compile(r"^(Safety|Categories|Refusal):[^\S\n]*(.*?)[^\S\n]*$", re.MU
 
 
 class Guarded(Value):
-    """What a guard says of a text.
+    """Label that a guard gives to a text.
 
     Attributes:
         label: of the text.
@@ -59,7 +59,7 @@ def read_label(reply: str) -> Guarded | None:
 
 
 def is_unsafe(label: Label, mode: Mode) -> bool:
-    """Whether a label counts as unsafe."""
+    """Return True if a label counts as unsafe."""
     return label == "Unsafe" or (label == "Controversial" and mode == "strict")
 
 

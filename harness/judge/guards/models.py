@@ -18,7 +18,7 @@ class Guard(Protocol):
     """Labels a prompt, or a response to one: `ModelGuard` and `WordGuard` do."""
 
     async def check(self, prompt: str, response: str | None = None) -> Guarded | None:
-        """What the guard says of `response`, or of `prompt` without one; None if it is down."""
+        """Label `response`, or `prompt` without one; None if the guard is down."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""What is done with a label: a table, with an answer for guards that are down."""
+"""Actions on labels: a table, with an answer for guards that are down."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class PolicyRow(Value):
 
 
 class GuardPolicy(Value):
-    """What a guard's labels lead to.
+    """Actions on the labels of a guard.
 
     Attributes:
         rows: of several that fit, the most severe action holds.
@@ -55,7 +55,7 @@ class GuardPolicy(Value):
     notice: str = "[removed by a guard]"
 
     def action(self, guarded: Guarded | None, place: Place) -> Action:
-        """What is done with a text; `guarded` is None where the guard is down."""
+        """Choose the action on a text; `guarded` is None where the guard is down."""
         if guarded is None:
             return self.outage
         categories = guarded.categories or (None,)

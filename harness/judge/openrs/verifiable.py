@@ -1,4 +1,4 @@
-"""What a program can decide of two answers, before any model compares them.
+"""Comparisons of two answers that a program can make, before any model is asked.
 
 A reference decides by number or by words. A constraint (`at most 50 words`) becomes a Python
 function, written by a model that sees the constraint alone, kept only if it is right about its own
@@ -41,7 +41,7 @@ _LEADS = frozenset({"is", "are", "was", "were", "answer", "option", "choice"})
 
 
 class Verified(NamedTuple):
-    """What programs found.
+    """Findings of programs.
 
     Attributes:
         preference: A or B where they differ, else a tie: nothing is decided.
@@ -118,7 +118,7 @@ def matches_reference(reference: str, answer: str) -> int:
 async def holds(
     constraint: str, answers: Sequence[str], writer: Model, sandbox: Sandbox
 ) -> tuple[list[bool] | None, Usage]:
-    """Whether answers keep a constraint, and what writing the check used.
+    """Test answers against a constraint; the second value is the use of writing the check.
 
     None where no check came about: it could not be written, failed its own examples, or crashed.
     """
@@ -133,7 +133,7 @@ async def holds(
 
 
 def run_check(code: str, answers: Sequence[str], sandbox: Sandbox) -> list[bool] | None:
-    """What a function `check(answer)` says of answers; None if it did not end well.
+    """Run a function `check(answer)` on answers; None if it did not end well.
 
     Args:
         code: Python source that defines it.

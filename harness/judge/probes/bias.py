@@ -60,7 +60,7 @@ class OrderJudge(Protocol):
 
 
 class Probed(Value):
-    """What a probe found.
+    """Findings of a probe.
 
     Attributes:
         bias: what was probed.
@@ -106,7 +106,7 @@ def read_bias(path: Path) -> BiasReport:
 
 
 def marks(model: str) -> dict[Bias, Callable[[str], str]]:
-    """What each probe does to an answer; `model` is the judge's, for self-preference."""
+    """Return each probe's change to an answer; `model` is the judge's, for self-preference."""
     return {
         "position": str,
         "length": lambda text: text + "".join(_PADDING),

@@ -80,7 +80,7 @@ class Resource(Value):
 
 @dataclass(frozen=True)
 class Sample:
-    """What a judge may know of a sample.
+    """Facts about a sample that a judge may know.
 
     Attributes:
         task: the task.
@@ -141,7 +141,7 @@ class Bank:
         return path.read_text("utf-8")[:LONGEST]
 
     def run(self, name: str, sandbox: Sandbox) -> tuple[str, list[dict[str, Any]]]:
-        """What a verifier or script prints, and its records, one for each answer."""
+        """Run a verifier or script; return its output, and its records, one for each answer."""
         marker = f"result-{name}"
         output, ok = _execute(self.view(name), self.sample, sandbox, marker)
         lines = [line for line in output.splitlines() if line.startswith(marker + " ")]
@@ -153,7 +153,7 @@ class Bank:
         return json.dumps(value, ensure_ascii=False)[:LONGEST], [*map(mapping, listing(value))]
 
     def python(self, code: str, sandbox: Sandbox) -> str:
-        """What code of the judge prints; it has `task`, `answers` and `reference`."""
+        """Run code of the judge with `task`, `answers`, `reference`; return what it prints."""
         return _execute(code, self.sample, sandbox)[0][:LONGEST]
 
 
@@ -176,7 +176,7 @@ def _execute(code: str, sample: Sample, sandbox: Sandbox, *words: str) -> tuple[
 
 
 def sample_of(row: Mapping[str, JsonValue], answers: Sequence[str], setting: Setting) -> Sample:
-    """What a judge may know of a row of a data set.
+    """Keep what a judge may know of a row of a data set.
 
     Args:
         row: `prompt`; in the setting `operational` also `reference`, `checklist`, and `metadata`,

@@ -24,7 +24,7 @@ LONGEST_STEP = 1200
 
 @dataclass
 class SkillContext:
-    """What the graph works with: everything that is not state.
+    """Everything that the graph works with and that is not state.
 
     Attributes:
         model: judges.
@@ -141,7 +141,7 @@ def read_out(records: Sequence[Evidence], answers: int) -> Verdict | None:
 
 
 def records_of(rows: Sequence[dict[str, Any]], answers: int, hard: bool) -> list[Evidence]:
-    """What a verifier found, one row for each answer, as records: of two answers the difference."""
+    """Turn a verifier's rows, one for each answer, into records: of two the difference."""
     if len(rows) != answers or not all({"criterion", "met"} <= row.keys() for row in rows):
         return []
     source: Source = "verifier" if hard else "rubric"

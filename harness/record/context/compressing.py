@@ -42,7 +42,7 @@ class Compressed(Value):
 
 @dataclass(frozen=True)
 class Settings:
-    """How outputs are compressed.
+    """Settings of the compression of outputs.
 
     Attributes:
         budget: tokens of an output that was compressed.

@@ -33,7 +33,7 @@ _PARAMETERS: dict[str, Any] = {
 
 
 class Context:
-    """What all exchanges of a recording or a server share.
+    """Context that all exchanges of a recording or a server share.
 
     Args:
         compressions: of tool outputs.
@@ -139,7 +139,7 @@ class ShortenedExchange:
         return self.body
 
     async def _result(self, call: Call) -> str:
-        """What our tool answers; for an ID that is not known, what to do."""
+        """Answer a call of our tool; for an unknown ID, say what to do."""
         compressions = self._context.compressions
         id_ = string(arguments_of(call.arguments).get("id")).strip()
         try:
@@ -161,6 +161,6 @@ class ShortenedExchange:
             self._context.splices.remember(self._wire, self._request, reply, self._items)
 
     def facts(self) -> dict[str, Any]:
-        """What is recorded of it."""
+        """Return what is recorded of it."""
         counts = {"compressed": self.compressed, "expanded": self.expanded, "hidden": self.hidden}
         return {name: value for name, value in counts.items() if value}

@@ -20,7 +20,7 @@ KEPT = 10_000
 
 
 class Splices:
-    """What belongs in the place of which turn; by all that was said before and the turn itself."""
+    """Insertions in place of turns, by all that was said before and the turn itself."""
 
     def __init__(self) -> None:
         self._hidden: OrderedDict[str, list[Body]] = OrderedDict()

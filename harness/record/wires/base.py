@@ -1,4 +1,4 @@
-"""What the wire formats have in common: counts, and several answers seen as one."""
+"""Shared parts of the wire formats: counts, and several answers seen as one."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class Tokens:
 
 
 def turn_key(turn: Turn) -> tuple[Any, ...]:
-    """What stays the same when a client sends a turn again: no reasoning, no spacing."""
+    """Return the parts that stay when a client sends a turn again: no reasoning, no spacing."""
     calls = tuple((call.id, call.name) for call in turn.calls)
     return (turn.role, turn.text.strip(), calls, turn.call_id)
 
 
 class Reading:
-    """What formats read alike.
+    """Reading that formats share.
 
     Attributes:
         listing: the field of a request that holds the conversation.
@@ -74,7 +74,7 @@ class Rounds(ABC):
 
     @abstractmethod
     def hidden(self, answer: Body, results: Mapping[str, str]) -> list[Body]:
-        """What an answer and the results of our tool's calls are in the next request."""
+        """Return an answer and the results of our tool's calls as the next request has them."""
 
     def close(self) -> list[Body | bytes]:
         """The stream's last events, held back until now, with the tokens of all legs."""

@@ -49,5 +49,5 @@ def objects(events: Iterable[bytes]) -> list[dict[str, Any]]:
 
 
 def is_stream(content_type: str) -> bool:
-    """Whether a response is a stream of events."""
+    """Return True if a response is a stream of events."""
     return content_type.partition(";")[0].strip().lower() == "text/event-stream"

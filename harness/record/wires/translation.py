@@ -1,4 +1,4 @@
-"""How other formats are spoken to a server of chat completions, and its answers given in them."""
+"""Translation of other formats for a server of chat completions, and of its answers back."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class Translated(ABC):
 
 
 def error_of(event: Body) -> str | None:
-    """What a server says went wrong, in a stream or in place of an answer."""
+    """Read an error of a server, in a stream or in place of an answer."""
     problem = event.get("error")
     if problem is None:
         return None

@@ -57,7 +57,7 @@ _NO_GATE = {
 
 
 class Placed(Value):
-    """What happened to one skill directory or file; `path` is relative to the export folder."""
+    """Outcome for one skill directory or file; `path` is relative to the export folder."""
 
     path: str
     status: Status
@@ -150,7 +150,7 @@ class Folder:
 
 
 class Exported(Value):
-    """What an export changed, or with `check` would change.
+    """Changes made by an export, or with `check` those that it would make.
 
     Attributes:
         target: never an alias.
@@ -299,7 +299,7 @@ def as_measured(skill: Skill) -> Skill:
 
 
 def _codex_file(skill: Skill) -> bytes:
-    """What Codex shows a skill by."""
+    """Write the file by which Codex presents a skill."""
     short = skill.description
     if len(short) > CODEX_WIDTH:
         short = short[: CODEX_WIDTH - 1].rsplit(" ", 1)[0] + "…"
@@ -334,7 +334,7 @@ def refuse_ungated(skill: Path) -> None:
 
 
 def beside(skill: Path, part: str) -> Path:
-    """Where a part of the receipt of a skill directory lies: beside it, as its provenance does."""
+    """Return the path of a part of a skill's receipt; it lies beside it, as its provenance does."""
     folder = skill.resolve()
     return folder.parent / f"{folder.name}.{part}"
 

@@ -1,4 +1,4 @@
-"""Where skills come from: a folder, a `.skill` or `.zip` file, or a git repository.
+"""Sources of skills: a folder, a `.skill` or `.zip` file, or a git repository.
 
 What a stranger made is treated as such: git runs no program that a repository names and asks for
 no password, archives are unpacked within limits, and only what the loader admits is copied.
@@ -40,7 +40,7 @@ MOST_FILES, MOST_BYTES = 4000, 64 * 2**20
 
 
 class Origin(Value):
-    """Where an installed skill came from, as the lock keeps it.
+    """Source of an installed skill, as the lock keeps it.
 
     Attributes:
         source: as the user wrote it.

@@ -129,6 +129,6 @@ def graph_of_documents(library: Library) -> EntityGraph:
 
 
 def name_of(id_: str, title: str, text: str) -> str:
-    """What a document is about: its title, its first heading, or its id without suffix."""
+    """Name a document by its title, its first heading, or its id without suffix."""
     heading = re.match(r"\s*#+ +(.+)", text)
     return title or (heading[1].strip() if heading else Path(id_).stem)

@@ -107,7 +107,7 @@ def _extends(
     links: list[Link],
     spans: dict[int, set[str]],
 ) -> bool:
-    """Whether the variables of `order` can be bound, too."""
+    """Return True if the variables of `order` can be bound, too."""
     if not order:
         return True
     names = _candidates(graph, order[0], bound, links, spans)
@@ -125,7 +125,7 @@ def without_each(
 
 
 def fault_of(graph: EntityGraph, constraints: Sequence[Link | Span], answer: str) -> str:
-    """Why a question is not unique and minimal; "" if it is. All of it is proved again."""
+    """Explain why a question is not unique and minimal; "" if it is. All of it is proved again."""
     names = solutions(graph, constraints, 3)
     if names != {answer}:
         return f"expected {answer!r} alone to fit, found {sorted(names)}"
@@ -138,7 +138,7 @@ def fault_of(graph: EntityGraph, constraints: Sequence[Link | Span], answer: str
 
 
 def has_cycle(links: Sequence[Link]) -> bool:
-    """Whether the links, in either direction, go in a circle."""
+    """Return True if the links, in either direction, form a cycle."""
     from scipy.cluster.hierarchy import DisjointSet
 
     ends = DisjointSet(end for row in links for end in (row.start, row.end))

@@ -33,14 +33,14 @@ class WordLeaked(HarnessError):
 
 
 class Utterance(Value):
-    """What a player said."""
+    """Words of a player."""
 
     role: Role
     content: str
 
 
 class Reward(Value):
-    """What an utterance of a winner earns.
+    """Reward of an utterance of a winner.
 
     Attributes:
         game: its place among the games.
@@ -77,7 +77,7 @@ def forms(word: str) -> set[str]:
 
 
 def holds(text: str, word: str) -> bool:
-    """Whether a text holds the word in a form that counts, quoted or spelt out letter by letter."""
+    """Find the word in a text in a form that counts, quoted or spelt out letter by letter."""
     read = plain(text)
     shapes = "|".join(sorted(map(re.escape, forms(word)), key=len, reverse=True))
     spelt = r"[\W_]+".join(re.escape(sign) for sign in plain(word) if sign.isalnum())
@@ -85,13 +85,13 @@ def holds(text: str, word: str) -> bool:
 
 
 def guess_of(text: str) -> str | None:
-    """What a defender guesses; None where it does not guess."""
+    """Read a defender's guess; None where it does not guess."""
     match = _GUESS.search(plain(text))
     return match[1] if match else None
 
 
 def outcome(game: Sequence[Utterance], word: str) -> tuple[Outcome, int]:
-    """Who won, and how many utterances it took."""
+    """Return the winner, and the number of utterances it took."""
     for turn, utterance in enumerate(game, start=1):
         guess = guess_of(utterance.content)
         if utterance.role == "attacker":
@@ -151,7 +151,7 @@ class Table:
     seed: int = 41
 
     async def speak(self, role: Role, system: str, game: Sequence[Utterance]) -> str:
-        """What a player says, who sees its own utterances and the other's.
+        """Return the next utterance of a player, who sees its own and the other's.
 
         Args:
             role: the player.

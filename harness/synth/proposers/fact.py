@@ -126,7 +126,7 @@ class FactProposer:
         ]
 
     def fault(self, question: str, answer: str, source: Source) -> str:
-        """What the rules say against a question; "" if nothing."""
+        """State the objection of the rules to a question; "" if there is none."""
         asked, sentence = question.lower(), self._said[answer]
         if len(question.split()) < WORDS:
             return f"there is no question of {WORDS} words or more"
@@ -171,7 +171,7 @@ class FactProposer:
 
 
 def whole(answer: str) -> re.Pattern[str]:
-    """Where an answer stands by itself: 45 is not in 1945."""
+    """Match an answer that stands by itself: 45 is not in 1945."""
     return re.compile(rf"(?<!\w){re.escape(answer)}(?!\w)")
 
 

@@ -26,7 +26,7 @@ CONTEXT = 24_000
 
 
 class Turn(NamedTuple):
-    """What a proposal is made from.
+    """Material of a proposal.
 
     Attributes:
         cluster: all documents that the agent gets.
@@ -54,7 +54,7 @@ class LongDocProposer:
         self.calls: tuple[int, int, int] = (1, 3, CONTEXT // 4)
 
     def turn(self, number: int) -> Turn:
-        """Which documents proposal `number` is about; a cluster that was read begins anew."""
+        """Choose the documents of proposal `number`; a cluster that was read begins anew."""
         cluster = self._clusters[number % self.width]
         steps = max(1, -(-len(cluster) // NEW))
         step = number // self.width % steps

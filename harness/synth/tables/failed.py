@@ -20,7 +20,7 @@ OPEN: tuple[Split, ...] = ("train", "selection")
 
 
 def is_run(source: Path) -> bool:
-    """Whether a source is the folder of a run."""
+    """Return True if a source is the folder of a run."""
     return (source / "run.json").is_file()
 
 

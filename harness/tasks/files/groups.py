@@ -47,7 +47,7 @@ def in_groups(tasks: Sequence[Task], columns: Mapping[str, str], place: str) -> 
 
 
 def near_duplicates(prompts: Sequence[str]) -> tuple[int, int]:
-    """How many of so many prompts have another one like them, numbers apart.
+    """Count prompts that have a near-duplicate, numbers apart, and all prompts looked at.
 
     Lines that all prompts share, such as instructions, are left out where each has others.
     """

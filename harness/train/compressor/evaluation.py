@@ -48,7 +48,7 @@ class Question:
 
 
 class Measured(Value):
-    """Of one critic over held-out questions.
+    """Measures of one critic over held-out questions.
 
     Attributes:
         questions: source -> how many.

@@ -32,7 +32,7 @@ class Passage:
 
     @property
     def held_out(self) -> bool:
-        """Whether it is kept for calibration and the fusion: a quarter of the groups."""
+        """True if it is kept for calibration and the fusion: a quarter of the groups."""
         key = f"critic|{self.group}".encode()
         return int(hashlib.sha256(key).hexdigest()[:8], 16) % 100 < HELD_OUT_PERCENT
 

@@ -102,7 +102,7 @@ def joined(
 
 
 def joined_by(facts: dict[str, Any], cases: Sequence[Case]) -> dict[str, Any]:
-    """The same from cases whose features are known.
+    """Fit the fusion on cases whose features are known.
 
     Raises:
         BadInput: if they are all of one source, or of talk.

@@ -202,7 +202,7 @@ class Labelled:
 
 
 def mixture(examples: Sequence[Example], seed: int) -> list[Labelled]:
-    """What is trained on.
+    """Mix the examples that are trained on.
 
     Args:
         examples: none of them held out.
@@ -274,6 +274,6 @@ def records(filler: Sequence[str], count: int, seed: int) -> list[Labelled]:
 
 
 def holds(sentence: str, answers: Sequence[str]) -> bool:
-    """Whether an answer stands in the sentence, case ignored."""
+    """Return True if an answer stands in the sentence, case ignored."""
     low = sentence.lower()
     return any(answer.lower() in low for answer in answers)

@@ -1,4 +1,4 @@
-"""What a training run depends on."""
+"""Inputs that a training run depends on."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ Encoded = tuple[list[int], Label]
 
 @dataclass(frozen=True)
 class Window:
-    """What the encoder reads.
+    """Input of the encoder.
 
     Attributes:
         group: windows of one query share it.
@@ -180,7 +180,7 @@ def batches(
 
 
 def collate(windows: Sequence[Window]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """What :class:`TokenCritic` takes: ids, mask, tokens of the question and of each sentence."""
+    """Collate inputs of :class:`TokenCritic`: ids, mask, tokens of question and sentences."""
     length = max(len(window.ids) for window in windows)
     most = max(len(window.labels) for window in windows)
     longest = max(window.places.count(1) for window in windows)

@@ -65,5 +65,5 @@ def contrastive_losses(
 
 
 def contrastive_reward(losses: Tensor, weight: float = WEIGHT) -> Tensor:
-    """What is added to the reward of each rollout, between -0.5 and 0, shape (rollouts,)."""
+    """Return the addition to the reward of each rollout, between -0.5 and 0, shape (rollouts,)."""
     return (-weight * losses).clamp(FLOOR, 0.0)

@@ -31,7 +31,7 @@ _ASIDE = (
 
 
 def is_claude_code(row: Row) -> bool:
-    """Whether a row is of such a log."""
+    """Return True if a row is of such a log."""
     kind = row.get("type")
     if kind in _TURNS:
         return "uuid" in row or "sessionId" in row

@@ -18,7 +18,7 @@ _ROWS = ("session_meta", "response_item", "event_msg", "turn_context", "compacte
 
 
 def is_codex(row: dict[str, Any]) -> bool:
-    """Whether a row is of such a log (the forms with and without `payload`)."""
+    """Return True if a row is of such a log (the forms with and without `payload`)."""
     if row.get("type") in _ROWS:
         return isinstance(row.get("payload"), dict)
     return {"id", "timestamp", "instructions"} <= set(row) or row.get("record_type") == "state"

@@ -26,13 +26,13 @@ _REFERENCE = "attachment://"
 
 
 def is_inspect(document: Any) -> bool:
-    """Whether a JSON document is such a log."""
+    """Return True if a JSON document is such a log."""
     log = mapping(document)
     return isinstance(log.get("eval"), dict) and "status" in log and "version" in log
 
 
 def header_of(path: Path) -> dict[str, Any]:
-    """What stands before the samples of an `.eval` log: `eval`, `results`, `status`, ...
+    """Read what stands before the samples of an `.eval` log: `eval`, `results`, `status`, ...
 
     Raises:
         BadInput: if it is no such log.

@@ -48,7 +48,7 @@ def read_recorded(path: Path) -> Iterator[Trajectory]:
 
 
 def is_recorded(row: dict[str, Any]) -> bool:
-    """Whether a JSONL row has this shape."""
+    """Return True if a JSONL row has this shape."""
     return "conversation" in mapping(row.get("trajectory"))
 
 

@@ -80,7 +80,7 @@ def open_trajectories(path: Path, source_format: str = "auto") -> Iterator[Traje
 
 
 def _guarded(trajectories: Iterator[Trajectory], path: Path) -> Iterator[Trajectory]:
-    """The same, with faults that JSON and text can still hide turned into errors of the input."""
+    """Turn faults that JSON and text can still hide into errors of the input."""
     try:
         yield from trajectories
     except ValidationError as error:

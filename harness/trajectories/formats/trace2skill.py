@@ -55,7 +55,7 @@ _OUTCOMES = {"SUCCEED": "pass", "FAILED": "fail"}
 
 
 def is_log(path: Path) -> bool:
-    """Whether a file starts like an official log."""
+    """Return True if a file starts like an official log."""
     with path.open("rb") as handle:
         head = handle.read(200)
     if path.suffix == ".md":

@@ -146,7 +146,7 @@ def _headers(text: str, start: int, end: int) -> list[tuple[int, int, Speaker]]:
 
 
 def _after_rule(lines: list[str], number: int) -> bool:
-    """Whether line `number` may start a message: a blank line follows, a rule precedes."""
+    """Return True if line `number` may start a message: a blank line follows, a rule precedes."""
     if lines[number + 1 : number + 2] != [""]:
         return False
     return number == 0 or (number >= 2 and lines[number - 2 : number] == ["---", ""])
@@ -159,7 +159,7 @@ def _find(lines: list[str], block: list[str], start: int) -> int:
 
 
 def sidecar(log: OfficialLog) -> dict[str, JsonValue] | None:
-    """What must lie beside the Markdown so that `log` can be read back; None if nothing must.
+    """Return what must lie beside the Markdown to read `log` back; None if nothing must.
 
     Message times have no place in Markdown and do not count.
     """

@@ -120,7 +120,7 @@ def _result(output: Any) -> tuple[str, str]:
 
 
 def is_otel(row: Row) -> bool:
-    """Whether a row is an export of traces in the protocol's JSON form."""
+    """Return True if a row is an export of traces in the protocol's JSON form."""
     return isinstance(row.get("resourceSpans"), list)
 
 
@@ -204,7 +204,7 @@ def _plain(raw: Any) -> Any:
 
 
 def is_langfuse(row: Row) -> bool:
-    """Whether a row is an observation, or a trace or an answer that holds some."""
+    """Return True if a row is an observation, or a trace or an answer that holds some."""
     held = row.get("observations", row.get("data"))
     rows = listing(held)[:3] if isinstance(held, list) else [row]  # pyright: ignore[reportUnknownArgumentType]  # raw JSON
     return any(_is_observation(mapping(item)) for item in rows)
@@ -253,7 +253,7 @@ def _take_observation(traces: Traces, row: Row) -> None:
 
 
 def is_langsmith(row: Row) -> bool:
-    """Whether a row is a run, or holds runs."""
+    """Return True if a row is a run, or holds runs."""
     if isinstance(row.get("runs"), list):
         return is_langsmith(mapping(next(iter(listing(row["runs"])), None)))
     return isinstance(row.get("run_type"), str) and ("trace_id" in row or "dotted_order" in row)

@@ -146,13 +146,13 @@ class _Conversation:
 
 
 def _key(turn: Turn) -> str:
-    """What tells a turn from others, whatever ids its calls have."""
+    """Return a key that tells a turn from others, whatever ids its calls have."""
     calls = [(call.name, arguments_of(call.arguments)) for call in turn.calls]
     return digest([turn.role, turn.text, calls])
 
 
 def _end_in(keys: list[str], history: list[str]) -> int | None:
-    """Where the end of `history` ends in `keys`, by the longest overlap; None without one."""
+    """Find the end of `history` in `keys`, by the longest overlap; None without one."""
     best, longest = None, 0
     for end in (end for end, key in enumerate(keys, start=1) if key == history[-1]):
         most, length = min(end, len(history), OVERLAP), 1

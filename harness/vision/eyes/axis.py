@@ -31,7 +31,7 @@ class Axis(NamedTuple):
         return self.slope * pixel + self.start
 
     def pixel(self, value: float) -> float:
-        """Where a value lies."""
+        """Return the position of a value."""
         return (value - self.start) / self.slope
 
 

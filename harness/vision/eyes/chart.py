@@ -48,7 +48,7 @@ class Reading(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """What was read off a chart; `tilt` is the angle in degrees by which it was turned."""
+    """Chart as it was read; `tilt` is the angle in degrees by which it was turned."""
 
     shape: Shape
     title: str

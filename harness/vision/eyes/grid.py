@@ -61,7 +61,7 @@ def grid_of(lines: Sequence[Line], pixels: Pixels) -> list[list[Line]]:
 def _cuts(
     members: Sequence[Line], own: Sequence[float], shared: Sequence[float], gaps: Sequence[float]
 ) -> Sequence[float]:
-    """Where one row is divided: at rulings if the table has some, else at gaps."""
+    """Divide one row at its table's rulings, or at gaps without them."""
     crossed = any(line.left + 5 < cut < line.right - 5 for line in members for cut in shared)
     if shared and (len(members) == 1 or crossed):
         return [] if crossed and len(members) == 1 else [cut for cut in shared if _near(cut, own)]

@@ -1,4 +1,4 @@
-"""What stands for values in a chart, and the words that name them.
+"""Marks that stand for values in a chart, and the words that name them.
 
 Bars from the line of zero, their stacked parts, points; names of categories, legend, shares.
 """
@@ -43,7 +43,7 @@ def bars(solids: Sequence[Solid], axis: Axis, zero: float) -> list[Mark]:
 
 
 def is_bar(solid: Solid) -> bool:
-    """Whether a solid is a rectangle; numbers that are printed in it leave holes."""
+    """Return True if a solid is a rectangle; numbers that are printed in it leave holes."""
     return solid.filled > (0.85 if solid.area < 1500 else 0.7) and solid.area > 60
 
 
@@ -118,7 +118,7 @@ def _axis_of_labels(lines: Sequence[Line], solids: Sequence[Solid], along: Along
 
 
 def labels(line: Line, bar: Solid, up: bool) -> bool:
-    """Whether a text stands in a bar, or directly at its end."""
+    """Return True if a text stands in a bar, or directly at its end."""
     if bar.left - 2 < line.x < bar.right + 2 and bar.top - 2 < line.y < bar.bottom + 2:
         return True
     if up:
@@ -322,7 +322,7 @@ def legend(
 
 
 def _is_lettering(solid: Solid, lines: Sequence[Line]) -> bool:
-    """Whether a solid is a part of a bold letter: tiny, and in a text."""
+    """Return True if a solid is a part of a bold letter: tiny, and in a text."""
     return solid.area < 40 and any(
         line.left < solid.x < line.right and line.top < solid.y < line.bottom for line in lines
     )

@@ -178,7 +178,7 @@ def find_shapes(pixels: Pixels, least_area: int = 120) -> list[Shape]:
 
 
 def count_shapes(shapes: Sequence[Shape]) -> dict[str, int]:
-    """How many there are of each colour and kind."""
+    """Count the shapes of each colour and kind."""
     return dict(Counter(f"{shape.colour} {shape.kind}" for shape in shapes))
 
 

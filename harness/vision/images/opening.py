@@ -133,7 +133,7 @@ def _module(name: str, purpose: str) -> Any:
 
 
 def _has_page(handle: Any, frame: int) -> bool:
-    """Whether there is another page. Only a TIFF has pages; frames of an animation are none."""
+    """Return True if there is another page. Only TIFFs have pages; animations have frames."""
     try:
         return handle.format == "TIFF" and frame < handle.n_frames
     except Exception:  # noqa: BLE001  # a damaged directory: what was read stays
@@ -220,7 +220,7 @@ def _flat(image: Any, notes: list[str]) -> Any:
 
 
 def is_pdf(data: bytes) -> bool:
-    """Whether a file says that it is a PDF; the mark may stand behind some junk."""
+    """Return True if a file says that it is a PDF; the mark may stand behind some junk."""
     return b"%PDF-" in data[:1024]
 
 

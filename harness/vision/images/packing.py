@@ -52,7 +52,7 @@ class PackedImage:
         return {"type": "image_url", "image_url": {"url": f"data:{self.media_type};base64,{text}"}}
 
     def facts(self) -> dict[str, JsonValue]:
-        """What a trace keeps of it: everything but the pixels, which the digest stands for."""
+        """Return what a trace keeps of it: all but the pixels, which the digest stands for."""
         return {
             "name": self.name,
             "page": self.page,

@@ -40,7 +40,7 @@ class _Read(NamedTuple):
 
 
 def contradiction(claim: str, fact: str) -> bool:
-    """Whether claim and fact name the same things and differ in the value or in a relation.
+    """Return True if claim and fact name the same things and differ in the value or in a relation.
 
     The last number is the value; numbers before it are names, such as years.
     """

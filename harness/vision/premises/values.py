@@ -34,7 +34,7 @@ class Solution(Value):
 
 
 class Constraints(Value):
-    """What an image shows, as someone wrote it down who has seen no solution.
+    """Content of an image, as written down by someone who has seen no solution.
 
     Attributes:
         caption: one or two sentences.
@@ -111,7 +111,7 @@ def _step(item: Any) -> Step | None:
 
 
 def read_constraints(reply: str) -> Constraints | None:
-    """What an extractor saw; None without a caption and without a fact."""
+    """Read an extractor's reply; None without a caption and without a fact."""
     for record in json_objects(reply):
         caption, facts = _text(record.get("caption")), _texts(record, "facts")
         if caption or facts:
@@ -150,7 +150,7 @@ def read_audit(
 
 
 def read_judgement(reply: str) -> float | None:
-    """What a judge says of a step: 1 right, -1 wrong, None unreadable."""
+    """Read a judge's verdict on a step: 1 right, -1 wrong, None unreadable."""
     for record in json_objects(reply):
         verdict = _text(record.get("verdict")).lower()
         if verdict in ("right", "correct", "1"):

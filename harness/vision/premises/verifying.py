@@ -37,7 +37,7 @@ OnUnreadable = Literal["invalid", "zero"]
 async def extract_constraints(
     model: Model, images: Sequence[Part], question: str, sampling: Sampling | None = None
 ) -> Constraints | None:
-    """What the images show, written down without a solution in sight; None if unreadable.
+    """Have the content of images written down without a solution in sight; None if unreadable.
 
     Args:
         model: sees the images; must be given no solution, or it would copy its mistakes.
@@ -56,7 +56,7 @@ async def _asked(
     read: Callable[[str], _Value | None],
     sampling: Sampling | None,
 ) -> _Value | None:
-    """What a reply says; asked again where it cannot be read, None where none of three can."""
+    """Ask until a reply can be read; None where none of three can."""
     messages: list[Message] = [{"role": "user", "content": content}]
     for _ in range(_TRIES):
         reply = await model.complete(messages, sampling=sampling)
@@ -176,7 +176,7 @@ def solution_score(verdict: Verified, aggregator: Aggregator) -> float | None:
 
 
 def best_of(verdicts: Sequence[Verified], aggregator: Aggregator = "geometric_mean") -> int | None:
-    """Which of several solutions scores best behind the gate; the first of equals.
+    """Choose the solution that scores best behind the gate; the first of equals.
 
     Invalid ones are passed over, but that none without a contradiction loses to a contradicted one:
     what could not be audited may be right. None where all are invalid and none is contradicted.

@@ -25,7 +25,7 @@ SEED = 20261121
 
 
 class Kind(NamedTuple):
-    """How documents of a kind are drawn up, and what fills them."""
+    """Kind of documents: how they are drawn up, and what fills them."""
 
     page: Callable[[Wording, int], Page]
     small_talk: Callable[[Random], str]

@@ -1,4 +1,4 @@
-"""Where scenes are drawn: two renderers with the same verbs that share no drawing code.
+"""Canvases for scenes: two renderers with the same verbs that share no drawing code.
 
 Coordinates are pixels of the finished image, from the left and from the top. Texts are anchored at
 half their height.

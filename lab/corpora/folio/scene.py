@@ -1,4 +1,4 @@
-"""What a scene gives: a picture, questions about it, and all that is true of it."""
+"""Scenes: a picture, questions about it, and all that is true of it."""
 
 from __future__ import annotations
 

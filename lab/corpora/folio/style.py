@@ -33,7 +33,7 @@ _GREYS: tuple[Colour, ...] = ((60, 56, 50), (130, 124, 112), (95, 90, 80))
 
 @dataclass(frozen=True)
 class Style:
-    """How a picture looks.
+    """Look of a picture.
 
     Attributes:
         family: which family it belongs to.

@@ -1,4 +1,4 @@
-"""What documents say about a thing, how they say it, and how one asks for it: in other words."""
+"""Relations that documents state, and questions about them in other words."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def frequent_words(length: int, chance: Random, name: str) -> Reading:
 
 
 def _fitting(common: Sequence[str], rare: Sequence[str], room: int) -> int:
-    """How many of the rare words fit into the list, numbers of the lines counted."""
+    """Count the rare words that fit into the list, numbers of the lines counted."""
     base = COMMON * COMMON_TIMES
     most = base + len(rare) * RARE_TIMES
     numbers = list(accumulate(count_each([f"{line}." for line in range(1, most + 1)])))

@@ -1,4 +1,4 @@
-"""What needles are hidden in: noise that repeats, and prose that never does."""
+"""Filler around needles: noise that repeats, and prose that never does."""
 
 from __future__ import annotations
 

@@ -172,7 +172,7 @@ def flatten(draft: Draft) -> Built:
 
 
 def changes(draft: Draft) -> Built:
-    """What has changed between two documents, as a list."""
+    """List the changes between two documents."""
     rng = draft.rng
     gold: list[Row] = []
     by_content = draft.hard and rng.random() < 0.5

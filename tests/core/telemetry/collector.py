@@ -34,7 +34,7 @@ CALL = {
 
 @dataclass
 class Collected:
-    """What came in."""
+    """Everything that came in."""
 
     url: str = ""
     paths: list[str] = field(default_factory=list[str])

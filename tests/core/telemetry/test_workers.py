@@ -42,7 +42,7 @@ def faulty() -> Callable[[dict[str, Any]], Answer]:
 
 
 def watched(folder: Path, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> dict[str, Any]:
-    """What three kinds of watchers saw of a run, without what tells the time, and ports."""
+    """Watch a run in three ways; leave out what tells the time, and ports."""
     folder.mkdir()
     log = folder / "log.jsonl"
     with collector() as collected:

@@ -34,7 +34,7 @@ def store(tmp_path: Path) -> Iterator[CheckpointStore]:
 
 
 def said(graph: Any, store: CheckpointStore, *lines: str) -> list[str]:
-    """What each line answers, the first stop before them."""
+    """List the answer to each line, the first stop before them."""
     shown: list[str] = []
     debugger = Debugger(graph, store)
     terminal = Terminal(debugger, shown.append)

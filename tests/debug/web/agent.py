@@ -9,7 +9,7 @@ HOSTILE = "<img src=x onerror=\"document.title='taken over'\"><script>alert(1)</
 
 
 class State(TypedDict, total=False):
-    """What the agent knows."""
+    """State of the agent."""
 
     path: Annotated[list[str], operator.add]
     n: int

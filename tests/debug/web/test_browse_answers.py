@@ -1,4 +1,4 @@
-"""What is told of finished work: by whom it may be asked, and what it is read from."""
+"""Answers about finished work: who may ask, and their sources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is refused, what is sent with every answer, and what a request cannot do."""
+"""Refusals, headers of every answer, and limits of a request."""
 
 from __future__ import annotations
 

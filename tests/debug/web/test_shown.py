@@ -1,4 +1,4 @@
-"""What the page shows of a state besides texts: images and cells; safely, and nothing else."""
+"""The page's view of a state besides texts: images and cells; safely, and nothing else."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ CODE = "import csv\nrows = list(csv.reader(open('orders.csv')))"
 
 
 def lock(**changed: Any) -> dict[str, Any]:
-    """What a run of the suite `orders` depends on."""
+    """Return the lock of a run of the suite `orders`."""
     fixed: dict[str, Any] = {
         "kind": "eval",
         "suite": "orders",

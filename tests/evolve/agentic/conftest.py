@@ -43,7 +43,7 @@ FAST = Limits(wall_s=20.0, cpu_s=20, memory_mb=512, output_bytes=100_000, disk_m
 
 
 class Found(NamedTuple):
-    """What an analysis brought back."""
+    """Result of an analysis."""
 
     record: AnalystRecord | None
     losses: list[Loss]

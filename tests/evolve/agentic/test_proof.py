@@ -1,4 +1,4 @@
-"""What is proven and what is not: real workbooks, the real sandbox, the real scorers."""
+"""Proofs of fixes: real workbooks, the real sandbox, the real scorers."""
 
 from __future__ import annotations
 

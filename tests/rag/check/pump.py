@@ -12,7 +12,7 @@ WRONG = "The pump moves 420 litres per minute."
 
 
 def quoting(body: dict[str, Any]) -> Answer:
-    """What an endpoint answers: the flow to every question of a Checker, no pair otherwise."""
+    """Answer as an endpoint: the flow to every question of a Checker, no pair otherwise."""
     one = {"evidence": "It moves 320 litres per minute.", "answer": "320 litres per minute"}
     blind = "from the documents alone" in body["messages"][-1]["content"]
     return completion(json.dumps([one] * 9) if blind else "[]")

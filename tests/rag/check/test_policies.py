@@ -1,4 +1,4 @@
-"""How verdicts become an outcome, under each policy."""
+"""Outcomes of verdicts under each policy."""
 
 from __future__ import annotations
 

@@ -172,7 +172,7 @@ class Certain(Counting):
     """A critic with thresholds: 0.5 reaches every target."""
 
     def threshold(self, recall: float, scores: Sequence[float]) -> float:
-        """The same for each target."""
+        """Return the threshold for each target."""
         return 0.5
 
 

@@ -45,7 +45,7 @@ def test_the_fusion_reads_the_critic_because_held_out_groups_say_so() -> None:
 
 
 def test_a_needle_among_thousands_of_like_sentences_is_first() -> None:
-    """What was fitted on some hundred units must not turn against a unit that stands out more."""
+    """A fit on some hundred units must not turn against a unit that stands out more."""
     texts = ["Snow lies on the hill.", "The fence is white.", "Smoke drifts up."] * 1500
     texts[1000] = "The display went on showing 7711118188 all night."
     units, place = list[Unit](), 0

@@ -34,7 +34,7 @@ ARMS: tuple[Arm, ...] = ("hybrid", "weighted", "dense", "lexical")
 
 
 def snapshot(index: LocalIndex) -> object:
-    """What the index answers to a few queries."""
+    """Return the index's answers to a few queries."""
     asked = ("boundary layer of a wing", "interest rate", "spring")
     return [[(hit.id, round(hit.score, 5)) for hit in index.search(one, 5)] for one in asked]
 

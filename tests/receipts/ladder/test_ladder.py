@@ -52,7 +52,7 @@ def command(program: Any, *words: object) -> Result:
 
 
 def refused(result: Result, code: int) -> bool:
-    """Whether a command ended with an error of ours that exits with this code."""
+    """Return True if a command ended with an error of ours that exits with this code."""
     return isinstance(result.exception, HarnessError) and result.exception.exit_code == code
 
 

@@ -1,4 +1,4 @@
-"""What each objective becomes at its ends, and the traps of the official code."""
+"""Limits of each objective at its ends, and the traps of the official code."""
 
 from __future__ import annotations
 

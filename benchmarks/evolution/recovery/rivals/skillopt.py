@@ -124,7 +124,7 @@ def joined(arena: Arena, rules: Iterable[tuple[str, int]]) -> list[dict[str, Any
 def optimizer(
     arena: Arena, system: str, user: str, *, stage: str, **_: object
 ) -> tuple[str, dict[str, int]]:
-    """What stands for SkillOpt's optimizer model: joins edits of one meaning, ranks by support."""
+    """Stand in for SkillOpt's optimizer model: join edits of one meaning."""
     if stage == "merge":
         patches = json.loads(user[user.index("\n[") :])
         rules = [

@@ -74,7 +74,7 @@ def case(draw: random.Random) -> tuple[str, list[Claim], list[tuple[str, ...]]]:
 
 
 def given_away(question: str, forms: tuple[str, ...], response: str) -> str:
-    """What a question gives away, found without the code under test; "" if nothing."""
+    """Find what a question gives away, without the code under test; "" if nothing."""
     plain = question.lower().replace("\u2019", "'").replace("\u2212", "-")
     for form in forms:
         wanted = form.lower().replace("\u2019", "'").replace("\u2212", "-")

@@ -42,7 +42,7 @@ def test_a_short_document_is_read_whole_and_a_long_one_where_it_speaks_of_the_cl
 
 
 async def served_judgements() -> tuple[list[dict[str, Any]], list[ragas.Said]]:
-    """Of a true and a false claim; and what ours says of an answer beside RAGAS."""
+    """Judge a true and a false claim, beside RAGAS."""
     async with serving(app(0.0)) as url:
         options = argparse.Namespace(
             mixed=False, base_url=f"{url}/v1", sentences=5,

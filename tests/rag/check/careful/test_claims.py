@@ -46,12 +46,12 @@ def cases(name: str) -> list[Case]:
 
 
 def flagged(case: Case, verifier: str) -> bool:
-    """Whether the claim does not pass."""
+    """Return True if the claim does not pass."""
     return check(case.claim, case.document, verifier=verifier).verdict != "PASS"
 
 
 def contradicted(case: Case, verifier: str) -> bool:
-    """Whether something in the claim is contradicted, and not only found nowhere."""
+    """Return True if something in the claim is contradicted, and not only found nowhere."""
     claims = check(case.claim, case.document, verifier=verifier).claims
     return any(claim.verdict is Verdict.CONTRADICTED for claim in claims)
 

@@ -1,4 +1,4 @@
-"""Which values are the same, in every form that people write them."""
+"""Equality of values in every form that people write them."""
 
 from __future__ import annotations
 

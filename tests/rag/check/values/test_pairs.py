@@ -1,4 +1,4 @@
-"""Whether a claimed value is right, in sentences, by both verifiers: cases of an issue, 300 pairs.
+"""Claimed values in sentences, by both verifiers: cases of an issue, 300 pairs.
 
     python -m tests.rag.check.values.test_pairs [--part development|kept|issue]
 
@@ -60,7 +60,7 @@ ISSUE, PAIRS = pairs("issue.txt"), pairs("pairs.txt")
 
 
 def passes(pair: Pair, verifier: str) -> bool:
-    """Whether the claim passes against the document."""
+    """Return True if the claim passes against the document."""
     return check(pair.claim, pair.document, verifier=verifier).verdict == "PASS"
 
 
