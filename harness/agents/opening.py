@@ -7,6 +7,7 @@ from pathlib import Path, PurePath
 
 from harness.agents.types import Agent, SkillMode
 from harness.core import BadInput, assets
+from harness.core.trust import Origin
 
 CLIENTS = frozenset({"claude", "codex", "copilot", "cursor-agent", "gemini", "goose", "opencode"})
 """Programs that look for skills in the folders where :mod:`harness.agents.foreign` puts them."""
@@ -82,12 +83,7 @@ def open_agent(spec: str, *, base: Path | None = None, trusted: bool = False) ->
     if kind in ("graph", "py") and reference:
         from harness.agents.foreign import PythonAgent
 
-        if not trusted:
-            raise BadInput(
-                f"{spec!r} would run code of the suite outside the sandbox: name it with --agent, "
-                "or --trust the suite"
-            )
-        return PythonAgent(spec, folder)
+        return PythonAgent(Origin("the suite", folder, trusted).program(spec), folder)
     raise BadInput(
         f"expected an agent as graph:react, graph:FILE.py:NAME, cmd:COMMAND or "
         f"py:FILE.py:FUNCTION, got {spec!r}"

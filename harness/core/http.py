@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 PACKINGS = ("gzip", "deflate", "identity")
 ACCEPTED = {"Accept-Encoding": ", ".join(PACKINGS)}
 """Headers of a client whose replies :func:`limit_reply` reads."""
+KEYLESS = "#keyless"
+"""Behind an address to which no key of the user's is sent, see :mod:`harness.core.trust`."""
 MAX_BYTES = 32 << 20
 """Of a request or a reply that is held as a whole; what is made of it takes about eight times as
 much memory."""

@@ -33,7 +33,7 @@ from harness.core.rundir import RunReader
 from harness.evals.suite import LoadedSuite, possible_path
 from harness.models import Model, SampleLimits
 from harness.tasks import output_file
-from harness.tasks.files.groups import near_duplicates
+from harness.tasks.files.rows import near_duplicates
 
 PARTS_FILE = "parts.json"
 ROOMS = ("agents", "models", "rag", "sandbox", "skills", "tools", "vision")

@@ -37,14 +37,13 @@ from harness.core import (
     digest,
     digest_file,
     first_fault,
-    inside,
     read_rows,
     read_yaml,
 )
+from harness.core.trust import Origin, own_folder
 from harness.models import SampleLimits, Sampling
 from harness.tasks import JudgeSettings
-from harness.tasks.files.groups import in_groups
-from harness.tasks.files.rows import HUB, SUFFIXES, divided_reference, read_tasks
+from harness.tasks.files.rows import HUB, SUFFIXES, divided_reference, in_groups, read_tasks
 from harness.tools import is_remote
 
 Split = Literal["train", "selection", "test"]
@@ -133,15 +132,15 @@ class LoadedSuite(Value):
         }
         return tuple(sorted(named))
 
-    def reaches(self, path: str) -> bool:
-        """Allow a path of a task below the suite's folder, or any path if it is trusted."""
+    def origin(self, name: str) -> Origin:
+        """Return the origin of all that the part of that name names."""
         folder = self.base if self.suite.corpus is not None else self.root
-        return self.trusted or inside(folder, self.base / path) is not None
+        return Origin(name, folder, self.trusted)
 
     def _is_file(self, path: str) -> bool:
         try:
-            return self.reaches(path) and (self.base / path).is_file()
-        except OSError:  # an answer that is too long for a name
+            return self.origin("").file(self.base / path).is_file()
+        except (BadInput, OSError):  # outside the folder, or too long for a name
             return False
 
     @property
@@ -207,11 +206,9 @@ def load_suite(reference: str, split: Split | None = None, *, trusted: bool = Fa
         file = Path(source)
         hub = source.startswith(HUB)
         base = root if hub else file.parent
-        if suite.corpus is None and not hub and not trusted and inside(root, file) is None:
-            raise BadInput(
-                f"suite {suite.name!r}: expected its task file below {str(root)!r}, found "
-                f"{str(file)!r}: move it there, or --trust the suite"
-            )
+        local = Path(source.removeprefix(HUB).partition(":")[0]) if hub else file
+        if suite.corpus is None and not reference.startswith(HUB) and (not hub or local.exists()):
+            Origin(f"suite {suite.name!r}", root, trusted).file(local)
     try:
         spreadsheets = published or _is_spreadsheetbench(file)
     except OSError as error:  # a name that is too long
@@ -239,10 +236,14 @@ def load_suite(reference: str, split: Split | None = None, *, trusted: bool = Fa
         suite=suite, split=chosen, tasks=tasks, base=base, root=root, trusted=trusted
     )
     _refuse_far_files(loaded)
-    remote = next(filter(is_remote, suite.tools or ()), None)
-    if remote is not None and not trusted:
-        raise BadInput(f"suite {suite.name!r}: {remote!r} is asked over the network: --trust it")
+    refuse_remote_tools(loaded)
     return loaded
+
+
+def refuse_remote_tools(suite: LoadedSuite) -> None:
+    """Refuse tools that are asked over the network, unless the suite is trusted."""
+    for tool in filter(is_remote, suite.suite.tools or ()):
+        suite.origin(f"suite {suite.suite.name!r}").program(tool)
 
 
 def _refuse_far_files(suite: LoadedSuite) -> None:
@@ -253,15 +254,9 @@ def _refuse_far_files(suite: LoadedSuite) -> None:
     named = [(task, path) for task in suite.tasks for path in _named_files(task)]
     if suite.trusted or not named:
         return
-    from harness.tasks import own_folder
-
     own_folder(suite.root)
     for task, path in named:
-        if not suite.reaches(path):
-            raise BadInput(
-                f"task {task.id!r}: expected its files below the suite's folder "
-                f"{str(suite.root)!r}, found {path!r}: copy it there, or --trust the suite"
-            )
+        suite.origin(f"task {task.id!r}").file(suite.base / path)
 
 
 def _named_files(task: Task) -> list[str]:

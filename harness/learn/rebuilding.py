@@ -19,11 +19,11 @@ from harness.core import (
     string,
     temporary_work_folder,
 )
-from harness.core.git import git
 from harness.core.redaction import Redactor
 from harness.learn.acts import acts, prompts
 from harness.learn.signs import test_command
 from harness.sandbox import Limits, Result, Sandbox
+from harness.skills.git import git
 from harness.trajectories import dump
 
 MOST_FILES, MOST_BYTES = 4000, 64 * 2**20

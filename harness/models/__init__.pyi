@@ -22,6 +22,7 @@ from .endpoints import OPENAI_URL as OPENAI_URL
 from .endpoints import Endpoint as Endpoint
 from .endpoints import ModelSpec as ModelSpec
 from .endpoints import base_urls as base_urls
+from .endpoints import foreign_url as foreign_url
 from .endpoints import parse_roles as parse_roles
 from .endpoints import parse_spec as parse_spec
 from .endpoints import public_url as public_url

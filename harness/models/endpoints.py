@@ -19,13 +19,14 @@ from typing import TYPE_CHECKING, Any, get_args
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from harness.core import BadInput, Value, limit_async_reply
-from harness.core.http import ACCEPTED
+from harness.core.http import ACCEPTED, KEYLESS
 from harness.core.plugins import load, plugins
 from harness.models.types import Backend, Body, Refused, Role
 
 if TYPE_CHECKING:
     import openai
 
+    from harness.core.trust import Origin
     from harness.models.balancing import Balancer
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -214,11 +215,12 @@ def resolve(spec: ModelSpec, base_url: str | None) -> Endpoint:
         BadInput: for a missing key, a base URL that is none, an unknown embedded model, profile,
             script or recording.
     """
+    keyless = (base_url or "").endswith(KEYLESS)
     match spec.kind:
         case kind if kind in PROVIDERS:
             default, variable = PROVIDERS[kind]
             urls = _urls(base_url, kind)
-            key = os.environ.get(variable, "")
+            key = "" if keyless else os.environ.get(variable, "")
             if variable and not key and urls == (default,):
                 raise BadInput(
                     f"{spec}: {variable} is not set; set it, or name another endpoint with "
@@ -227,7 +229,7 @@ def resolve(spec: ModelSpec, base_url: str | None) -> Endpoint:
             return Endpoint(kind, spec.name, urls, key or "EMPTY", variable)
         case "vllm":
             urls = _urls(base_url, "vllm")
-            key = os.environ.get("VLLM_API_KEY") or "EMPTY"
+            key = "EMPTY" if keyless else os.environ.get("VLLM_API_KEY") or "EMPTY"
             return Endpoint("vllm", spec.name, urls, key, "VLLM_API_KEY", constrains=True)
         case "replay":
             from harness.models.replay import Recording
@@ -259,11 +261,26 @@ def _urls(base_url: str | None, kind: str) -> tuple[str, ...]:
     """The base URLs that are meant; those of an earlier run are kept without credentials, which the
     variable may still have.
     """
-    variable, default = ADDRESSES.get(kind) or ("", PROVIDERS[kind][0])
-    environment = os.environ.get(variable)
+    environment, default = _own_urls(kind)
     if base_url and environment and base_url == public_url(environment):
         return base_urls(environment)
     return base_urls(base_url or environment or default)
+
+
+def _own_urls(kind: str) -> tuple[str, str]:
+    """The base URL that the environment names for a kind (or ""), and the usual one (or "")."""
+    variable, default = ADDRESSES.get(kind) or ("", PROVIDERS.get(kind, ("", ""))[0])
+    return os.environ.get(variable, ""), default
+
+
+def foreign_url(origin: Origin, spec: str, url: str) -> str:
+    """The base URL that a file from elsewhere names for a model, if it may be asked.
+
+    Raises:
+        BadInput: see :meth:`harness.core.trust.Origin.address`.
+    """
+    environment, default = _own_urls(spec.partition("/")[0])
+    return origin.address(url, public_url(environment) or default)
 
 
 def base_urls(text: str) -> tuple[str, ...]:

@@ -12,7 +12,6 @@ from .answers import read_number as read_number
 from .answers import scored as scored
 from .answers import setting as setting
 from .answers import token_f1 as token_f1
-from .code_checks import own_folder as own_folder
 from .code_checks import suite_paths as suite_paths
 from .comparison import Comparison as Comparison
 from .comparison import Difference as Difference

@@ -7,7 +7,6 @@ import secrets
 import shlex
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from harness.core import (
     passed,
     write_work_file,
 )
+from harness.core.trust import own_folder
 from harness.sandbox import Limits, Result, Sandbox
 
 _RUNNER = Path(__file__).with_name("check_runner.py")
@@ -134,28 +134,12 @@ def command_of(task: Task, base: Path) -> list[str]:
     return command
 
 
-def own_folder(base: Path) -> Path:
-    """The folder of a suite, resolved.
-
-    Raises:
-        BadInput: if it also holds what is not the suite's, such as the home folder.
-    """
-    folder, home = base.resolve(), Path.home().resolve()
-    shared = [home / name for name in ("Desktop", "Documents", "Downloads")]
-    shared += [home, *home.parents, Path(tempfile.gettempdir()).resolve()]
-    if folder in shared:
-        raise BadInput(
-            f"the suite lies in {str(folder)!r}, all of which it could read: expected a folder of "
-            "its own; move it into one"
-        )
-    return folder
-
-
 def suite_paths(base: Path) -> list[Path]:
     """List what sandboxed code may read in a suite's folder; hidden entries are left out.
 
     Raises:
-        BadInput: as :func:`own_folder`, or if there are more than :data:`MOST_ENTRIES`.
+        BadInput: as :func:`harness.core.trust.own_folder`, or if there are more entries than
+            :data:`MOST_ENTRIES`.
     """
     folder = own_folder(base)
     entries = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".")]

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from pydantic import Field, JsonValue, ValidationError
 
-from harness.core import BadInput, Value, digest, first_fault, inside, read_json
+from harness.core import BadInput, Value, digest, first_fault, read_json
+from harness.core.trust import Origin
 from harness.models import ChatModel
 
 _FILES = (".md", ".txt")
@@ -83,14 +84,17 @@ class JudgeSettings(Value):
             BadInput: if a file cannot be read, or lies elsewhere.
         """
         update: dict[str, object] = {}
+        origin = Origin("judge", root, trusted)
+        kind, _, file = (self.model or "").partition("/")
+        if kind in ("replay", "scripted"):
+            update["model"] = f"{kind}/{origin.file(root / file)}"
         if self.rubric.endswith(_FILES) and "\n" not in self.rubric:
             try:
-                update["rubric"] = _below(root, self.rubric, trusted).read_text("utf-8")
+                update["rubric"] = origin.file(root / self.rubric).read_text("utf-8")
             except (OSError, UnicodeDecodeError) as error:
                 raise BadInput(f"judge: cannot read the rubric {self.rubric!r}: {error}") from error
         if isinstance(self.calibration, str):
-            path = _below(root, self.calibration, trusted)
-            update["calibration"] = read_calibration(path)
+            update["calibration"] = read_calibration(origin.file(root / self.calibration))
         return self.model_copy(update=update)
 
     def calibrated_for(self, model: str) -> Calibration | None:
@@ -143,10 +147,3 @@ def read_calibration(path: Path) -> Calibration:
         return Calibration.model_validate(read_json(path))
     except ValidationError as error:
         raise BadInput(f"{path}: {first_fault(error, 'calibration')}") from error
-
-
-def _below(root: Path, name: str, trusted: bool) -> Path:
-    path = root / name
-    if not trusted and inside(root, path) is None:
-        raise BadInput(f"judge: expected {name!r} below {str(root)!r}: move it, or --trust it")
-    return path

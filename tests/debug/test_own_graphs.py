@@ -92,7 +92,9 @@ def stack() -> Generator[ExitStack]:
 
 
 def opened(run: Path, store: CheckpointStore, stack: ExitStack) -> Subject:
-    return open_own_graph(find_item(run, "t"), store, run.parent / "work", Settings(), stack)
+    return open_own_graph(
+        find_item(run, "t"), store, run.parent / "work", Settings(trust=True), stack
+    )
 
 
 def test_nodes_run_again_on_the_recorded_answers(

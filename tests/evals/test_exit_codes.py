@@ -130,11 +130,11 @@ def test_a_matrix_whose_every_attempt_is_invalid_does_not_exit_0(
     with serve(lambda _body: completion("4"), delay_s=30) as served:
         url, limit = (served.url, "{seconds: 0.3}") if reached else (NOWHERE, "{}")
         (tmp_path / "matrix.yaml").write_text(
-            "name: lost\nsuites: [tasks.jsonl]\nsandbox: none\n"
+            "name: lost\nsuites: [tasks.jsonl]\n"
             f'models: {{x: {{spec: openai/x, base_url: "{url}"}}}}\n'
             f"contexts: {{short: {{limits: {limit}}}, cold: {{limits: {limit}, max_turns: 2}}}}\n"
         )
-        command = ["eval", "matrix", str(tmp_path / "matrix.yaml"), "--json"]
+        command = ["eval", "matrix", "--sandbox", "none", str(tmp_path / "matrix.yaml"), "--json"]
         ended = CliRunner().invoke(cli, [*command, "--out", str(tmp_path / "m")])
     assert isinstance(ended.exception, fault), ended.output
     assert ended.exception.exit_code == code

@@ -82,7 +82,7 @@ def test_files_of_the_suite_are_its_own_however_they_are_named(folder: Path) -> 
 @pytest.mark.parametrize("tasks", ["../secret/tasks.jsonl", "folder/tasks.jsonl"])
 def test_the_task_file_lies_in_the_folder_too(folder: Path, tasks: str) -> None:
     reference = suite_of(folder, {}, tasks)
-    with pytest.raises(BadInput, match="expected its task file below"):
+    with pytest.raises(BadInput, match="expected its files below"):
         load_suite(reference)
     assert len(load_suite(reference, trusted=True).tasks) == 1
 

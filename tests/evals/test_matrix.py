@@ -34,7 +34,6 @@ contexts:
   plain: {{}}
   hot: {{sampling: {{temperature: 0.9}}}}
 base: {{model: small}}
-sandbox: none
 """
 
 
@@ -54,7 +53,7 @@ def written(folder: Path, url: str, tasks: int = 8, text: str = MATRIX) -> Path:
 
 
 def told(*words: str) -> Result:
-    return CliRunner().invoke(cli, ["eval", "matrix", *words])
+    return CliRunner().invoke(cli, ["eval", "matrix", "--sandbox", "none", *words])
 
 
 def test_cells_are_run_folders_compared_with_the_base(tmp_path: Path) -> None:
@@ -132,8 +131,8 @@ def test_a_bad_file_is_refused_by_its_field(tmp_path: Path, text: str, message: 
 def test_nothing_is_run_where_one_cell_cannot_be(tmp_path: Path, line: str) -> None:
     axis = line.partition(":")[0]
     rows = {"name": "name: x", "suites": "suites: [s.jsonl]", "models": "models: [openai/x]"}
-    text = "\n".join({**rows, axis: line.replace("[", "[s.jsonl, ") if axis == "suites" else line,
-                      "sandbox": "sandbox: none"}.values())  # fmt: skip
+    text = "\n".join({**rows, axis: line.replace("[", "[s.jsonl, ") if axis == "suites" else line}
+                     .values())  # fmt: skip
     with pytest.raises(BadInput):
         run_file(written(tmp_path, "", text=text), tmp_path / "m")
     assert not (tmp_path / "m").exists()
@@ -162,7 +161,10 @@ def test_a_cell_is_judged_again_from_anywhere_as_its_arm_was(
         monkeypatch.chdir(tmp_path.parent)
         matrix = read_matrix(path)
         MatrixRun(
-            matrix, path.parent, tmp_path / "m", MatrixSettings(trust=True, trust_checks=True)
+            matrix,
+            path.parent,
+            tmp_path / "m",
+            MatrixSettings(trust=True, trust_checks=True, sandbox="none"),
         ).run()
     for cell in matrix.cells():
         folder = tmp_path / "m" / cell.folder
@@ -174,7 +176,7 @@ def test_a_cell_is_judged_again_from_anywhere_as_its_arm_was(
 
 
 def run_file(path: Path, out: Path) -> None:
-    MatrixRun(read_matrix(path), path.parent, out, MatrixSettings()).run()
+    MatrixRun(read_matrix(path), path.parent, out, MatrixSettings(sandbox="none")).run()
 
 
 def test_a_cell_that_cannot_be_reached_does_not_stop_the_others(tmp_path: Path) -> None:

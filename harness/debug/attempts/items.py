@@ -115,8 +115,10 @@ class Settings:
         model: spec of the model that answers beyond the recording; by default the run's.
         base_url: its endpoint.
         sandbox: where live tools run: a back end, `auto` or `none`.
+        trust: whether code that the run folder names may run.
     """
 
+    trust: bool = False
     suite: str | None = None
     skill: Path | None = None
     model: str | None = None

@@ -96,8 +96,8 @@ def open_own_graph(
         settings: what the run folder does not hold.
         stack: ends the address that the graph asks.
 
-    Where the graph's file is not at hand, or is another than in the run, the attempt is played back
-    message by message.
+    Where the graph's file is not trusted, not at hand, or another than in the run, the attempt is
+    played back message by message.
 
     Raises:
         BadInput: for a suite that was named and cannot be used.
@@ -121,6 +121,8 @@ def open_own_graph(
         reason = f"the file of {spec!r} is not at hand"
     elif not parts or parts[-1].shared.get("agent") != agent_digest(spec, root):
         reason = f"{str(file)!r} has changed since the run (harness debug FILE.py:NAME steps it)"
+    elif not settings.trust:
+        reason = f"--trust runs {str(file)!r}, code that the run folder names"
     if file is None or reason:
         note = f"played back message by message: {reason}"
         return play_back(finished.trajectory, thread=thread, hold=False, notes=(note,))

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 )
 @shared_option("--base-url", help="Its endpoint.")
 @shared_option("--sandbox", help="Of tools that run live.")
+@click.option("--trust", is_flag=True, help="Run the graph's file that --run names.")
 @click.option("--web", is_flag=True, help="In the browser, on loopback.")
 @shared_option("--port", help="Of --web; 0 takes a free one.")
 @click.option("--terminal", is_flag=True, help="In the terminal (default).")
@@ -52,8 +53,8 @@ def debug(graph: str | None, path: Path | None, web: bool, terminal: bool, **opt
     """Step through GRAPH (FILE.py:NAME), look at it, change it, fork it, replay it.
 
     Without GRAPH a finished item of a run is opened: its graph with the recorded answers of models
-    and tools; a graph in a file of yours runs its code on the recorded answers of its model; of
-    another agent the trajectory is played back, message by message.
+    and tools; a graph in a file runs its code, with --trust, on the recorded answers of its model;
+    of another agent the trajectory is played back, message by message.
 
     \b
     Example: harness debug flow.py:graph --input '{"question": "Why?"}'
@@ -64,8 +65,8 @@ def debug(graph: str | None, path: Path | None, web: bool, terminal: bool, **opt
 
     if web and terminal:
         raise BadInput("expected one of --web and --terminal, found both")
-    unfit = ("run", "trajectories", "item", "suite", "skill") if graph else ()
-    if unused := [f"--{name}" for name in unfit if options[name] is not None]:
+    unfit = ("run", "trajectories", "item", "suite", "skill", "trust") if graph else ()
+    if unused := [f"--{name}" for name in unfit if options[name]]:
         raise BadInput(f"{', '.join(unused)}: of finished runs, expected without GRAPH")
     if graph and options["base_url"] and not options["model"]:
         raise BadInput("--base-url: expected with --model SPEC, which then answers the graph")
@@ -161,7 +162,7 @@ def _subject(
             open_own_graph,
         )
 
-        names = ("suite", "skill", "model", "base_url", "sandbox")
+        names = ("suite", "skill", "model", "base_url", "sandbox", "trust")
         settings = Settings(**{name: options[name] for name in names})
         finished = find_item(run, item)
         if is_own_graph(finished):

@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Annotated
 
 from harness.core import BadInput, Option, Unreachable, loops
+from harness.core.trust import Origin, own_folder
 from harness.evals.costs import Estimate, estimate
 from harness.evals.matrix.spec import Cell, MatrixFile, lock_of, write_lock
 from harness.evals.reuse import adopt_spent
 from harness.evals.runner import Evaluator, ProgressHook, open_agent_model
-from harness.evals.settings import EvalSettings, TrustSettings
-from harness.evals.suite import LoadedSuite, load_suite
-from harness.models import Budget, CallStore
+from harness.evals.settings import EvalSettings, Sandbox, TrustSettings
+from harness.evals.suite import LoadedSuite, load_suite, refuse_remote_tools
+from harness.models import Budget, CallStore, foreign_url
+from harness.tasks.files.rows import divided_reference
 
 
 class MatrixSettings(TrustSettings):
@@ -23,6 +25,7 @@ class MatrixSettings(TrustSettings):
     budget_tokens: Annotated[int | None, Option("Of all cells together.")] = None
     budget_calls: Annotated[int | None, Option("Of all cells together.")] = None
     concurrency: Annotated[int, Option()] = 16
+    sandbox: Sandbox = "auto"
 
 
 class MatrixRun:
@@ -38,6 +41,16 @@ class MatrixRun:
     def __init__(self, matrix: MatrixFile, base: Path, out: Path, settings: MatrixSettings) -> None:
         self.matrix, self.out = matrix, out
         self._base, self._settings = base, settings
+        origin = Origin(f"matrix {matrix.name!r}", base, settings.trust)
+        self._origin, self._sandbox = origin, origin.sandbox(matrix.sandbox, settings.sandbox)
+        self._urls = {
+            name: model.base_url and foreign_url(origin, model.spec, model.base_url)
+            for name, model in matrix.models.items()
+        }
+        for model in matrix.models.values():
+            kind, _, file = model.spec.partition("/")
+            if kind in ("replay", "scripted"):
+                self._path(file)
 
     def run(
         self,
@@ -90,13 +103,16 @@ class MatrixRun:
 
     def _suite(self, cell: Cell) -> LoadedSuite:
         suite = load_suite(self._reference(cell), trusted=self._settings.trust)
-        return self.matrix.contexts[cell.context].applied(suite)
+        suite = self.matrix.contexts[cell.context].applied(suite)
+        refuse_remote_tools(suite)
+        return suite
 
     def _reference(self, cell: Cell) -> str:
         """The suite's path from here, or the name of a shipped one."""
         name = self.matrix.suites[cell.suite]
-        path = self._path(name)
-        return str(path) if path.exists() else name
+        file, _ = divided_reference(name)
+        path = self._path(file)
+        return f"{path}{name.removeprefix(file)}" if path.exists() else name
 
     def _skill(self, cell: Cell) -> Path | None:
         name = self.matrix.skills[cell.skill]
@@ -112,8 +128,12 @@ class MatrixRun:
 
     def _path(self, name: str) -> Path:
         """Beside the matrix file, else from the current folder."""
-        beside = self._base / name
-        return beside if beside.exists() else Path(name)
+        beside, here = self._base / name, Path(name)
+        if beside.exists() or not here.exists():
+            return self._origin.file(beside)
+        if not self._settings.trust:
+            own_folder(Path())
+        return self._origin._replace(root=Path()).file(here)
 
     def _settings_of(self, cell: Cell) -> EvalSettings:
         matrix, model = self.matrix, self.matrix.models[cell.model]
@@ -123,11 +143,11 @@ class MatrixRun:
             epochs=matrix.epochs,
             limit=matrix.limit,
             seed=matrix.seed,
-            sandbox=matrix.sandbox,
+            sandbox=self._sandbox,
             trust=self._settings.trust,
             trust_checks=self._settings.trust_checks,
             models=(model.spec,),
-            base_url=model.base_url,
+            base_url=self._urls[cell.model],
             concurrency=self._settings.concurrency,
         )
 

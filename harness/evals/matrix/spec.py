@@ -80,7 +80,7 @@ class MatrixFile(Value):
         epochs: attempts per task.
         limit: the first tasks of every suite only.
         seed: as in an eval run.
-        sandbox: as in an eval run.
+        sandbox: as in an eval run, but for `none`, which must be typed.
     """
 
     name: str = Field(min_length=1)

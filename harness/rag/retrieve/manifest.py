@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import numpy as np
 from pydantic import Field, ValidationError
 
-from harness.core import BadInput, Value, digest, digest_file, inside, on_loopback, write_atomic
-from harness.models import ADDRESSES, public_url
+from harness.core import BadInput, Value, digest, digest_file, inside, write_atomic
+from harness.core.trust import Origin
+from harness.models import foreign_url, public_url
 from harness.rag.retrieve.chunk import Chunking
 from harness.rag.retrieve.dense import DenseKind
 from harness.rag.retrieve.encoder import Encoder
@@ -61,17 +61,8 @@ class EncoderInfo(Value):
             BadInput: if the place is neither on this machine nor named by OPENAI_BASE_URL or
                 VLLM_BASE_URL: an index from elsewhere would send every question to who made it.
         """
-        url = self.base_url
-        kind = self.spec.partition("/")[0]
-        variable, _ = ADDRESSES.get(kind, ADDRESSES["openai"])
-        if not url or all(map(on_loopback, url.split(","))):
-            return url
-        if url == public_url(os.environ.get(variable, "")):
-            return url
-        raise BadInput(
-            f"the index was made with {self.spec} at {url}, where every question would be sent: "
-            f"if you trust that place, set {variable}={url}"
-        )
+        origin = Origin("the index", Path())
+        return self.base_url and foreign_url(origin, self.spec, self.base_url)
 
 
 def probe_of(encoder: Encoder) -> tuple[float, ...]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.core import BadInput, Value, decoding, inside, temporary_work_folder
-from harness.core.git import git
+from harness.skills.git import git
 from harness.skills.shipping.export import (
     Exported,
     Folder,
