@@ -25,6 +25,7 @@ from tests.learn.cases import ASK, DONE, EDIT, GREEN, HELD_OUT, TUNING, Case, wr
 from tests.learn.clients import write_claude
 from tests.learn.fresh import FRESH
 from tests.learn.planted import PLANTED, events
+from tests.learn.timeline import TIMELINE
 from tests.learn.traps import TRAPS
 from tests.learn.voided import VOIDED
 
@@ -34,6 +35,7 @@ SETS = {
     "traps, written after the rules; 16 of 26 right before the rules were mended": TRAPS,
     "fresh, written when the rules were done; two rules were narrowed later": FRESH,
     "void tests; 23 of 29 wrong before the rules knew of them": VOIDED,
+    "one timeline; written with its rules": TIMELINE,
 }
 
 

@@ -2,95 +2,29 @@
 
 from __future__ import annotations
 
-import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
 
 from pydantic import JsonValue
 
 from harness.core import ObservationResult, Step, ToolCall, Trajectory, mapping, string
+from harness.learn.shell import called_tools, changes, joined, parse
+from harness.learn.tables import sign
 from harness.trajectories import content_text
 from harness.trajectories.lenient import load
 
-_INTERRUPTED = re.compile(r"\[Request interrupted by user(?: for tool use)?\]")
-_ABORTED = re.compile(r"<turn_aborted>")
-_CLIENT_TEXTS = (
-    "<command-name>", "<command-message>", "<command-args>", "<local-command-", "Caveat: ",
-    "<system-reminder>", "<task-notification>", "<user-prompt-submit-hook>", "Stop hook feedback",
-    "This session is being continued from a previous conversation", "<environment_context>",
-    "<user_instructions>", "<INSTRUCTIONS>", "# AGENTS.md instructions", "<permissions",
-    "<collaboration_mode>", "<skill>", "<user_shell_command>", "<subagent_notification>",
-    "<model_switch>",
-)  # fmt: skip
-_REMINDER = re.compile(r"<(system-reminder|ide_\w+)>.*?</\1>", re.S)
-_INPUT = re.compile(r"<bash-input>(.*?)</bash-input>", re.S)
-_OUTPUT = re.compile(r"<bash-stdout>(.*?)</bash-stdout>(?:<bash-stderr>(.*?)</bash-stderr>)?", re.S)
 Kind = Literal["user", "command", "edit", "interrupt", "say"]
-COMMANDS = {
-    "bash", "shell", "shell_command", "exec_command", "local_shell", "container.exec",
-    "run_command", "run_terminal_cmd", "execute_command", "terminal",
-}  # fmt: skip
-EDITS = {
-    "edit", "multiedit", "write", "notebookedit", "apply_patch", "str_replace_editor",
-    "str_replace_based_edit_tool", "create_file", "write_file", "edit_file", "replace",
-}  # fmt: skip
-_REFUSED = "The user doesn't want to proceed with this tool use"
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
-_PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+)$|^\*\*\* Move to: (.+)$", re.M)
-_EXIT = re.compile(
-    r"^Exit code:? (-?\d+)$|^Process exited with code (-?\d+)$|\"exit_code\":\s*(-?\d+)", re.M
-)
-_WRITES = re.compile(r"(?<![0-9&>=-])>>?\s*([\w./~$-]+)|\btee\s+(?:-a\s+)?([\w./~$-]+)")
-_IN_PLACE = re.compile(r"\b(?:sed|perl)\s+(?:\S+\s+)*?-\S*i\S*\b(.*)")
-_ELSEWHERE = ("/dev/", "/tmp/", "$")  # what a command writes there is no work
-_APPLIES = re.compile(r"\bgit apply\b|\bpatch\s+-p\d")
-_TESTS_LATER = re.compile(r"test|spec\b|jest|mocha|\btox\b|\bnox\b|\bcheck\b", re.I)
-_REMOVES = re.compile(r"(?:^|[;&|\n]\s*)(?:git\s+)?(?:rm|mv)\s+([^;&|\n]*)")
-
-
-def interruption(step: Step) -> bool:
-    """Whether a step says that the user stopped the agent."""
-    own = (step.extra or {}).get("harness")
-    if isinstance(own, dict) and own.get("codex") == "turn_aborted":
-        return content_text(step.message) == "interrupted"
-    text = content_text(step.message).strip()
-    return step.source == "user" and bool(_INTERRUPTED.fullmatch(text) or _ABORTED.match(text))
-
-
-def by_client(step: Step) -> bool:
-    """Whether a client wrote this message in the user's name."""
-    own = (step.extra or {}).get("harness")
-    if isinstance(own, dict) and own.get("claude_code") in ("meta", "compact"):
-        return True
-    return content_text(step.message).lstrip().startswith(_CLIENT_TEXTS)
-
-
-def shell_input(text: str) -> str | None:
-    """The command that the user ran from the prompt (`! command`)."""
-    match = _INPUT.search(text)
-    return match.group(1).strip() if match and not _OUTPUT.search(text) else None
-
-
-def shell_output(text: str) -> str | None:
-    """What such a command printed."""
-    match = _OUTPUT.search(text)
-    return "\n".join(part for part in match.groups() if part) if match else None
+_PATHS = (
+    "file_path", "path", "notebook_path", "target_file", "relative_path", "file", "filename",
+    "source", "destination",
+)  # fmt: skip
 
 
 def prompts(trajectory: Trajectory) -> list[str]:
-    """What the user asked, without what clients add to it."""
-    requests: list[str] = []
-    for step in trajectory.steps:
-        text = content_text(step.message)
-        if step.source != "user" or by_client(step) or interruption(step):
-            continue
-        if shell_input(text) is not None or shell_output(text) is not None:
-            continue
-        if request := _REMINDER.sub("", text).strip():
-            requests.append(request)
-    return requests
+    """What the user asked, without what clients add to it, and without answers to questions."""
+    return [act.text for act in acts(trajectory) if act.kind == "user" and not act.output]
 
 
 @dataclass(frozen=True)
@@ -101,14 +35,16 @@ class Act:
         kind: a user's message, a command, an edit, an interruption, or words of the agent.
         step: of the trajectory.
         text: what was said, or the command line.
-        output: of a command, without terminal colours; `raw` is as it was logged.
+        output: of a command, without terminal colours; what a user's message answers.
         exit_code: where the log has it.
         quoted: how the log words the exit code, "" if it does not.
         paths: files that an edit changed.
         replaced: text that an edit took out, None where the log does not show it.
         inserted: text that an edit put in.
-        removes: whether a command removed or moved the files.
+        hidden: whether a command changed, unseen, what was in the files before.
         by_user: a command that the user ran.
+        folder: that a command ran in, "" where the log does not say, None if it cannot be told.
+        ended: whether the log has the end of a command.
         keys: call id and time, which tell lines of the log apart.
     """
 
@@ -121,78 +57,176 @@ class Act:
     paths: tuple[str, ...] = ()
     replaced: str | None = None
     inserted: str = ""
-    removes: bool = False
+    hidden: bool = False
     by_user: bool = False
+    folder: str | None = ""
+    ended: bool = True
     keys: tuple[str, ...] = field(default=(), compare=False)
 
 
 def plain(text: str) -> str:
     """A text without terminal colours and with line feeds alone."""
-    return _ANSI.sub("", text).replace("\r\n", "\n")
+    return sign("colours").sub("", text).replace("\r\n", "\n")
 
 
 def acts(trajectory: Trajectory) -> list[Act]:
     """Everything that was done, in order; what clients write in the user's name is left out."""
-    # Claude Code logs no exit code of a command that succeeded: what is no error is 0.
-    silent_zero = trajectory.harness.get("source") == "claude-code"
-    history: list[Act] = []
-    pending = ""  # a command of the user whose output follows
+    timeline = _Timeline(trajectory)
     for step in trajectory.steps:
-        text = content_text(step.message).strip()
-        keys = (step.timestamp,) if step.timestamp else ()
+        timeline.take(step)
+    return timeline.history
+
+
+class _Timeline:
+    def __init__(self, trajectory: Trajectory) -> None:
+        self.history: list[Act] = []
+        # Claude Code logs no exit code of a command that succeeded: what is no error is 0. Its
+        # shell stays in the folder that a command went into.
+        self._claude = trajectory.harness.get("source") == "claude-code"
+        self._home: str | None = string(trajectory.harness.get("cwd"))
+        self._folder = self._home
+        self._running: dict[str, int] = {}
+        self._agents = {run.trajectory_id: run for run in trajectory.subagent_trajectories or ()}
+        self._pending = ""  # a command of the user whose output, or whose text, follows
+
+    def take(self, step: Step) -> None:
+        """Add what a step did."""
+        facts = mapping((step.extra or {}).get("harness"))
+        text = sign("reminder").sub("", content_text(step.message)).strip()
+        act = Act("user", step.step_id, text, keys=(step.timestamp,) if step.timestamp else ())
+        pending, self._pending = self._pending, ""
+        by_client = sign("by_client").match(text)
+        aborted = facts.get("codex") == "turn_aborted"
         if step.source == "agent":
-            if text:
-                history.append(Act("say", step.step_id, text, keys=keys))
-            results = step.observation.results if step.observation else ()
-            answers = {result.source_call_id: result for result in results}
-            for call in step.tool_calls or ():
-                history += _called(step, call, answers.get(call.tool_call_id), silent_zero)
-            continue
-        command, pending = pending, ""
-        if interruption(step):
-            history.append(Act("interrupt", step.step_id, text, keys=keys))
-        elif step.source == "system" or by_client(step):
+            # A slash command whose text the log does not have stands for itself.
+            self.history += [replace(act, text=pending)] if pending else []
+            self.history += [replace(act, kind="say")] if text else []
+            self.calls(step)
+        elif (aborted and text == "interrupted") or sign("interrupted").match(text):
+            self.history.append(replace(act, kind="interrupt"))
+        elif step.source == "system":
+            self._pending = pending
+        elif output := sign("shell_output").match(text):
+            typed = sign("shell_input").match(text)
+            if command := (typed["codex"] if typed else pending):
+                result = "\n".join(filter(None, output.groups()))
+                self._command(replace(act, text=command, by_user=True), result, {}, self._home)
+        elif typed := sign("shell_input").match(text):
+            self._pending = typed["claude"].strip()
+        elif slash := sign("slash").match(text):
+            self._pending = f"{slash[1]} {slash[2] or ''}".strip()
+        elif "<task-notification>" in text:
+            self._continued(text, (text,), act.keys)
+        elif by_client or (facts.get("claude_code") in ("meta", "compact") and pending[:1] != "/"):
             pass
-        elif (typed := shell_input(text)) is not None:
-            pending = typed
-        elif (output := shell_output(text)) is not None:
-            if command:
-                act = Act("command", step.step_id, command, plain(output), by_user=True, keys=keys)
-                history += _with_changes(act)
-        elif text:
-            history.append(Act("user", step.step_id, text, keys=keys))
-    return history
+        elif text:  # of the user, or the text of his slash command
+            self.history.append(act)
 
+    def calls(self, step: Step) -> None:
+        """Add the calls of a step, and what its helpers did."""
+        results = step.observation.results if step.observation else ()
+        answers = {result.source_call_id: result for result in results}
+        for call in step.tool_calls or ():
+            result = answers.get(call.tool_call_id)
+            self._call(step, call, result)
+            for reference in (result.subagent_trajectory_ref or ()) if result else ():
+                helper = self._agents.get(reference.trajectory_id or "")
+                for inner in helper.steps if helper else ():
+                    self.calls(inner)
 
-def _called(
-    step: Step, call: ToolCall, result: ObservationResult | None, silent_zero: bool
-) -> Iterator[Act]:
-    text = content_text(result.content or "") if result is not None else ""
-    extra = mapping((result.extra or {}).get("harness")) if result is not None else {}
-    keys = (call.tool_call_id,)
-    if text.startswith(_REFUSED):
-        return  # never ran; the interruption that follows it says the rest
-    name = call.function_name.rpartition("__")[2].casefold()
-    command = _command(call.arguments)
-    if name in EDITS or (name in COMMANDS and command.lstrip().startswith("apply_patch")):
-        output, code, _ = _unwrapped(text)
-        if not (extra.get("is_error") or code or "verification failed" in output):
-            fields = ("file_path", "path", "notebook_path", "target_file")
-            named = [path for key in fields if isinstance(path := call.arguments.get(key), str)]
-            patch = command or string(call.arguments.get("patch"))
-            paths = named[:1] or [path or moved for path, moved in _PATCHED.findall(patch)]
-            old, new = _replacement(call.arguments, patch, text)
-            shown = Act("edit", step.step_id, paths=tuple(paths), keys=keys)
-            yield replace(shown, replaced=old, inserted=new)
-    elif name in COMMANDS and command:
+    def _call(self, step: Step, call: ToolCall, result: ObservationResult | None) -> None:
+        text = content_text(result.content or "") if result is not None else ""
+        extra = mapping((result.extra or {}).get("harness")) if result is not None else {}
+        act = Act("user", step.step_id, keys=(call.tool_call_id,))
+        name = call.function_name.rpartition("__")[2].casefold()
+        if sign("refused").match(text):  # never ran; without words, an interruption says the rest
+            words = sign("reason").search(text)
+            self.history += [replace(act, text=words[1].strip(), output="-")] if words else []
+        elif name in ("askuserquestion", "request_user_input"):
+            for match in sign("answers").finditer(text):
+                answer = match["answer"] or string(match["given"]).strip('" ')
+                self.history.append(
+                    replace(act, text=answer, output=match["asked"] or str(call.arguments))
+                )
+        elif name == "exec" and (script := string(call.arguments.get("input"))):
+            for tool, arguments in called_tools(script):
+                self._tool(act, tool, dict(arguments), text, {**extra, "script": True})
+        else:
+            self._tool(act, name, call.arguments, text, extra)
+
+    def _tool(
+        self, act: Act, name: str, arguments: dict[str, JsonValue], text: str, extra: dict[str, Any]
+    ) -> None:
+        command = _command_of(arguments)
+        named = [path for key in _PATHS if isinstance(path := arguments.get(key), str)]
+        patches = name == "apply_patch" or command.lstrip().startswith("apply_patch")
+        if self._continued(text, [str(value) for value in arguments.values()], act.keys, name):
+            pass
+        elif patches or (sign("edits").match(name) and named):
+            output, code, _ = _unwrapped(text)
+            if not (extra.get("is_error") or code or "verification failed" in output):
+                patch = command or string(arguments.get("patch"))
+                paths = named[:1] or sign("patched").findall(patch) or [""]
+                old, new = _replacement(arguments, patch, text)
+                self._edit(replace(act, replaced=old, inserted=new), paths, self._home)
+        elif sign("commands").match(name) and command:
+            workdir = arguments.get("workdir") or mapping(arguments.get("action")).get("workdir")
+            folder = self._folder if self._claude else joined(self._home, string(workdir))
+            self._command(replace(act, text=command), text, extra, folder)
+
+    def _edit(self, act: Act, paths: Sequence[str], folder: str | None) -> None:
+        placed = tuple((joined(folder, path) or path) if path else "" for path in paths)
+        self.history.append(replace(act, kind="edit", text="", paths=placed))
+
+    def _command(self, act: Act, text: str, extra: dict[str, Any], folder: str | None) -> None:
+        """A command, and the edits that it makes: before it if its tests run behind them."""
+        parsed = parse(act.text, folder)
         output, code, quoted = _unwrapped(text)
-        if code is None and silent_zero and result is not None:
+        started = sign("started").search(text)
+        if code is None and self._claude and not (act.by_user or started):
             code = 1 if extra.get("is_error") else 0
-        act = Act("command", step.step_id, command, plain(output), code, quoted, keys=keys)
-        yield from _with_changes(act)
+        ran = replace(act, kind="command", output=plain(output), exit_code=code, quoted=quoted)
+        cut = max((i for i, program in enumerate(parsed.programs) if program.tests), default=0)
+        for number, program in enumerate((*parsed.programs[:cut], None, *parsed.programs[cut:])):
+            for paths, old, new, hidden in changes(program) if program else ():
+                edit = replace(act, replaced=old, inserted=new, hidden=hidden)
+                self._edit(edit, paths, program.folder if program else None)
+            if number == cut:
+                name = next(filter(None, started.groups())) if started else ""
+                if name or extra.get("script"):
+                    self._running[name or "script"] = len(self.history)
+                self.history.append(replace(ran, folder=folder, ended=not started))
+        if self._claude and not act.by_user:
+            self._folder = self._home if "cwd was reset" in text else parsed.folder
+
+    def _continued(
+        self, text: str, values: Sequence[str], keys: tuple[str, ...], name: str = ""
+    ) -> bool:
+        """Add what a command printed later, where one of the values names it."""
+        numbers = [
+            number
+            for key, number in self._running.items()
+            if any(key == value or (len(key) > 5 and key in value) for value in values)
+            or (key == "script" and name == "write_stdin")
+        ]
+        if not numbers:
+            return False
+        output, code, quoted = _unwrapped(text)
+        later = sign("later").search(text)
+        added = plain(later[1] if later else sign("numbered").sub("", output))
+        act = self.history[numbers[0]]
+        self.history[numbers[0]] = replace(
+            act,
+            output=f"{act.output}\n{added}",
+            exit_code=act.exit_code if code is None else code,
+            quoted=quoted or act.quoted,
+            keys=act.keys + keys,
+            ended=act.ended or code is not None or bool(sign("ended").search(text)),
+        )
+        return True
 
 
-def _command(arguments: dict[str, JsonValue]) -> str:
+def _command_of(arguments: dict[str, JsonValue]) -> str:
     """The command line in a call's arguments, whatever the client calls it."""
     fields: Any = arguments
     for key in ("action", "input"):
@@ -229,35 +263,21 @@ def _replacement(
 
 def _unwrapped(text: str) -> tuple[str, int | None, str]:
     """(output, exit code, how the log words it) of a command's result."""
-    document = mapping(load(text.encode("utf-8", "replace"))) if text.startswith("{") else {}
-    if "output" in document and "metadata" in document:
-        code = mapping(document["metadata"]).get("exit_code")
-        match = _EXIT.search(text)
-        number = code if isinstance(code, int) else None
-        return string(document["output"]), number, match.group() if match else ""
     head, marked, body = text.partition("\nOutput:\n")
-    match = _EXIT.search(head if marked else text[:40])
-    if match is None:
-        return text, None, ""
-    code = int(next(group for group in match.groups() if group is not None))
-    return (body if marked else text[match.end() :].lstrip("\n")), code, match.group()
-
-
-def _with_changes(act: Act) -> Iterator[Act]:
-    """A command, and the edit that its line makes by itself: before it if tests run behind that."""
-    text = act.text.partition("<<")[0] if "<<" in act.text else act.text
-    changes = [*_WRITES.finditer(text), *_IN_PLACE.finditer(text), *_REMOVES.finditer(text)]
-    named = [match.group(1) for match in (*_IN_PLACE.finditer(text), *_REMOVES.finditer(text))]
-    words = [word for line in named for word in line.split()]
-    paths = [written or teed for written, teed in _WRITES.findall(text)]
-    paths += [word for word in words if re.fullmatch(r"[\w./-]*\w\.\w+", word)]
-    paths = [path for path in paths if not path.startswith(_ELSEWHERE)]
-    if _APPLIES.search(text):
-        paths.append("")
-    removes = bool(_REMOVES.search(text))
-    edit = Act("edit", act.step, paths=tuple(paths), removes=removes, keys=act.keys)
-    end = max((match.end() for match in changes), default=len(text))
-    tested_after = bool(_TESTS_LATER.search(text[end:]))
-    yield from ([edit] if paths and tested_after else [])
-    yield act
-    yield from ([edit] if paths and not tested_after else [])
+    inner = body.lstrip() if marked else text
+    document = mapping(load(inner.encode("utf-8", "replace"))) if inner[:1] == "{" else {}
+    if "output" in document:
+        code = document.get("exit_code", mapping(document.get("metadata")).get("exit_code"))
+        match = sign("exit").search(inner)
+        return (
+            string(document["output"]),
+            code if isinstance(code, int) else None,
+            match[0] if match else "",
+        )
+    polled = sign("polled").match(text)
+    match = sign("exit").search(
+        text.partition("<output>")[0] if polled else head if marked else text[:40]
+    )
+    code = int(next(group for group in match.groups() if group is not None)) if match else None
+    output = body if marked else text[match.end() :].lstrip("\n") if match and not polled else text
+    return output, code, match[0] if match else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 
@@ -114,11 +114,10 @@ def read_sessions(
             key = f"{read.file}\n{run.trajectory_id}"
             if run.harness.get("source") == "claude-code":
                 # What a session shares with its copy in a log that goes on with it.
-                calls = [call.tool_call_id for step in run.steps for call in step.tool_calls or ()]
                 replies = [
                     content_text(step.message) for step in run.steps if step.source == "agent"
                 ]
-                key = digest([run.steps[0].timestamp, read.task, (calls or replies)[0]])
+                key = digest([run.steps[0].timestamp, read.task, (_calls(read) or replies)[0]])
             earlier = reads.get(key)
             if earlier is None and len(reads) >= settings.limit:
                 skipped.append(Skipped(file=str(file), reason="it holds more than --limit takes"))
@@ -131,7 +130,32 @@ def read_sessions(
                 shorter = earlier if longer else read
                 skipped.append(Skipped(file=str(shorter.file), reason=reason))
         progress(Event(stage="read", done=number, total=len(files)))
-    return list(reads.values())
+    return [read for read in reads.values() if not _copies(read, reads.values(), skipped)]
+
+
+def _copies(read: Read, reads: Iterable[Read], skipped: list[Skipped]) -> bool:
+    """Whether a log only copies the beginning of another session, as `codex fork` does."""
+    source = string(read.trajectory.harness.get("forked_from_id"))
+    if not source:
+        return False
+    copied = {
+        call
+        for other in reads
+        if other.trajectory.trajectory_id == source
+        for call in _calls(other)
+    }
+    if copied and set(_calls(read)) - copied:
+        return False  # another attempt, which goes its own way
+    reason = "a fork: what it shares with its original counts there, and it adds no work"
+    if not copied:
+        reason = f"a fork of {source}, which is not among the logs: its own part cannot be told"
+    skipped.append(Skipped(file=str(read.file), reason=reason))
+    return True
+
+
+def _calls(read: Read) -> list[str]:
+    steps = read.trajectory.steps
+    return [call.tool_call_id for step in steps for call in step.tool_calls or ()]
 
 
 def _of_file(
@@ -178,6 +202,8 @@ def _unwanted(
     times = [step.timestamp for step in trajectory.steps if step.timestamp]
     if since is not None and times and since_time(times[-1]) < since:
         return ""
+    if trajectory.harness.get("subagent"):
+        return "a sub-agent's own log"
     if not prompts(trajectory):
         return "no prompt of the user in it"
     if not any(step.source == "agent" for step in trajectory.steps):

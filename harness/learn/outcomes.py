@@ -2,30 +2,34 @@
 
 What counts is what came behind the last edit: the last verdict of the tests, and what the user
 did or said. Signs that contradict each other decide nothing. A sign whose quote cannot be found
-in the file is no sign. Tests say nothing of work that was taken back after they ran, and their
-passing says nothing where what they demand was edited away, or where a run left some of them out.
+in the file is no sign. Tests say nothing of work that was taken back after they ran. Their passing
+says nothing where what they demand was edited away, where a run left some of them out or was of
+another folder than the work, and where the user complains after it: his last plain word counts.
 """
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePosixPath
 from typing import Literal
 
-from harness.core import Trajectory
+from harness.core import Trajectory, string
 from harness.core.redaction import until_secret
 from harness.learn.acts import Act, acts
 from harness.learn.session_logs import Spans
+from harness.learn.shell import parse
 from harness.learn.signs import (
+    LOOKED_AT,
     TestRun,
-    excuses_failures,
     is_test_file,
+    near,
     saying,
-    stashes,
-    takes_back,
-    takes_on,
+    taken_back,
     test_run,
     weakens_tests,
+    within,
 )
+from harness.learn.tables import sign
 from harness.learn.types import Claim, Outcome, Sign
 
 _PROSE = {".md", ".rst", ".txt", ".log", ".adoc"}
@@ -59,9 +63,14 @@ def infer_outcome(trajectory: Trajectory, spans: Spans) -> Outcome:
             for path in history[index].paths
         )
     ]
-    if undone := _undone(history, edits, spans):
-        return undone
-    signs = _Signs(history, (real or edits or [-1])[-1] + 1, spans)
+    root = string(trajectory.harness.get("cwd"))
+    start = (real or edits or [-1])[-1] + 1
+    words = [index for index, act in enumerate(history) if act.kind == "user"][1:]
+    tests = [index for index, act in enumerate(history) if test_run(act)]
+    undo = saying(history[words[-1]].text) if words else None
+    if undo and undo[0] == "undo" and edits[:1] < words[-1:] and tests[-1:] < words[-1:]:
+        start = words[-1]  # whatever edits carry it out
+    signs = _Signs(history, start, spans, root)
     # The tests' last verdict, unless another command failed and never passed, or it is unclear.
     tested = signs.tests[-1][1] if real and signs.tests else None
     if tested is not None and tested.verdict == "pass":
@@ -88,29 +97,13 @@ def infer_outcome(trajectory: Trajectory, spans: Spans) -> Outcome:
     return Outcome(verdict="unknown", reason=reason)
 
 
-def _undone(history: list[Act], edits: list[int], spans: Spans) -> Outcome | None:
-    """A fail where the user's last word takes the work back, whatever edits carry that out."""
-    words = [index for index, act in enumerate(history) if act.kind == "user"]
-    if len(words) < 2 or not any(index < words[-1] for index in edits):
-        return None
-    last = history[words[-1]]
-    word = saying(last.text)
-    if word is None or word.saying != "undo":
-        return None
-    claim = _claim("undo", "fail", word.quote, last, spans)
-    ended = any(test_run(act) for act in history[words[-1] :] if act.kind == "command")
-    if claim is None or ended:
-        return None
-    return Outcome(verdict="fail", reason=_REASONS["undo"], claims=(claim,))
-
-
 def _weakened(history: list[Act]) -> bool:
     """Whether an edit takes away what tests demand, as far as the log shows it."""
     failed = False
     for act in history:
         if act.kind == "edit" and weakens_tests(act, failed):
             return True
-        run = test_run(act) if act.kind == "command" else None
+        run = test_run(act)
         failed = failed or (run is not None and run.verdict == "fail")
     return False
 
@@ -122,26 +115,26 @@ class _Signs:
         history: everything that was done.
         start: of what stands behind the last edit.
         spans: of the log.
+        root: folder of the session, "" where the log does not say.
     """
 
-    def __init__(self, history: list[Act], start: int, spans: Spans) -> None:
+    def __init__(self, history: list[Act], start: int, spans: Spans, root: str) -> None:
         self.favour: list[Claim] = []
         self.against: list[Claim] = []
         self.tests: list[tuple[TestRun, Claim | None]] = []
         self.void = ""
-        self._spans = spans
+        self._spans, self._root = spans, root
         before = history[:start]
-        self._files = [path for act in before if act.kind == "edit" for path in act.paths]
-        self._edited = any(act.kind == "edit" for act in before)
+        self._files = {path for act in before if act.kind == "edit" for path in act.paths or ("",)}
         self._worked = any(_works(act) for act in before)
-        self._spoke = False
-        self._asked = next((a.text[-1:] == "?" for a in reversed(before) if a.kind == "say"), False)
+        self._spoke = self._gone = self._stashed = False
+        self._question = next((a.text for a in reversed(before) if a.kind == "say"), "")
         self._approval: Claim | None = None
-        self._gone = self._stashed = False
+        self._commits: list[str] = []
         for index, act in enumerate(history[start:], start=start):
             self._worked = self._worked or _works(act)
             if act.kind == "say":
-                self._asked = act.text.endswith("?")
+                self._question = act.text
             elif act.kind == "user":
                 self._said(act)
             elif act.kind == "command":
@@ -153,41 +146,70 @@ class _Signs:
             self._forget("the work was stashed")
 
     def _said(self, act: Act) -> None:
-        word = saying(act.text, self._asked) if self._worked else None
+        question = act.output or self._question
+        asks = "?" in question[-200:]
+        word = saying(act.text, question if asks else "") if self._worked else None
         self._spoke = self._spoke or self._worked
-        if excuses_failures(act.text) and any(run.verdict == "fail" for run, _ in self.tests):
+        passed = bool(self.tests) and self.tests[-1][0].verdict == "pass"
+        if sign("known").search(act.text[:LOOKED_AT]) and any(
+            run.verdict == "fail" for run, _ in self.tests
+        ):
             self._forget("the user knows of the failures")
-        good = word is not None and word.saying in ("thanks", "approval")
+        good = word is not None and word[0] in ("thanks", "approval")
         if word is None or good:
             # Who continues without a word of it may have seen that nothing was wrong.
             withdrawn = [claim for claim in self.against if claim.sign == "correction"]
             self.against = [claim for claim in self.against if claim.sign != "correction"]
             if word is None or withdrawn:
                 return
-        claim = _claim(word.saying, "pass" if good else "fail", word.quote, act, self._spans)
-        if word.saying == "approval":
+        elif passed or word[0] != "doubt":
+            self.favour = []
+        if passed and not good:
+            self._forget(f"after the tests, the user was not content: {until_secret(word[1])!r}")
+        if word[0] == "doubt":
+            return
+        claim = _claim(word[0], "pass" if good else "fail", word[1], act, self._spans)
+        if word[0] == "approval":
             self._approval = claim  # counts once it was carried out
         else:
             self._add(claim)
 
     def _ran(self, act: Act) -> None:
-        went_well = act.exit_code in (0, None)
-        if self._edited and went_well and takes_on(act.text):
-            own = _claim("approval", "pass", act.text, act, self._spans) if act.by_user else None
-            self._add(own or self._approval)
-            self._approval = None
-        if went_well and (stashed := stashes(act.text)) is not None:
-            self._stashed = stashed
-        if self._edited and went_well and takes_back(act.text, self._files, every=False):
+        gone: set[str] = set()
+        for program in parse(act.text, act.folder).programs if act.exit_code in (0, None) else ():
+            if (verb := sign("kept").match(program.text)) and self._files:
+                meant = act.by_user and not re.search(r"\bwip\b", act.text, re.I)
+                own = _claim("approval", "pass", act.text, act, self._spans) if meant else None
+                self._add(own or self._approval)
+                self._approval = None
+                self._commits += sign("committed").findall(act.output) or ["?"]
+                self._commits += ["pushed"] if verb[1] != "commit" else []
+            if stash := sign("stash").match(program.text):
+                self._stashed = not stash["back"]
+            gone |= taken_back(program, self._files, self._commits)
+        if gone:
             self._forget("work was taken back after the tests ran")
-            self._gone = self._gone or takes_back(act.text, self._files)
-            if (self._spoke or act.by_user) and takes_back(act.text, self._files):
+            self._gone = self._gone or gone == self._files
+            if (self._spoke or act.by_user) and gone == self._files:
+                self.favour = []
                 self._add(_claim("revert", "fail", act.text, act, self._spans))
         elif (run := test_run(act)) and not (self._gone or self._stashed):
+            if not self._concerns(run.folder):
+                self.void = self.void or "its tests are of another folder than the work"
+                return
             verdict = "pass" if run.verdict == "pass" else "fail"
             claim = _claim("tests", verdict, run.quote, act, self._spans)
             self.tests.append((run, None if run.verdict == "unclear" else claim))
             self.void = ""
+
+    def _concerns(self, folder: str | None) -> bool:
+        """Whether tests of a folder are tests of the work; where that cannot be told, they are."""
+        if not self._root or "" in self._files or within(self._root, folder):
+            return True
+        inner = str(folder).removeprefix(self._root) if within(str(folder), self._root) else ""
+        return any(near(folder, file) for file in self._files) or bool(
+            sign("beside").search(f"{inner}/")
+        )
 
     def _forget(self, reason: str) -> None:
         if self.tests:

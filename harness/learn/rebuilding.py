@@ -21,7 +21,7 @@ from harness.core import (
 )
 from harness.core.redaction import Redactor
 from harness.learn.acts import acts, prompts
-from harness.learn.signs import test_command
+from harness.learn.signs import test_run
 from harness.sandbox import Limits, Result, Sandbox
 from harness.skills.git import git
 from harness.trajectories import dump
@@ -37,9 +37,6 @@ _NO_PROGRAM = re.compile(
     r"|^bash: [^\n]*: No such file or directory",
     re.I | re.M,
 )
-_CD = re.compile(r"\s*cd[^\S\n]+(\"[^\"]*\"|'[^']*'|[^\s;&|\"']+)[^\S\n]*(?:&&|;|\n)")
-_LATER_CD = re.compile(r"(?:^|[;&|\n(])\s*(?:cd|pushd|popd)\b")
-_UNTOLD = re.compile(r"^[~-]|[$`*?\\]")
 
 
 class NotRebuilt(BadInput):
@@ -200,23 +197,19 @@ def tests_of(trajectory: Trajectory) -> tuple[str, Path]:
     Raises:
         NotRebuilt: if the session ran no tests, or their folder cannot be told.
     """
-    cwd = Path(string(trajectory.harness.get("cwd")) or ".")
+    cwd = string(trajectory.harness.get("cwd")) or "."
     for act in reversed(acts(trajectory)):
-        if act.kind != "command" or (command := test_command(act.text)) is None:
+        if (run := test_run(act)) is None:
             continue
-        inner, remainder = Path(), act.text
-        while (match := _CD.match(remainder)) and not _UNTOLD.search(match[1].strip("\"'")):
-            inner, remainder = inner / match[1].strip("\"'"), remainder[match.end() :]
-        if _LATER_CD.search(
-            remainder.partition(command)[0]
-        ):  # only a shell of that time could tell
+        if run.folder is None:  # only a shell of that time could tell
             line = act.text[:80]
             raise NotRebuilt(f"the folder that its tests ran in cannot be told: {line!r}")
-        if inner.is_absolute():
-            if not inner.is_relative_to(cwd):
-                raise NotRebuilt(f"its tests ran outside of its folder: {str(inner)!r}")
-            inner = inner.relative_to(cwd)
-        return command, inner
+        inner = Path(
+            os.path.relpath(run.folder or ".", cwd) if run.folder[:1] == "/" else run.folder
+        )
+        if inner.parts[:1] == ("..",):
+            raise NotRebuilt(f"its tests ran outside of its folder: {run.folder!r}")
+        return run.command, inner
     raise NotRebuilt("it ran no tests")
 
 

@@ -3,7 +3,13 @@
 An event is a tuple: `("user", text)`, `("say", text)`, `("edit", path)` or, with texts,
 `("edit", path, old, new)`, `("write", path, content)` (over a file, Claude only), `("sh", command,
 output, exit_code)`, `("interrupt",)`, `("reject", command)`, `("bang", command, output)` (a command
-that the user ran with `!`), `("meta", text)` (a message that the client wrote in the user's name).
+that the user ran with `!`), `("meta", text)` (a message that the client wrote in the user's name),
+`("ask", question, answer)`, `("tool", name, arguments, result)`.
+
+Of Claude Code alone are `("queued", text)` (typed while the agent worked), `("typed", text)` (and
+never delivered), `("later", command, output, exit_code)` (in the background, read afterwards),
+`("helper", path)` (a sub-agent's edit), `("slash", name, arguments)`; of Codex alone `("script",
+text, output)` (code mode), `("polled", command, first, rest, exit_code)`, `("rollback", turns)`.
 """
 
 from __future__ import annotations
@@ -39,12 +45,13 @@ class _Claude:
     def line(self, kind: str, content: Any, **more: Any) -> None:
         number = len(self.rows)
         message: Row = {"role": kind, "content": content}
+        parents = [row["uuid"] for row in self.rows if "uuid" in row]
         if kind == "assistant":
             usage = {"input_tokens": 4, "output_tokens": 20, "cache_read_input_tokens": 300}
             message |= {"id": f"msg_{number}", "type": "message", "model": "m-1", "usage": usage}
         self.rows.append(
             {
-                "parentUuid": self.rows[-1]["uuid"] if self.rows else None,
+                "parentUuid": parents[-1] if parents else None,
                 "isSidechain": False,
                 "userType": "external",
                 "cwd": self.cwd,
@@ -67,6 +74,10 @@ class _Claude:
         if error:
             block["is_error"] = True
         self.line("user", [block], toolUseResult=told)
+
+    def queue(self, operation: str, content: str = "") -> None:
+        row: Row = {"type": "queue-operation", "operation": operation, "sessionId": self.session}
+        self.rows.append({**row, "content": content} if content else row)
 
     def take(self, event: Event) -> None:
         kind, *rest = event
@@ -97,6 +108,33 @@ class _Claude:
             self.line("user", [{"type": "text", "text": text}])
         elif kind == "interrupt":
             self.line("user", [{"type": "text", "text": "[Request interrupted by user]"}])
+        elif kind in ("tool", "ask"):
+            said = f'User has answered your questions: "{rest[0]}"="{rest[-1]}". You can continue.'
+            name, given, result = rest if kind == "tool" else ("AskUserQuestion", {}, said)
+            self.use(name, given, result, result.startswith("The user doesn't"), {})
+        elif kind == "queued":
+            entry = {"type": "queued_command", "prompt": rest[0], "commandMode": "prompt"}
+            self.queue("enqueue", rest[0])
+            self.queue("remove")
+            self.line("attachment", None, attachment=entry)
+        elif kind == "typed":
+            self.queue("enqueue", rest[0])
+        elif kind == "later":
+            command, output, code = rest
+            started = "Command running in background with ID: bx71c0de. Output is being written."
+            self.use("Bash", {"command": command, "run_in_background": True}, started, False, {})
+            ended = f"<status>{'failed' if code else 'completed'}</status>\n\n"
+            ended += f"<exit_code>{code}</exit_code>\n\n<output>\n{output}\n</output>"
+            self.use("TaskOutput", {"task_id": "bx71c0de"}, ended, False, {})
+        elif kind == "helper":
+            self.use("Task", {"prompt": "do it"}, "done", False, {"agentId": "h1"})
+            log = _Claude(self.session, self.cwd)
+            log.take(("user", "do it"))
+            log.take(("edit", rest[0]))
+            self.rows[-2:-2] = [{**row, "isSidechain": True, "agentId": "h1"} for row in log.rows]
+        elif kind == "slash":
+            name = f"<command-name>/{rest[0]}</command-name>"
+            self.line("user", f"{name}\n<command-args>{rest[1]}</command-args>")
         elif kind == "bang":
             self.line("user", f"<bash-input>{rest[0]}</bash-input>")
             self.line("user", f"<bash-stdout>{rest[1]}</bash-stdout><bash-stderr></bash-stderr>")
@@ -153,6 +191,24 @@ class _Codex:
             self.call("apply_patch", patch, json.dumps(told))
         elif kind == "sh":
             self.shell(*rest)
+        elif kind == "script":
+            self.call(
+                "exec", rest[0], f"Script completed\nWall time 0.2 seconds\nOutput:\n{rest[1]}"
+            )
+        elif kind == "polled":
+            command, first, later, code = rest
+            head = "Chunk ID: c0\nWall time: 1.0000 seconds\nProcess {}\nOutput:\n"
+            started = head.format("running with session ID 7") + first
+            self.call("exec_command", {"cmd": command, "yield_time_ms": 1000}, started)
+            ended = head.format(f"exited with code {code}") + later
+            self.call("write_stdin", {"session_id": 7, "chars": ""}, ended)
+        elif kind == "tool":
+            self.call(*rest)
+        elif kind == "ask":
+            answers = {"answers": {"q1": {"answers": [rest[1]]}}}
+            self.call("request_user_input", {"questions": [rest[0]]}, json.dumps(answers))
+        elif kind == "rollback":
+            self.line("event_msg", {"type": "thread_rolled_back", "num_turns": rest[0]})
         elif kind == "interrupt":
             self.line("event_msg", {"type": "turn_aborted", "reason": "interrupted"})
             if self.form == 3:

@@ -208,3 +208,54 @@ def test_every_model_that_gets_anything_is_named(tmp_path: Path) -> None:
     assert "2 tasks" in own
     assert command.startswith("the agent cmd:claude, wherever it sends them")
     assert told(gated, {}, base_url="http://z/v1")[-1] == "the agent's model local/c at http://z/v1"
+
+
+def test_a_slash_command_of_the_users_own_is_the_prompt(tmp_path: Path) -> None:
+    before: tuple[Event, ...] = (("slash", "model", ""), ("user", "<local-command-stdout>ok"))
+    text = "Mend the discount of issue 42."
+    own: tuple[Event, ...] = (("slash", "mend", "42"), ("meta", text), EDIT, GREEN)
+    praise: Event = ("user", "looks good, thanks")
+    path = write_claude(tmp_path, "c1", (*before, *own, DONE, praise))
+    found = gather(LearnSettings(out=tmp_path / "out", paths=(path,), rebuild=False))
+    (row,) = found.sessions
+    assert (row.prompt, row.outcome.verdict) == (text, "pass")
+    bare = write_claude(tmp_path, "c2", (("slash", "mend", "42"), EDIT, GREEN, DONE, praise))
+    found = gather(LearnSettings(out=tmp_path / "other", paths=(bare,), rebuild=False))
+    assert [row.prompt for row in found.sessions] == ["/mend 42"]
+
+
+def _with_meta(path: Path, **facts: Any) -> Path:
+    first, _, rest = path.read_text().partition("\n")
+    row = json.loads(first)
+    row["payload"] |= facts
+    path.write_text(f"{json.dumps(row)}\n{rest}")
+    return path
+
+
+def test_a_log_of_a_sub_agent_is_no_session(tmp_path: Path) -> None:
+    source = {"subagent": {"thread_spawn": {"parent_thread_id": "x0"}}}
+    _with_meta(write_codex(tmp_path, "x1", GOOD), source=source)
+    found = gather(LearnSettings(out=tmp_path / "out", paths=(tmp_path,), rebuild=False))
+    assert (found.sessions, [skip.reason for skip in found.skipped]) == (
+        (),
+        ["a sub-agent's own log"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("original", "more", "teaching"),
+    [
+        (True, (("user", "explain it"), DONE), {"x1"}),
+        (True, (("user", "and the tax?"), EDIT, GREEN), {"x1", "x2"}),
+        (False, (("user", "and the tax?"), EDIT, GREEN), set[str]()),
+    ],
+)
+def test_a_fork_counts_once(
+    original: bool, more: tuple[Event, ...], teaching: set[str], tmp_path: Path
+) -> None:
+    if original:
+        write_codex(tmp_path, "x1", GOOD)
+    _with_meta(write_codex(tmp_path, "x2", (*GOOD, *more)), forked_from_id="x1")
+    found = gather(LearnSettings(out=tmp_path / "out", paths=(tmp_path,), rebuild=False))
+    assert ids(found) == teaching
+    assert len(found.sessions) + len(found.skipped) == 1 + original

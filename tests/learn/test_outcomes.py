@@ -10,15 +10,18 @@ from harness.learn import signs
 from harness.learn.acts import Act, plain
 from harness.learn.outcomes import infer_outcome
 from harness.learn.session_logs import Spans
-from harness.learn.signs import takes_back, takes_on
+from harness.learn.shell import parse
+from harness.learn.signs import taken_back
+from harness.learn.tables import sign
 from harness.learn.types import Outcome
 from harness.trajectories import open_trajectories
 from tests.learn.cases import HELD_OUT, TUNING, Case, written
 from tests.learn.fresh import FRESH
+from tests.learn.timeline import TIMELINE
 from tests.learn.traps import TRAPS
 from tests.learn.voided import VOIDED
 
-CASES = (*TUNING, *HELD_OUT, *TRAPS, *FRESH, *VOIDED)
+CASES = (*TUNING, *HELD_OUT, *TRAPS, *FRESH, *VOIDED, *TIMELINE)
 
 
 def outcome_of(path: Path) -> Outcome:
@@ -85,7 +88,8 @@ def test_a_document_over_many_lines_has_lines_too(tmp_path: Path) -> None:
     ],
 )
 def test_commands_that_run_tests(command: str, found: str | None) -> None:
-    assert signs.test_command(command) == found
+    run = signs.test_run(Act("command", 1, command))
+    assert (run.command if run else None) == found
 
 
 @pytest.mark.parametrize(
@@ -94,7 +98,8 @@ def test_commands_that_run_tests(command: str, found: str | None) -> None:
         ("git checkout -- a.py src/b.py", True),
         ("git restore .", True),
         ("cd x && git reset --hard HEAD~1", True),
-        ("git revert HEAD --no-edit", True),
+        ("git revert HEAD --no-edit", False),
+        ("git -C ../elsewhere checkout .", False),
         ("git checkout -- a.py", False),
         ("git checkout -b a.py", False),
         ("git restore --staged .", False),
@@ -107,16 +112,44 @@ def test_commands_that_run_tests(command: str, found: str | None) -> None:
     ],
 )
 def test_commands_that_take_work_back(command: str, back: bool) -> None:
-    assert takes_back(command, ["/w/a.py", "/w/src/b.py"]) is back
+    files = {"/w/a.py", "/w/src/b.py"}
+    gone = [taken_back(program, files, ()) for program in parse(command, "/w").programs]
+    assert (files in gone) is back
+
+
+@pytest.mark.parametrize(
+    ("command", "commits", "back"),
+    [
+        ("git revert HEAD --no-edit", ["1a2b3c4"], True),
+        ("git revert 1a2b3c4d", ["1a2b3c4"], True),
+        ("git revert 9f8e7d6c", ["1a2b3c4"], False),
+        ("git reset --hard HEAD~1", ["1a2b3c4"], True),
+        ("git reset --hard", ["1a2b3c4"], False),
+        ("git reset --hard origin/main", ["1a2b3c4"], True),
+        ("git reset --hard origin/main", ["1a2b3c4", "pushed"], False),
+        ("git checkout .", ["1a2b3c4"], False),
+        ("git checkout HEAD~1 -- a.py", ["1a2b3c4"], True),
+    ],
+)
+def test_what_was_committed_is_taken_back_by_going_behind_it(
+    command: str, commits: list[str], back: bool
+) -> None:
+    (program,) = parse(command, "/w").programs
+    assert bool(taken_back(program, {"/w/a.py"}, commits)) is back
 
 
 def test_a_branch_is_no_folder_of_its_name() -> None:
-    java = ["/w/src/main/java/App.java"]
-    assert not takes_back("git checkout main", java)
-    assert not takes_back("git checkout -f main", java)
-    assert takes_back("git checkout -- main", java)
-    assert takes_back("git checkout HEAD main", java)
-    assert takes_back("git checkout src/main", java)
+    java = {"/w/src/main/java/App.java"}
+
+    def back(command: str) -> bool:
+        (program,) = parse(command).programs
+        return bool(taken_back(program, java, ()))
+
+    assert not back("git checkout main")
+    assert not back("git checkout -f main")
+    assert back("git checkout -- main")
+    assert back("git checkout HEAD main")
+    assert back("git checkout src/main")
 
 
 @pytest.mark.parametrize(
@@ -152,7 +185,10 @@ def test_the_output_of_a_known_runner_decides_behind_a_pipe_too() -> None:
 
 
 def test_commands_that_take_work_on() -> None:
-    assert takes_on("git add . && git commit -m x")
-    assert takes_on("gh pr merge 3")
-    assert not takes_on("git commit --dry-run")
-    assert not takes_on("git log")
+    def verbs(command: str) -> list[str]:
+        return [kept[1] for p in parse(command).programs if (kept := sign("kept").match(p.text))]
+
+    assert verbs("git add . && git commit -m x && git push") == ["commit", "push"]
+    assert verbs("gh pr merge 3") == ["merge"]
+    assert not verbs("git commit --dry-run")
+    assert not verbs("git log")

@@ -106,8 +106,8 @@ def test_a_check_that_the_finished_work_fails_makes_no_task(tmp_path: Path) -> N
         ("cd ~/p/sub && pytest -q", None),
         ("cd $ROOT && pytest -q", None),
         ('cd "$(git rev-parse --show-toplevel)" && pytest -q', None),
-        ("npm ci && cd web && pytest -q", None),
-        ("cd My\\ Dir && pytest -q", None),
+        ("npm ci && cd web && pytest -q", "web"),
+        ("cd My\\ Dir && pytest -q", "My Dir"),
         ("cd /srv/other && pytest -q", None),
     ],
 )

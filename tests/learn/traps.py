@@ -67,6 +67,6 @@ TRAPS: tuple[Case, ...] = (
          (ASK, EDIT, DONE, ("user", "The reviewer wrote 'great work' but wants a test."), DONE)),
     Case("committed-unasked", "codex-3", "unknown",
          (ASK, EDIT, ("sh", "git commit -am 'Subtract'", "[main 1a2b3c4] Subtract", 0), DONE)),
-    Case("green-then-corrected", "claude", "unknown",
+    Case("green-then-corrected", "claude", "fail",
          (ASK, EDIT, GREEN, DONE, ("user", "That's not what I asked for."))),
 )  # fmt: skip

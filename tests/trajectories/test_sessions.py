@@ -228,3 +228,57 @@ def test_a_session_without_messages_is_named(tmp_path: Path) -> None:
     path = _write(tmp_path / "s.jsonl", _session()[:1])
     with pytest.raises(BadInput, match="no message"):
         list(open_trajectories(path))
+
+
+def test_what_was_typed_while_the_agent_worked_is_a_message(tmp_path: Path) -> None:
+    def queued(uuid: str, parent: str, **facts: Any) -> Row:
+        row = _line("attachment", uuid, parent, None)
+        return {**row, "attachment": {"type": "queued_command", **facts}}
+
+    rows = [
+        _line("user", "u1", None, "go"),
+        _line("assistant", "a1", "u1", [_use("t1")]),
+        queued("q1", "a1", prompt="no, stop", commandMode="prompt"),
+        queued("q2", "q1", prompt="<task-notification>", commandMode="task-notification"),
+        {**queued("h1", "q2"), "attachment": {"type": "hook_success"}},
+        _line("assistant", "a2", "h1", [{"type": "text", "text": "stopped"}]),
+        {"type": "queue-operation", "operation": "enqueue", "sessionId": "s1", "content": "a"},
+        {"type": "queue-operation", "operation": "enqueue", "sessionId": "s1", "content": "b"},
+        {"type": "queue-operation", "operation": "dequeue", "sessionId": "s1"},
+    ]
+    run = _one(_write(tmp_path / "s1.jsonl", rows))
+    said = [(step.message, (step.extra or {}).get("harness")) for step in run.steps]
+    assert [text for text, _ in said if text] == [
+        "go",
+        "no, stop",
+        "<task-notification>",
+        "stopped",
+        "b",
+    ]
+    assert [facts for _, facts in said if facts] == [{"claude_code": "meta"}]
+    assert run.harness["passed_over"] == {"attachment: hook_success": 1}
+
+
+def test_turns_that_were_rolled_back_are_no_part_of_a_codex_session(tmp_path: Path) -> None:
+    def said(role: str, text: str) -> Row:
+        content = [{"type": "input_text", "text": text}]
+        payload = {"type": "message", "role": role, "content": content}
+        return {"type": "response_item", "timestamp": WHEN, "payload": payload}
+
+    def event(kind: str, **facts: Any) -> Row:
+        return {"type": "event_msg", "timestamp": WHEN, "payload": {"type": kind, **facts}}
+
+    rows = [
+        {"type": "session_meta", "timestamp": WHEN, "payload": {"id": "x", "cwd": "/w"}},
+        said("user", "<environment_context>"), said("user", "one"), said("assistant", "1"),
+        said("user", "two"), said("assistant", "2"), said("user", "<turn_aborted>"),
+        said("user", "three"), event("thread_rolled_back", num_turns=2), said("user", "four"),
+        event("a_new_kind"), event("thread_rolled_back", num_turns=9), said("user", "five"),
+    ]  # fmt: skip
+    run = _one(_write(tmp_path / "rollout-9.jsonl", rows))
+    assert [step.message for step in run.steps] == ["<environment_context>", "five"]
+    counted = {"event: a_new_kind": 1, "turns that were rolled back": 2}
+    assert run.harness["passed_over"] == counted
+    run = _one(_write(tmp_path / "rollout-8.jsonl", rows[:10]))
+    said_then = [step.message for step in run.steps if step.source == "user"]
+    assert said_then == ["<environment_context>", "one", "four"]

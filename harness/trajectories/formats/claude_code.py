@@ -95,13 +95,22 @@ def _session(path: Path) -> Trajectory | None:
 
 def _rows(path: Path, notes: Notes) -> list[Row]:
     rows: list[Row] = []
+    queue: list[Row] = []
     for row in read_lines(path, notes):
         kind = string(row.get("type"))
+        if kind == "queue-operation":  # one that is delivered stands on a line of its own
+            typed = {"type": "queued_command", "prompt": row.get("content")}
+            entered = row.get("operation") == "enqueue"
+            queue = (
+                [*queue, {**row, "type": "attachment", "attachment": typed}]
+                if entered
+                else queue[1:]
+            )
         if kind not in _TURNS and kind not in _ASIDE:
             notes.add(f"unknown line: {kind or 'no type'}")
         if kind in _TURNS or "uuid" in row:
             rows.append(row)
-    return rows
+    return rows + queue  # typed, and the session ended before the agent could read it
 
 
 def _split_agents(rows: list[Row]) -> tuple[list[Row], dict[str, list[Row]]]:
@@ -129,7 +138,8 @@ def _active_branch(rows: list[Row], notes: Notes) -> list[Row]:
     Where a parent is not in the file (a line was lost), the branch goes on with the line before.
     """
     places = {string(row["uuid"]): index for index, row in enumerate(rows) if row.get("uuid")}
-    turns = [i for i, row in enumerate(rows) if row.get("type") in ("user", "assistant")]
+    turns = [i for i, row in enumerate(rows) if row.get("type") in ("user", "assistant")
+             or _queued(row)]  # fmt: skip
     branch: set[int] = set()
     index = turns[-1] if turns else -1
     while index >= 0 and index not in branch:
@@ -158,6 +168,12 @@ def _active_branch(rows: list[Row], notes: Notes) -> list[Row]:
     for _ in set(turns) - branch:
         notes.add("message on a branch that was left")
     return [row for i, row in enumerate(rows) if i in branch]
+
+
+def _queued(row: Row) -> Row:
+    """A message that was typed, or that came in, while the agent worked; {} for any other line."""
+    attachment = mapping(row.get("attachment"))
+    return attachment if attachment.get("type") == "queued_command" else {}
 
 
 def _message_id(row: Row) -> str:
@@ -218,6 +234,13 @@ class _Turns:
             self._reply(message, row.get("timestamp"))
         elif kind == "user":
             self._user(row, message.get("content"))
+        elif queued := _queued(row):
+            draft = self.builder.begin("user", row.get("timestamp"), text_of(queued.get("prompt")))
+            if queued.get("commandMode", "prompt") != "prompt":
+                draft.extra["claude_code"] = "meta"
+        elif kind == "attachment":
+            attached = string(mapping(row.get("attachment")).get("type"))
+            self._notes.add(f"attachment: {attached or 'no type'}")
         elif kind == "system":
             draft = self.builder.begin("system", row.get("timestamp"), text_of(row.get("content")))
             draft.extra["claude_code"] = string(row.get("subtype"))

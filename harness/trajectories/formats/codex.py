@@ -14,6 +14,14 @@ from harness.trajectories.building import Builder, final_metrics, metrics_of
 from harness.trajectories.lenient import Notes, read_lines
 from harness.trajectories.messages import ITEM_CALLS, ITEM_RESULTS, item_turn
 
+_SHOWN = (
+    "user_message", "agent_message", "agent_reasoning", "token_count", "task_started",
+    "task_complete", "turn_started", "turn_complete", "patch_apply_begin", "patch_apply_end",
+    "exec_command_begin", "exec_command_end", "mcp_tool_call_begin", "mcp_tool_call_end",
+    "web_search_begin", "web_search_end", "context_compacted",
+)  # fmt: skip
+"""Events that repeat, for display, what the items say."""
+_CONTEXT = ("<", "# AGENTS.md")
 _ROWS = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
 
 
@@ -40,7 +48,9 @@ def read_codex(path: Path) -> Iterator[Trajectory]:
             raise BadInput(f"{str(file)!r}: expected a Codex session, found no message in it")
         name = string(meta.get("id")) or file.stem
         facts: dict[str, JsonValue] = {"source": "codex", "path": file.name}
-        facts |= {key: meta[key] for key in ("cwd", "git") if key in meta}
+        facts |= {key: meta[key] for key in ("cwd", "git", "forked_from_id") if key in meta}
+        if "subagent" in mapping(meta.get("source")) or meta.get("thread_source") == "subagent":
+            facts["subagent"] = True
         yield Trajectory(
             session_id=name,
             trajectory_id=name,
@@ -113,8 +123,18 @@ class _Session:
         if kind == "turn_aborted":
             note = self.builder.begin("system", when, string(event.get("reason")))
             note.extra["codex"] = kind
-        elif kind == "error":
-            self.notes.add(f"event: {kind}")
+        elif kind == "thread_rolled_back":
+            drafts = self.builder.drafts
+            turns = [
+                number
+                for number, draft in enumerate(drafts)
+                if draft.source == "user" and not "".join(draft.texts).startswith(_CONTEXT)
+            ]
+            for _ in range(min(count(event.get("num_turns")), len(turns))):
+                del drafts[turns.pop() :]
+            self.notes.add("turns that were rolled back")
+        elif kind not in _SHOWN:
+            self.notes.add(f"event: {kind or 'no type'}")
         # Else rate limits alone, or the same figures once more.
         elif kind == "token_count" and totals and totals != self.totals:
             self.totals = totals

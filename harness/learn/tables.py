@@ -1,0 +1,45 @@
+"""Patterns that tell what the lines of a log say; they stand in tables beside this module."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+
+@cache
+def _table(name: str) -> dict[str, Any]:
+    return tomllib.loads(files(__package__ or "").joinpath(f"{name}.toml").read_text("utf-8"))
+
+
+@cache
+def sign(name: str) -> re.Pattern[str]:
+    """A pattern of `signs.toml`."""
+    return re.compile("|".join(_table("signs")[name]))
+
+
+@cache
+def runners(kind: str) -> re.Pattern[str]:
+    """A pattern over all rows of `runners.toml`: of their commands, or of lines they print.
+
+    Args:
+        kind: `command`, `fail`, or `pass`; a pass that speaks for the whole run is its group
+            `whole`.
+    """
+    rows = _table("runners")["runner"]
+    whole, some = ("|".join(row[key] for row in rows if key in row) for key in ("whole", kind))
+    if kind == "command":
+        return re.compile(rf"(?:\S*/)?(?:{some})(?=\s|$)")
+    return re.compile(rf"^(?:(?P<whole>{whole if kind == 'pass' else '(?!)'})|{some})$", re.M)
+
+
+def leaves_out(command: str, line: str) -> bool:
+    """Whether a run of tests leaves some out, by the command line that it stands in."""
+    rows = (row for row in _table("runners")["runner"] if "part" in row)
+    return any(
+        re.match(rf"(?:\S*/)?(?:{row['command']})(?=\s|$)", command)
+        and re.search(rf"[\s='\"](?:{row['part']})", line)
+        for row in rows
+    )
