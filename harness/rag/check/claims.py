@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from harness.rag.check.numbers import Period, read, sentences, words
+from harness.rag.check.numbers import Mention, Period, read, sentences, words
 from harness.rag.check.types import STATEMENT_TYPES, Claim, ClaimType
 
 NEGATION = re.compile(
@@ -90,7 +90,8 @@ def checkable(answer: str) -> list[Claim]:
     claims: list[Claim] = []
     for start, end in statements(answer):
         sentence = answer[start:end]
-        values = read(sentence)
+        named = names(sentence)
+        values = [value for value in read(sentence) if not _numbers_a_name(value, named)]
         letters = list(sentence)
         for value in values:
             letters[value.start : value.end] = " " * (value.end - value.start)
@@ -102,7 +103,7 @@ def checkable(answer: str) -> list[Claim]:
         for value in values:
             kind = "date" if isinstance(value, Period) else number
             spans.append((value.start, value.end, kind))
-        for first, last in names(sentence):
+        for first, last in named:
             if not any(first < value.end and value.start < last for value in values):
                 spans.append((first, last, "entity"))
         claims += [
@@ -116,6 +117,11 @@ def checkable(answer: str) -> list[Claim]:
             for first, last, kind in spans
         ]
     return sorted(claims, key=lambda claim: (claim.start, -claim.end))
+
+
+def _numbers_a_name(value: Mention, named: Sequence[tuple[int, int]]) -> bool:
+    """Return True for the 4 of "Line 4", which is part of a name."""
+    return value.text.isdigit() and any(a < value.start and value.end == b for a, b in named)
 
 
 def statements(answer: str) -> list[tuple[int, int]]:

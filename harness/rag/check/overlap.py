@@ -21,6 +21,7 @@ from harness.rag.check.numbers import BASE_FORMS
 from harness.rag.check.numbers import read as read_values
 from harness.rag.check.rules import RulesVerifier
 from harness.rag.check.types import STATEMENT_TYPES, Claim, Evidence, Finding, Verdict
+from harness.rag.check.values import another
 from harness.rag.retrieve import Document, sentence_spans, terms
 
 _LEAST = 0.65
@@ -169,13 +170,19 @@ class OverlapVerifier:
         return judged
 
     def _overlap(self, text: str, document: Document) -> Finding:
-        share, closest = closest_sentence(read(text), self._source(document.text))
+        source = self._source(document.text)
+        share, closest = closest_sentence(read(text), source)
+        before = [each.text for each in source.sentences if each.start < closest.start]
+        supported = share >= _LEAST
+        other = another(text, closest.text, before, document.text) if supported else ""
+        verdict = Verdict.SUPPORTED if supported else Verdict.NOT_FOUND
         quote = Evidence(
             doc=document.id, start=closest.start, end=closest.end, quote=closest.text
         )  # fmt: skip
+        reason = f"the closest sentence has {share:.0%} of the words"
         return Finding(
-            verdict=Verdict.SUPPORTED if share >= _LEAST else Verdict.NOT_FOUND,
+            verdict=Verdict.CONTRADICTED if other else verdict,
             evidence=(quote,),
-            reason=f"the closest sentence has {share:.0%} of the words",
+            reason=f"{reason}, of {other!r}" if other else reason,
             confidence=0.5 + abs(share - _LEAST) / 2,
         )

@@ -83,7 +83,9 @@ def _look_up_name(claim: Claim, lines: list[_Line]) -> Finding:
     """A name is supported where it stands, best in a line about the same; not where the line about
     the same names another in its place."""
     stem = re.escape(claim.text.removesuffix("s"))
-    name = re.compile(rf"(?<!\w){stem}(?:'?s)?(?!\w)", re.IGNORECASE)
+    initials = "".join(re.findall(r"\b[A-Z]", claim.text))
+    short = rf"|(?-i:{initials})" if len(initials) > 1 else ""
+    name = re.compile(rf"(?<!\w)(?:{stem}(?:'?s)?{short})(?!\w)", re.IGNORECASE)
     named = (claim.sentence[start:end] for start, end in names(claim.sentence))
     about = words(claim.sentence) - frozenset[str]().union(words(claim.text), *map(words, named))
     naming = [

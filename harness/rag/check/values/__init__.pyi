@@ -1,3 +1,4 @@
+from .owners import another as another
 from .roles import direction as direction
 from .roles import parts as parts
 from .roles import share_of as share_of

@@ -23,6 +23,7 @@ from harness.rag.check.numbers import (
     read,
     words,
 )
+from harness.rag.check.values.owners import other_label
 
 # Where a stretch ends between two values, the strongest first.
 _CUTS = tuple(
@@ -219,7 +220,8 @@ def speaks_of(cell: Cell, statement: Statement) -> float:
         headings = (cell.row_words, words(cell.column))
         return max(coverage(heading, statement.words) for heading in headings)
     if cell.row_words:
-        return coverage(cell.row_words, statement.words)
+        other = not statement.question and other_label(statement.sentence, cell.row)
+        return 0.0 if other else coverage(cell.row_words, statement.words)
     label = rf"\b{re.escape(cell.row)}(?!\w)"
     return float(bool(cell.row and re.search(label, statement.sentence, re.IGNORECASE)))
 

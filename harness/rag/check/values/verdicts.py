@@ -32,6 +32,7 @@ from harness.rag.check.values.operands import (
     derive_from_prose,
     may_state,
 )
+from harness.rag.check.values.owners import another
 from harness.rag.check.values.roles import (
     RELATIVE,
     Statement,
@@ -288,6 +289,11 @@ def _judge_by_prose(statement: Statement, source: Source) -> Finding | None:
             if looser or verdict is not Agreement.SAME:
                 continue
             rival = _rival_value(statement, sentence, value)
+            if rival is None and not statement.question:
+                before = [each.text for each in source.sentences if each.start < sentence.start]
+                text = source.document.text
+                stranger = another(statement.sentence, sentence.text, before, text)
+                rival = f"of {stranger!r}" if stranger else None
             if rival is None:
                 reason = f"{value.text!r} in a sentence about the same"
                 return source.finding(Verdict.SUPPORTED, [span], reason, 0.6 + 0.35 * min(score, 1))

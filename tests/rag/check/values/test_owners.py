@@ -1,0 +1,92 @@
+"""Claims with a value of somebody else: refused, where the same claim of the right one passes.
+
+Documents and claims of `owners.txt` were written in this house while the rule was made: they are
+cases, not a figure.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from harness.rag.check import check
+
+LEAST = 0.95
+"""Share of right claims that must pass, and of swapped ones that must not."""
+TABLE = """\
+| Room | Seats 2023 | Seats 2024 |
+|---|---|---|
+| {0} | 40 | 51 |
+| {1} | 43 | 53 |
+"""
+
+
+class Case(NamedTuple):
+    """A claim about a document; whether it is right."""
+
+    document: str
+    claim: str
+    right: bool
+
+
+def cases() -> list[Case]:
+    """Claims of `owners.txt`."""
+    document, rows = "", list[Case]()
+    for line in Path(__file__).with_name("owners.txt").read_text("utf-8").splitlines():
+        mark, text = line.split(" ", 1)
+        if mark == "@":
+            document = text
+        else:
+            rows.append(Case(document, text, mark == "="))
+    return rows
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_a_value_belongs_to_whom_the_document_gives_it(right: bool) -> None:
+    chosen = [case for case in cases() if case.right is right]
+    wrong = [
+        case for case in chosen if (check(case.claim, case.document).verdict == "PASS") is not right
+    ]
+    assert len(wrong) <= (1 - LEAST) * len(chosen), wrong
+
+
+@pytest.mark.parametrize(
+    ("own", "other"),
+    [("Hall A", "Hall B"), ("Booth 12", "Booth 14"), ("Studio East", "Studio West"),
+     ("Cabin K-7", "Cabin K-9"), ("Anvil", "Bellows")],
+)  # fmt: skip
+def test_a_row_is_no_other_row(own: str, other: str) -> None:
+    table = TABLE.format(own, other)
+    assert check(f"In 2024, {own} had 51 seats.", table).verdict == "PASS"
+    assert check(f"In 2024, {other} had 51 seats.", table).verdict != "PASS"
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "Sven is 29 years old.",  # nobody of that name
+        "The lathe was repaired in 2017.",  # no such thing
+        "In the evening, the gate was locked at 9 pm.",
+    ],
+)
+def test_whom_no_document_knows_has_no_value(claim: str) -> None:
+    document = "Petra is 29 years old. The drill was repaired in 2017. The door was locked at 9 pm."
+    assert check(claim, document).verdict != "PASS"
+
+
+@pytest.mark.parametrize(
+    ("document", "claim"),
+    [
+        ("Nordwind Ltd was founded in 1990. The firm has 300 employees.",
+         "Nordwind Ltd has 300 employees."),
+        ("Irene Moreau came to Lyon in 2004. She opened a bakery in 2009.",
+         "Irene Moreau opened a bakery in 2009."),
+        ("The UN sent 40 trucks.", "The United Nations sent 40 trucks."),
+        ("Dr. Irene Moreau signed the lease in 2011.", "Moreau signed the lease in 2011."),
+        ("40 trucks were sent by the northern depot.", "The northern depot sent 40 trucks."),
+    ],
+)  # fmt: skip
+def test_other_words_for_the_same_pass(document: str, claim: str) -> None:
+    assert check(claim, document).verdict == "PASS"
