@@ -1,4 +1,4 @@
-"""What the wing adds to :mod:`harness.api`: ask, check and compress."""
+"""Functions that the wing adds to :mod:`harness.api`: ask, check and compress."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ async def aask(
 
 
 def _in_thread(work: Callable[P, T]) -> Callable[P, Awaitable[T]]:
-    """The same for a running event loop: in a thread."""
+    """Run the work in a thread, for a running event loop."""
 
     @wraps(work)
     async def beside(*args: P.args, **keywords: P.kwargs) -> T:

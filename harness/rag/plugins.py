@@ -1,4 +1,4 @@
-"""What the wing adds to the evolution: a verifier, a compressor and encoders, as plugins."""
+"""Plugins of the wing for the evolution: a verifier, a compressor and encoders."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ if TYPE_CHECKING:
 
 
 def contradiction(conclusion: str, text: str) -> str:
-    """Why a text contradicts a conclusion drawn from it; "" where nothing speaks against it.
+    """Explain why a text contradicts a conclusion drawn from it; "" where nothing speaks against
+    it.
 
     Without a model: values by the numeric engine, sentences by rule. The policy is
     review-on-single: one wrong value, order or date, or two contradictions, refuse it.

@@ -105,7 +105,7 @@ def _model(settings: AskSettings) -> tuple[ChatModel | None, tuple[str, ...]]:
 async def _written(
     read: Answer, model: ChatModel, settings: AskSettings, checker: Checker | None
 ) -> Answer:
-    """What the model says, with citations that exist; the best sentences where it has none."""
+    """Have the model answer, with citations that exist; the best sentences where it has none."""
     began = time.perf_counter()
     prompt = render("ask_answer", passages=read.passages, question=read.question)
     try:

@@ -41,7 +41,7 @@ def pieces(answer: Answer) -> list[Piece]:
 
 
 def shown(answer: Answer) -> list[tuple[Citation, bool]]:
-    """What the page lists, and whether the answer cites it: citations first, then the others."""
+    """List the page's passages, citations first, and mark those that the answer cites."""
     cited = [(citation, True) for citation in answer.citations]
     if answer.method == "extract":  # its numbers are those of sentences, not of passages
         return cited

@@ -63,7 +63,7 @@ class Citation(Value):
 
 
 class Answer(Value):
-    """What `harness ask --json` prints.
+    """Output of `harness ask --json`.
 
     Attributes:
         question: as asked.

@@ -54,7 +54,7 @@ def verdict_of(
 
 
 def passage_checker(verifier: str = "rules") -> Checker | None:
-    """What gives `ask` its verdict: the answer against the passages that were read.
+    """Return the checker of answers against the passages that were read.
 
     Args:
         verifier: as :func:`verdict_of` takes it; "none" gives None.

@@ -40,7 +40,7 @@ class Row(Value):
 
     @property
     def missing(self) -> str:
-        """What a check of it would need and the row has not; "" for nothing."""
+        """Name what a check of the row would need and it lacks; "" for nothing."""
         if not self.answer.strip():
             return "answer"
         return "" if any(text.strip() for text in self.contexts) else "context"

@@ -224,7 +224,7 @@ def gather(folder: Path, answer: str, question: str = "") -> list[Document]:
 
 
 def decide(policy: PolicyName, claims: Sequence[Checked], coverage: float) -> tuple[Outcome, str]:
-    """What `policy` makes of the verdicts, and why, in one sentence.
+    """Decide by `policy`, and give the reason in one sentence.
 
     Whatever the policy: an answer of whose claims more than half have no verdict is `INVALID`,
     one without a claim is for review, and one that was checked in too small a part fails.

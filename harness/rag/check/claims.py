@@ -1,4 +1,4 @@
-"""What an answer claims, found by rule and without a model, each claim with its span.
+"""Claims of an answer, found by rule and without a model, each with its span.
 
 The detector of checkable spans knows nothing of what was extracted, so that extracting less lowers
 the coverage instead of raising the score (MARCH's "say less, err less").
@@ -164,7 +164,7 @@ def clauses(sentence: str, least: int = 2) -> list[tuple[int, int]]:
 
 
 def _kind_of_sentence(sentence: str) -> ClaimType:
-    """What kind of statement a sentence makes; the rarest kind that applies."""
+    """Return the kind of statement that a sentence makes; the rarest kind that applies."""
     if NEGATION.search(sentence):
         return "negation"
     plain = re.sub(r"(?<=\d),(?=\d)", "", sentence)

@@ -19,7 +19,7 @@ TEMPLATE = Path(__file__).parent / "templates" / "report.html.j2"
 
 
 def repair_text(repair: Repair) -> str:
-    """What was wrong, what was rewritten, and the report on the answer as it is now."""
+    """Format the faults, the rewritten parts, and the report on the answer as it is now."""
     faults = [len(each.faults) for each in (repair.before, repair.after)]
     lines = [f"before: {repair.before.verdict}: {repair.before.reason}"]
     for edit in repair.edits:

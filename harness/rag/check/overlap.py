@@ -21,7 +21,7 @@ from harness.rag.check.numbers import BASE_FORMS
 from harness.rag.check.numbers import read as read_values
 from harness.rag.check.rules import RulesVerifier
 from harness.rag.check.types import STATEMENT_TYPES, Claim, Evidence, Finding, Verdict
-from harness.rag.check.values import another
+from harness.rag.check.wording import another
 from harness.rag.retrieve import Document, sentence_spans, terms
 
 _LEAST = 0.65

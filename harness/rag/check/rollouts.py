@@ -1,4 +1,4 @@
-"""What every role said, with its reward, in the parquet schema that verl reads and writes.
+"""Rollouts of every role with its reward, in the parquet schema that verl reads and writes.
 
 `python -m harness.rag.check.rollouts ROLLOUTS OUT` writes the prompts that a trainer starts from.
 """

@@ -143,7 +143,7 @@ def _rival_name(name: str, sentence: str, line: _Line) -> str:
 
 
 def _compare(clause: str, line: _Line) -> str:
-    """Where a clause compares two names and a line has a value for each: what is wrong, or ""."""
+    """Compare two names by the values that a line has for each: the error in a clause, or ""."""
     than = _THAN.search(clause)
     if than is None:
         return ""

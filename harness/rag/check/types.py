@@ -35,7 +35,7 @@ PolicyName = Literal["zero-tolerance", "error-rate", "severity", "review-on-sing
 
 
 class Verdict(StrEnum):
-    """What the documents say to a claim.
+    """Answer of the documents to a claim.
 
     "Not stated" is no contradiction; a value that the documents do not state but that follows from
     values they do state is `DERIVED`; `INVALID` means that no verdict was reached (no document, an
@@ -60,7 +60,7 @@ FAULTS = (Verdict.CONTRADICTED, Verdict.NOT_FOUND)
 
 
 class Outcome(StrEnum):
-    """What a policy makes of all verdicts of an answer."""
+    """Outcome of all verdicts of an answer under a policy."""
 
     PASS = "PASS"
     FAIL = "FAIL"
@@ -141,7 +141,7 @@ class Checked(Value):
 
 
 class Report(Value):
-    """What `check --json` prints.
+    """Output of `check --json`.
 
     Attributes:
         verdict: what the policy decided.
@@ -175,7 +175,7 @@ class Verifier(Protocol):
 
     @property
     def name(self) -> str:
-        """What gave the verdicts; stands in every report."""
+        """Name of what gave the verdicts; stands in every report."""
         ...
 
     def verify(self, claims: Sequence[Claim], documents: Sequence[Document]) -> list[Finding]:

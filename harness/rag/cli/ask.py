@@ -119,7 +119,7 @@ def _cut(text: str) -> str:
 
 
 def facts(answer: Answer) -> str:
-    """What was read, by whom, at what cost, in how long."""
+    """Summarise what was read, by whom, at what cost, in how long."""
     read = (
         f"{answer.context}{f' ({answer.arm})' if answer.arm else ''}: {len(answer.passages)} "
         f"passages, {answer.tokens:,} of {answer.budget:,} tokens"

@@ -103,7 +103,7 @@ def check(context: click.Context, **options: Any) -> None:
 
 
 def _settings(options: dict[str, Any]) -> CheckSettings:
-    """What all ways of checking with models take."""
+    """Return the settings that all ways of checking with models take."""
     from harness.models import Budget, CallStore  # `--help` imports no room
 
     limits = {name: options[f"budget_{name}"] for name in ("usd", "tokens", "calls")}

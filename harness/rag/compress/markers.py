@@ -46,7 +46,7 @@ def title(doc: str) -> str:
 
 
 def marker_spans(text: str) -> list[tuple[int, int]]:
-    """Where markers and titles stand in a text that was compressed before, in order."""
+    """Locate markers and titles in a text that was compressed before, in order."""
     if "[" not in text:
         return []
     return sorted(
@@ -69,7 +69,7 @@ def visible(text: str) -> str:
 
 
 class Group(NamedTuple):
-    """What is counted together: the records of one array, the rows of one table, list items."""
+    """Units counted together: the records of one array, the rows of one table, list items."""
 
     doc: str
     place: str
@@ -87,7 +87,7 @@ def group_of(unit: Unit) -> Group | None:
 
 
 def group_sizes(units: Sequence[Unit]) -> Counter[Group]:
-    """How many units each group has."""
+    """Count the units of each group."""
     return Counter(group for unit in units if (group := group_of(unit)))
 
 

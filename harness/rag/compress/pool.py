@@ -140,7 +140,7 @@ class FileSource(Source):
 
 
 def _end_of_sentence(text: str) -> int:
-    """Where to cut a text that goes on: behind a blank line, a sentence or else a space."""
+    """Find where to cut a text that goes on: behind a blank line, a sentence or else a space."""
     cut = text.rfind("\n\n") + 2
     if cut > len(text) // 2:
         return cut
@@ -180,7 +180,7 @@ def read_paths(paths: Sequence[Path]) -> Read:
 
 
 def _is_long(path: Path) -> bool:
-    """Whether it is a long text; one with NUL bytes is left to the parsers, which name its kind."""
+    """Return True for a long text; one with NUL bytes is for the parsers, which name its kind."""
     if not path.is_file() or path.suffix.lower() not in _PLAIN:
         return False
     if path.stat().st_size <= STREAMED_FROM:
@@ -349,7 +349,7 @@ def sparse_pool(
 
 
 def _rare(named: Sequence[PlacedUnit], names: set[str]) -> list[PlacedUnit]:
-    """Those of `named` with a name that stands in few of them."""
+    """Choose those of `named` with a name that stands in few of them."""
     holders: dict[str, list[PlacedUnit]] = {}
     for placed in named:
         for name in names & identifiers(placed.unit.text):

@@ -39,7 +39,7 @@ _CHUNK = 512
 
 
 def by_meaning(critic: Critic) -> bool:
-    """Whether the critic runs on the packaged encoder, so that its word vectors are there."""
+    """Return True if the critic runs on the packaged encoder, whose word vectors are there."""
     trained = isinstance(critic, FusedCritic | TokenCritic | EmbeddingCritic)
     return trained and find_spec(PACKAGE) is not None
 

@@ -29,7 +29,7 @@ K1, B = 1.5, 0.75
 
 
 class Statistics:
-    """How many units there are, how long they are, and in how many each word of a query stands.
+    """Number of units, their length, and in how many of them each word of a query stands.
 
     Args:
         terms: the query's words, with weights.
@@ -191,7 +191,7 @@ class Occurrences:
 
 
 def asks_for_whole(query: str) -> str | None:
-    """Why a query needs the whole document: `no query`, `summary` or `count`; None if it does not.
+    """Explain why a query needs the whole document: `no query`, `summary` or `count`; else None.
 
     A summary of what was said about something is a question about that thing.
     """

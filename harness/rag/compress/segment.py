@@ -235,7 +235,7 @@ def _blocks(text: str) -> list[Block]:
 
 
 def _is_separated(text: str) -> bool:
-    """Whether every line has the same number of the same delimiter, outside double quotes."""
+    """Return True if every line has equally many of one delimiter, outside double quotes."""
     lines = [line for line in text[:20_000].split("\n") if line.strip()]
     lines = lines[:-1] if len(text) > 20_000 else lines
     if len(lines) < _FEWEST_LINES:

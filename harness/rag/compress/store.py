@@ -109,7 +109,7 @@ class Store:
         return EXPANDABLE.sub(self._inner, text)
 
     def _inner(self, marker: re.Match[str]) -> str:
-        """What an older marker inside a part stands for; itself where that is not known."""
+        """Expand an older marker inside a part; an unknown one stays."""
         try:
             return self.expand(marker[1])
         except BadInput:
@@ -129,7 +129,7 @@ class Store:
 
 
 def _even(blocks: Iterable[str]) -> Iterable[str]:
-    """The same text in blocks of :data:`BLOCK` characters."""
+    """Divide a text anew into blocks of :data:`BLOCK` characters."""
     waiting = ""
     for block in blocks:
         waiting += block

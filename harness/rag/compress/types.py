@@ -63,7 +63,7 @@ class Critic(Protocol):
 
     @property
     def name(self) -> str:
-        """What scored; stands in every result."""
+        """Name of what scored; stands in every result."""
         ...
 
     def score(self, query: Query, units: Sequence[Unit]) -> Sequence[float]:
@@ -138,7 +138,7 @@ class Omission(Value):
 
 
 class Compressed(Value):
-    """What `compress --json` prints.
+    """Output of `compress --json`.
 
     Attributes:
         spans: verbatim parts in document order, documents in the order given.

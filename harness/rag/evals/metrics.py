@@ -25,7 +25,7 @@ class Gold(Value):
     relevance: float = 1.0
 
     def found_in(self, hit: Hit) -> bool:
-        """Whether the hit shows it: at least half of the passage, or the document."""
+        """Return True if the hit shows it: at least half of the passage, or the document."""
         if hit.doc != self.doc and not hit.doc.endswith((f"#{self.doc}", f"/{self.doc}")):
             return False
         if self.start is None or self.end is None:
@@ -35,7 +35,7 @@ class Gold(Value):
 
 
 class Measures(Value):
-    """Of one ranking, each from 0 to 1.
+    """Measures of one ranking, each from 0 to 1.
 
     Attributes:
         recall: share of the gold items found among the first k.

@@ -45,12 +45,12 @@ class Passage(NamedTuple):
         return f"[{self.name}]"
 
     def covers(self, inner: Passage) -> bool:
-        """Whether the other passage lies inside this one."""
+        """Return True if the other passage lies inside this one."""
         return self.doc == inner.doc and self.start <= inner.start and inner.end <= self.end
 
     @property
     def shown(self) -> str:
-        """What a model reads: the citation, then the text."""
+        """Text for a model: the citation, then the passage."""
         return f"{self.citation}\n{self.text}"
 
 

@@ -48,7 +48,7 @@ _Request = list[tuple[Claim, str]]
 
 
 class Leak(NamedTuple):
-    """What gives it away: in which of the three ways, and the words that do."""
+    """Leak of a value: the way it is given away, and the words that do."""
 
     kind: Literal["value", "quote", "polarity"]
     what: str
@@ -67,14 +67,14 @@ def leaks_of(text: str, values: Sequence[str], response: str) -> list[Leak]:
 
 
 def is_polar(question: str) -> bool:
-    """Whether a question asks for yes or no; one that offers a choice does not."""
+    """Return True if a question asks for yes or no; one that offers a choice does not."""
     if _AGREE.search(question):
         return True
     return _OPENING.search(question) is not None and not _CHOICE.search(question)
 
 
 def holds_value(text: str, value: str) -> bool:
-    """Whether `text` states `value` in any form.
+    """Return True if `text` states `value` in any form.
 
     Numbers, dates and periods are compared as values (2,500,000 in "2.5 million", "five" for 5) and
     by their digits, other values by their words, whatever their case, accents of typography and
@@ -153,7 +153,7 @@ class Vault:
     def leaks(
         self, messages: Sequence[Message], passages: Sequence[str], request: int = 0
     ) -> list[Leak]:
-        """What the messages hold of the response, their documents and fixed words taken out.
+        """Find parts of the response in the messages, their documents and fixed words taken out.
 
         The documents, which may say anything, are taken out as one block, as they were rendered:
         taken out one by one, a passage such as "3" would take pieces out of questions as well.
@@ -194,13 +194,13 @@ class Group:
 
     @property
     def values(self) -> tuple[str, ...]:
-        """What the request must not hold."""
+        """Values that the request must not hold."""
         return tuple(claim.value for claim in self.claims)
 
 
 @dataclass(frozen=True)
 class Blinded:
-    """What may be asked.
+    """Questions that may be asked.
 
     Attributes:
         groups: requests; no question of one gives away a value that another of it asks for.

@@ -53,7 +53,7 @@ class Pair(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """What a Checker said to one question; an empty answer is one that it cannot give."""
+    """Answer of a Checker to one question; an empty one means that it cannot answer."""
 
     evidence: str
     answer: str
@@ -101,7 +101,7 @@ def read_pairs(reply: str) -> list[Pair]:
 
 
 def read_answers(reply: str, questions: int) -> list[Answered | None]:
-    """What a Checker said to each question; None where it said nothing that could be read.
+    """Read a Checker's answers to each question; None where none can be read.
 
     Items are taken in order, or by the number they bear, where they bear one.
     """
@@ -194,7 +194,9 @@ def proposed(response: str, question: str, pairs: Sequence[Pair]) -> list[Claim]
 
 
 def _asks_for(pair: Pair, claim: Claim) -> bool:
-    """Whether a pair asks for the value of a claim, which may bear a unit or stand in a phrase."""
+    """Return True if a pair asks for the value of a claim, which may bear a unit or stand in a
+    phrase.
+    """
     if claim.type in STATEMENT_TYPES:
         return False
     if claim.text in pair.answer and len(pair.answer) <= 2 * len(claim.text):

@@ -28,7 +28,7 @@ _ROLES: tuple[Role, ...] = ("agent", "proposer", "checker")
 
 @dataclass(frozen=True)
 class CheckSettings:
-    """How models check, and where they are asked.
+    """Settings of checks by models.
 
     Attributes:
         policy: how verdicts become an outcome.

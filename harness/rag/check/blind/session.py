@@ -1,4 +1,4 @@
-"""What the MARCH graph is given at run time, the Checker's rounds, and the report they make.
+"""Run-time context of the MARCH graph, the Checker's rounds, and the report they make.
 
 A :class:`BlindRequest` has no place for anything but questions and documents; a response, a claim
 or a claimed value cannot be passed to a Checker, and what is rendered is asserted again as it is
@@ -125,7 +125,7 @@ def windows(documents: Sequence[Document], size: int = WINDOW) -> list[tuple[str
 
 
 def solve_passages(documents: Sequence[Document]) -> tuple[str, ...]:
-    """What the Solver reads: the first window of the documents."""
+    """Return the Solver's text: the first window of the documents."""
     return next(iter(windows(documents)), ())
 
 
@@ -286,7 +286,7 @@ def quoted(claim: Claim, cited: Sequence[Evidence]) -> Finding | None:
 
 
 def locate(quote: str, documents: Sequence[Document]) -> Evidence | None:
-    """Where a quote stands: verbatim, or else with other white space, quotation marks and dashes.
+    """Locate a quote: verbatim, or else with other white space, quotation marks and dashes.
 
     Returns:
         The place with the document's own characters; None if no document holds the quote.

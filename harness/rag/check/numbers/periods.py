@@ -13,7 +13,7 @@ from harness.rag.check.numbers.digits import ORDINALS
 
 
 class Agreement(StrEnum):
-    """How a claimed value stands to one of a source."""
+    """Relation of a claimed value to one of a source."""
 
     SAME = "same"
     DIFFERENT = "different"
@@ -67,7 +67,7 @@ class Period:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What makes two periods the same: the words."""
+        """Identity of a period: its words."""
         return (self.text,)
 
 
@@ -78,7 +78,9 @@ def stated(period: Period) -> dict[str, int]:
 
 
 def _implied(stated: dict[str, int]) -> dict[str, int]:
-    """What is stated, and what a calendar adds: a quarter of a month, a decade of a year."""
+    """Add to the stated parts those that a calendar implies: a quarter of a month, a decade of a
+    year.
+    """
     implied: dict[str, int] = {}
     year, month, day = (stated.get(name) for name in ("year", "month", "day"))
     if month:
@@ -96,7 +98,7 @@ def _implied(stated: dict[str, int]) -> dict[str, int]:
 
 
 def compare_periods(claim: Period, source: Period) -> Agreement:
-    """How a claimed period stands to one of a source, which may be finer."""
+    """Compare a claimed period with one of a source, which may be finer."""
     claimed, known = stated(claim), stated(source)
     if "zone" in claimed and "zone" in known:
         for fields in (claimed, known):

@@ -1,5 +1,4 @@
-"""What stands before and behind a number and qualifies it: currency, sign, bound, and words of
-rising and falling."""
+"""Qualifiers before and behind a number: currency, sign, bound, and words of rising and falling."""
 
 from __future__ import annotations
 
@@ -94,8 +93,9 @@ _BEFORE_SIGN = ("", *"(|:=,[\"'<>~≈$€£¥")
 
 
 class Before(NamedTuple):
-    """What stands before a number: where it begins, ISO code or "", sign, accounting's bracket,
-    bound, and the sign that a word gives."""
+    """Qualifiers before a number: where they begin, ISO code or "", sign, accounting's bracket,
+    bound, and the sign that a word gives.
+    """
 
     start: int
     currency: str
@@ -106,7 +106,7 @@ class Before(NamedTuple):
 
 
 def read_before(text: str, position: int) -> Before:
-    """What stands before the number at `position`."""
+    """Read the qualifiers before the number at `position`."""
     start, currency, sign = position, "", ""
     bound: Bound = ""
     for _ in range(2):  # -$5 and $-5

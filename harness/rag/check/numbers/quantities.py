@@ -70,7 +70,7 @@ class Quantity:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What makes two sizes the same."""
+        """Identity of a size."""
         return self.value, self.high, self.unit
 
     def times(self, factor: Fraction, unit: str, offset: Fraction = Fraction(0)) -> Quantity:
@@ -136,7 +136,7 @@ _UNIT = re.compile(
 
 
 class Base(NamedTuple):
-    """What a unit is in base units: `value * factor + offset` of them."""
+    """Unit in base units: `value * factor + offset` of them."""
 
     name: str
     factor: Fraction
@@ -232,7 +232,7 @@ _FARTHEST = Fraction(2)
 
 
 def agreement(claim: Mention, source: Mention) -> Agreement:
-    """How a claimed value stands to one of a source, by the best of their readings.
+    """Compare a claimed value with one of a source, by the best of their readings.
 
     A claim may be coarser than its source (2019 for 5 March 2019, over 500 for 512, 5-10 for 7),
     not finer, but for digits: what is written with more digits agrees if it rounds to the other.
@@ -329,8 +329,9 @@ def _compare_quantities(claim: Quantity, source: Quantity) -> Agreement:
 
 
 def _within(value: Fraction, bounded: Quantity, *, far: bool) -> bool:
-    """Whether a value lies in what a bound means: as far as it may reach, or as near to its end as
-    who rounds it comes."""
+    """Return True if a value lies within a bound: as far as it may reach, or as near to its end as
+    rounding brings it.
+    """
     end, slack = bounded.value, _slack(bounded)
     above = end + (abs(end) * (_FARTHEST - 1) if far else slack)
     below = end - (abs(end) / _FARTHEST if far else slack)
@@ -346,8 +347,9 @@ def _within(value: Fraction, bounded: Quantity, *, far: bool) -> bool:
 
 
 def _slack(rounded: Quantity) -> Fraction:
-    """How far from a rounded value its source may lie: half the last digit that is no zero, or
-    half of five of them, and no more than a tenth."""
+    """Return how far from a rounded value its source may lie: half the last digit that is no zero,
+    or half of five of them, and no more than a tenth.
+    """
     digit = rounded.step or abs(rounded.value) / 10
     while rounded.value and not rounded.value % (10 * digit):
         digit *= 10

@@ -167,7 +167,7 @@ def sentences(text: str) -> list[tuple[int, int]]:
 
 
 def equal(value: str | Mention, rival: str | Mention) -> bool:
-    """Whether two values are the same: each agrees with the other.
+    """Return True if each of two values agrees with the other.
 
     Of several values in a text, the first that is no date counts, unless all are. Texts without a
     value are never equal: two that "cannot answer" are no match.

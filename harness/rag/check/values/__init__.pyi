@@ -1,5 +1,3 @@
-from .owners import another as another
-from .roles import direction as direction
 from .roles import parts as parts
 from .roles import share_of as share_of
 from .verdicts import alike as alike

@@ -176,7 +176,7 @@ _Computation = tuple[str, str, tuple[Operand, ...], Fraction, str]
 def _computations(
     operations: set[str], sentence: str, operands: Sequence[Operand]
 ) -> Iterator[_Computation]:
-    """What can be computed: with two values of one unit, and over up to five of one line."""
+    """Compute what two values of one unit give, and up to five of one line."""
     for pair in permutations(operands, 2):
         both = _in_one_unit(pair)
         if both is None or not _one_line(pair):
@@ -278,7 +278,7 @@ def _in_one_unit(pair: tuple[Operand, Operand]) -> tuple[Quantity, Quantity] | N
 
 
 def _one_line(group: Sequence[Operand]) -> bool:
-    """Whether values stand in prose, or in one row or one column of one table."""
+    """Return True if values stand in prose, or in one row or one column of one table."""
     places = [operand.place for operand in group if operand.place]
     if not places:
         return True
@@ -287,8 +287,9 @@ def _one_line(group: Sequence[Operand]) -> bool:
 
 
 def _forward(sentence: str, first: Operand, second: Operand) -> bool:
-    """Whether the claim compares the first with the second and not the other way round: the later
-    with the earlier, or what stands before "than" with what stands behind it."""
+    """Return True if the claim compares the first with the second and not the other way round: the
+    later with the earlier, or what stands before "than" with what stands behind it.
+    """
     years = [
         max((period.until or period.year or 0 for period in operand.periods), default=0)
         for operand in (first, second)

@@ -1,4 +1,4 @@
-"""What a claimed value may be computed from: cells and values of prose that speak of the same.
+"""Operands of a claimed value: cells and values of prose that speak of the same.
 
 A question for a change, a mean or a count is answered by that computation, or by a place that
 speaks of it; any other by what is stated, and by no computation that it does not name.
@@ -89,8 +89,9 @@ def as_asked(value: Mention, question: str) -> Mention | None:
 
 
 def may_state(labels: str, statement: Statement) -> bool:
-    """Whether a place may state what was asked for: what is to be computed stands only where labels
-    or a sentence speak of that."""
+    """Return True if a place may state what was asked for: a value to be computed stands only where
+    labels or a sentence speak of that.
+    """
     if limit_of(statement.question):
         return False
     operations = asked_for(statement.question) & _COMPUTED
@@ -98,7 +99,7 @@ def may_state(labels: str, statement: Statement) -> bool:
 
 
 def limit_of(question: str) -> tuple[int, Quantity] | None:
-    """Of "how many ... exceed 500": the direction and the value; None where none is compared."""
+    """Read direction and value of "how many ... exceed 500"; None where none is compared."""
     for sign, pattern in _LIMITS.items() if _MANY.search(question) else ():
         for match in pattern.finditer(question):
             values = (each for each in read(question) if isinstance(each, Quantity))
@@ -108,7 +109,7 @@ def limit_of(question: str) -> tuple[int, Quantity] | None:
 
 
 def over_a_line(statement: Statement, value: Quantity, source: Source) -> Finding | None:
-    """What all of a row or column gives: how many cells are beyond a limit, their sum or mean."""
+    """Compute from a whole row or column: how many cells are beyond a limit, their sum or mean."""
     operations, limit = asked_for(statement.question), limit_of(statement.question)
     alone = operations in ({"sum"}, {"mean"}, {"sum", "mean"})  # no part of a further computation
     operations = operations - {"sum"} if "mean" in operations else operations
@@ -250,8 +251,9 @@ def derive_from_prose(statement: Statement, value: Quantity, source: Source) -> 
 
 
 def _from_comparison(statement: Statement, value: Quantity, source: Source) -> Finding | None:
-    """What a sentence compares a value with ("410, 60 more than the old one had"; "6%, twice as
-    much as before"), and the rest of a whole of which it names a part ("64 of its 91 houses")."""
+    """Derive from a comparison ("410, 60 more than the old one had"; "6%, twice as much as
+    before"), or the rest of a whole of which a part is named ("64 of its 91 houses").
+    """
     for sentence in source.sentences:
         values = [mention for mention in sentence.mentions if isinstance(mention, Quantity)]
         for pair in pairwise(values):
@@ -266,7 +268,7 @@ def _from_comparison(statement: Statement, value: Quantity, source: Source) -> F
 def _compared(
     statement: Statement, text: str, first: Quantity, second: Quantity
 ) -> Quantity | None:
-    """What two neighbouring values of a sentence say of a third, of which the claim speaks."""
+    """Derive a third value, of which the claim speaks, from two neighbours in a sentence."""
     behind, about = text[second.end :], statement.words
     if second.unit == "times" and (than := _AS.match(behind)):
         earlier = f"{than['other']} {statement.sentence}"

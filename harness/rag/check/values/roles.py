@@ -1,4 +1,4 @@
-"""Whose a value or a name is: the stretch of a sentence around it, against those of its rivals.
+"""Roles of values and names: the stretch of a sentence around one, against those of its rivals.
 
 "The drug arm had 12 deaths and the placebo arm had 19": what a claim says of 12 must fit the words
 around 12 better than the words around 19.
@@ -23,7 +23,7 @@ from harness.rag.check.numbers import (
     read,
     words,
 )
-from harness.rag.check.values.owners import other_label
+from harness.rag.check.wording import DIRECTION, other_label
 
 # Where a stretch ends between two values, the strongest first.
 _CUTS = tuple(
@@ -43,13 +43,6 @@ RELATIVE = re.compile(
 )
 _LISTED = re.compile(r"(?:,|\s|and|or|to)*")
 _LEAD = re.compile(r"\b(from|to|by|against|before|after|since|until)\s+$", re.IGNORECASE)
-_CHANGE = {
-    1: "increase rise rising rose risen grew grow growth gain climb up higher more expand improve "
-    "recover jump surge raise longer larger rebound widen sixfold",
-    -1: "decrease fell fall fallen drop dropped decline down lower less fewer shrink shrank lost "
-    "reduce reduction cut slip slipped worsen shorter smaller loss retreat thinner narrow",
-}
-_DIRECTION = {word: sign for sign, listed in _CHANGE.items() for word in words(listed)}
 
 
 class Spoken(Protocol):
@@ -82,12 +75,6 @@ class Part(NamedTuple):
     def near(self, count: int) -> frozenset[str]:
         """The last words before the value, and those behind it."""
         return frozenset(self.ahead[len(self.ahead) - count :]) | self.behind
-
-
-def direction(about: Iterable[str]) -> int:
-    """1 where more of the words rise than fall, -1 where more fall, else 0."""
-    total = sum(_DIRECTION.get(word, 0) for word in about)
-    return (total > 0) - (total < 0)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -145,7 +132,7 @@ def rival_owner(
         ours, theirs = own.near(count), other.near(count)
         if rival < place and own.behind < other.behind:
             theirs -= other.behind  # that it leaves out as well
-        nouns = about - _DIRECTION.keys()  # what rises or falls is another question
+        nouns = about - DIRECTION.keys()  # what rises or falls is another question
         more, kept = len(nouns & (theirs - ours)), len(nouns & (ours - theirs))
         continued = about & (theirs - ours) - topic and rival > place and other.continued
         if continued and (not own.behind or own.behind - other.behind - about):
@@ -162,7 +149,7 @@ def rival_owner(
 
 
 def fit(claimed: Sequence[Period], stated: Sequence[Period]) -> Agreement:
-    """Whether the periods of a claim are those of a place; years decide where both name one."""
+    """Compare the periods of a claim with those of a place; years decide where both name one."""
     claimed_years = [period for period in claimed if period.year]
     stated_years = [period for period in stated if period.year]
     if claimed_years and stated_years:

@@ -32,11 +32,9 @@ from harness.rag.check.values.operands import (
     derive_from_prose,
     may_state,
 )
-from harness.rag.check.values.owners import another
 from harness.rag.check.values.roles import (
     RELATIVE,
     Statement,
-    direction,
     fit,
     parts,
     rival_owner,
@@ -44,7 +42,7 @@ from harness.rag.check.values.roles import (
     speaks_of,
     statement_of,
 )
-from harness.rag.check.wording import opposed
+from harness.rag.check.wording import another, direction, opposed
 
 # Share of a row label's words that a sentence must have to speak of the row.
 _ROW = 0.5
@@ -235,8 +233,9 @@ def _judge_by_cells(statement: Statement, source: Source) -> Finding | None:
 
 
 def _states(cell: Cell, statement: Statement) -> bool:
-    """Whether a cell states the value; a bare number may be as the table prints it, and a bare
-    answer leave out the brackets of a cost."""
+    """Return True if a cell states the value; a bare number may be as the table prints it, and a
+    bare answer leave out the brackets of a cost.
+    """
     value = statement.value
     assert isinstance(value, Quantity)
     if statement.question and not may_state(f"{cell.row} {cell.section} {cell.column}", statement):
@@ -254,7 +253,7 @@ def _is_range(value: Mention) -> bool:
 
 
 def _is_rare(value: Mention) -> bool:
-    """Whether a value hardly stands in a document twice: of four digits or more, or a range."""
+    """Return True for a value that hardly stands in a document twice: four digits or a range."""
     digits = sum(letter.isdigit() for letter in value.text)
     return _is_range(value) or (isinstance(value, Quantity) and digits > 3)
 
@@ -330,7 +329,7 @@ def _judge_by_prose(statement: Statement, source: Source) -> Finding | None:
 
 
 def _denies(statement: Statement, sentence: Sentence) -> bool:
-    """Whether a sentence has values like the claimed one, and not it."""
+    """Return True if a sentence has values like the claimed one, and not it."""
     verdicts = [
         verdict
         for value, verdict in _comparable(statement, sentence)
@@ -340,7 +339,7 @@ def _denies(statement: Statement, sentence: Sentence) -> bool:
 
 
 def _rival_value(statement: Statement, sentence: Sentence, value: Mention) -> str | None:
-    """Of what else the sentence says the value, None where it is of what the claim speaks of."""
+    """Name the other thing that the sentence says the value of; None where it is the same."""
     if isinstance(value, Period) and RELATIVE.search(statement.sentence):
         return None
     kind = [mention for mention in sentence.mentions if isinstance(mention, type(value))]
@@ -386,7 +385,9 @@ def _rival_value(statement: Statement, sentence: Sentence, value: Mention) -> st
 
 
 def alike(value: Mention, rival: Mention, text: str) -> bool:
-    """Whether both are written as values of one kind, so that one may be taken for the other."""
+    """Return True if both are written as values of one kind, so that one may be taken for the
+    other.
+    """
     if isinstance(value, Period) or isinstance(rival, Period) or value.unit == rival.unit:
         return True
     if "" in (value.unit, rival.unit):

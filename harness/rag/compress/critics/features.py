@@ -241,5 +241,5 @@ def _answer_type(query: str, units: Sequence[Unit]) -> Vector:
 
 
 def is_talk(units: Sequence[Unit]) -> bool:
-    """Whether most units begin with a speaker's name: a transcript answers over many turns."""
+    """Return True if most units begin with a speaker: a transcript answers over many turns."""
     return sum(_SPEAKER.match(unit.text) is not None for unit in units) > 0.5 * len(units)

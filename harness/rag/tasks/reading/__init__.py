@@ -1,4 +1,4 @@
-"""How answers to questions over documents are judged; the search and longdoc families share it.
+"""Judging answers to questions over documents, shared by the search and longdoc families.
 
 | metric | pass | value |
 |---|---|---|

@@ -1,4 +1,4 @@
-"""What an agent is told about the form of its answer, behind the question."""
+"""Instructions on the form of an answer, behind the question, and its judging."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def chosen_letters(answer: str, choices: Mapping[str, str]) -> str:
 
 
 def judge_choice(task: Task, accepted: Sequence[str], answer: str) -> Judged:
-    """Whether the one letter that an answer chooses is right."""
+    """Return True if the one letter that an answer chooses is right."""
     letter = chosen_letter(answer, choices_of(task))
     return all_or_nothing(letter in accepted, chosen=letter)
 
@@ -243,5 +243,5 @@ JUDGES: dict[str, Judge] = {
 
 
 def _closed(task: Task) -> bool:
-    """Whether yes and no earn nothing by overlap, as in HotpotQA."""
+    """Return True if yes and no earn nothing by overlap, as in HotpotQA."""
     return task.meta.get("closed") is True

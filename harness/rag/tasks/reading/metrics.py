@@ -39,7 +39,7 @@ def official_normal(text: str) -> str:
 
 
 def exact_match(prediction: str, answers: Sequence[str]) -> bool:
-    """Whether the prediction is one of the accepted answers, normalised."""
+    """Return True if the prediction is one of the accepted answers, normalised."""
     normal = official_normal(prediction)
     return any(normal == official_normal(answer) for answer in answers)
 
@@ -114,7 +114,7 @@ def match_part(reply: str, answers: Sequence[str]) -> float:
 
 
 def yes_or_no(reply: str) -> bool | None:
-    """What a reply says first of yes, no, true and false; None where it says none of them."""
+    """Read the first yes, no, true or false of a reply; None without one."""
     match = _YES_NO.search(reply)
     return None if match is None else match[1].lower() in ("yes", "true")
 
