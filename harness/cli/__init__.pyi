@@ -14,6 +14,7 @@ from .commands import resumable as resumable
 from .commands import shared_option as shared_option
 from .commands import telemetry_options as telemetry_options
 from .eval import estimate_lines as estimate_lines
+from .eval import groups_text as groups_text
 from .next_steps import after_receipt as after_receipt
 from .program import INTENTS as INTENTS
 from .program import DefaultGroup as DefaultGroup

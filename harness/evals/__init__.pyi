@@ -35,6 +35,7 @@ from .report import attempts_by_task as attempts_by_task
 from .report import compare_paired as compare_paired
 from .report import compare_results as compare_results
 from .report import finished_items as finished_items
+from .report import groups_of as groups_of
 from .report import read_report as read_report
 from .report import records as records
 from .report import summarise as summarise

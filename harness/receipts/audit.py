@@ -53,6 +53,7 @@ from harness.receipts.records import (
     read_run,
     row_of,
     task_digests,
+    task_groups,
 )
 from harness.receipts.units import Cut, cut
 from harness.sandbox import select
@@ -64,6 +65,7 @@ from harness.skills import (
     beside,
     load_skill,
 )
+from harness.stats import cluster_names
 from harness.tasks import family
 
 if TYPE_CHECKING:
@@ -146,6 +148,8 @@ def prepare(settings: AuditSettings) -> Prepared:
     )
     random.Random(settings.seed).shuffle(tasks)
     chosen = suite.model_copy(update={"tasks": tuple(tasks[: plan.tasks])})
+    names = cluster_names([task.id for task in chosen.tasks], task_groups(chosen.tasks))
+    plan = plan.model_copy(update={"groups": len(set(names))})
     return Prepared(parsed=parsed, suite=chosen, plan=plan)
 
 
@@ -245,6 +249,7 @@ async def _run(
             show(out.name, tally)
 
     rows: list[Row] = []
+    groups = task_groups(suite.tasks)
     limit, budget = None, budget_of(settings)
     with subsets_folder(out) as folder, CallStore(out / "calls.sqlite") as calls:
         agent_model = open_agent_model(settings.evaluation(), calls, budget=budget)
@@ -271,7 +276,7 @@ async def _run(
                     if all("unreachable" in reason.lower() for reason in reasons):
                         raise Unreachable(reasons[0])
                     raise BadInput(f"no rollout was valid; the first: {reasons[0]}")
-                if why := why_stop(plan, look, rows):
+                if why := why_stop(plan, look, rows, groups):
                     tell(f"stopped after {end} rollouts: {why}")
                     break
                 tell(f"after {end} rollouts not every line is decided: going on")
@@ -284,6 +289,7 @@ async def _run(
         split=suite.split,
         suite_digest=suite.digest,
         tasks=task_digests(suite.tasks),
+        groups=groups,
         plan=plan,
         origins=origins_of(settings.skill, parsed.units),
         **{

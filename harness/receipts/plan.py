@@ -30,6 +30,7 @@ class AuditPlan(Value):
             never.
         power: wanted for `detectable`.
         variance: assumed, of a result within its task.
+        groups: that the tasks are in; 0 where they have none.
     """
 
     units: int = Field(ge=1)
@@ -41,6 +42,7 @@ class AuditPlan(Value):
     futility: float = Field(default=0.0, ge=0, lt=1, exclude_if=lambda value: value == 0)
     power: float = Field(default=0.8, gt=0, lt=1)
     variance: float = Field(default=VARIANCE, gt=0, le=0.25)
+    groups: int = Field(default=0, ge=0, exclude_if=lambda value: value == 0)
 
     @property
     def rollouts(self) -> int:
@@ -63,7 +65,7 @@ class AuditPlan(Value):
     @property
     def degrees(self) -> int:
         """Degrees of freedom at the end, if every rollout is valid."""
-        return min(self.tasks - 1, self.rollouts - self.tasks - self.units)
+        return min((self.groups or self.tasks) - 1, self.rollouts - self.tasks - self.units)
 
     @property
     def error(self) -> float:
@@ -86,21 +88,23 @@ class AuditPlan(Value):
     @property
     def spread(self) -> str:
         """What to expect where a unit does more at some tasks than at others."""
-        error = (self.error**2 + SPREAD**2 / self.tasks) ** 0.5
+        error = (self.error**2 + SPREAD**2 / (self.groups or self.tasks)) ** 0.5
         width = critical(self.values[-1], self.degrees) * error
+        kind = "group" if self.groups else "task"
         return (
-            f"+-{100 * width:.1f} where the effect of a line differs from task to task (with a "
-            f"standard deviation of {100 * SPREAD:.0f} points): more tasks narrow that, more "
+            f"+-{100 * width:.1f} where the effect of a line differs from {kind} to {kind} (with a "
+            f"standard deviation of {100 * SPREAD:.0f} points): more {kind}s narrow that, more "
             "rollouts do not"
         )
 
     def __str__(self) -> str:
         looks = ", ".join(map(str, self.looks))
+        groups = f" in {self.groups} groups" if self.groups else ""
         return (
-            f"{self.units} units, {self.tasks} tasks, {self.rollouts} rollouts at most; looks at "
-            f"{looks}; expected +-{100 * self.half_width:.1f} points for all units together "
-            f"({100 * (1 - self.alpha):.0f} %); an effect of {100 * self.detectable:.1f} points "
-            f"is found with {100 * self.power:.0f} % power"
+            f"{self.units} units, {self.tasks} tasks{groups}, {self.rollouts} rollouts at most; "
+            f"looks at {looks}; expected +-{100 * self.half_width:.1f} points for all units "
+            f"together ({100 * (1 - self.alpha):.0f} %); an effect of {100 * self.detectable:.1f} "
+            f"points is found with {100 * self.power:.0f} % power"
         )
 
 

@@ -6,7 +6,7 @@ The same records give the same receipt.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -24,6 +24,7 @@ from harness.stats import (
     UnitPairs,
     alone,
     chances,
+    cluster_names,
     critical,
     effects_at_full,
     fit_effects,
@@ -151,6 +152,7 @@ class Receipt(Value):
     rollouts: int
     valid: int
     tasks: int
+    groups: int | None = Field(default=None, exclude_if=lambda value: value is None)
     stopped: str
     passed: float
     units: tuple[UnitReceipt, ...]
@@ -182,19 +184,26 @@ SHOWN = 160
 """Characters of a unit's text in a receipt; the full text stands in the skill."""
 
 
-def data_of(rows: Sequence[Row], units: int, values: Sequence[float] | None = None) -> EffectData:
+def data_of(
+    rows: Sequence[Row],
+    units: int,
+    groups: Mapping[str, str],
+    values: Sequence[float] | None = None,
+) -> EffectData:
     """Rows as arrays; passes are explained, unless other values are given."""
-    ids = {task: number for number, task in enumerate(dict.fromkeys(row.task for row in rows))}
+    tasks = [row.task for row in rows]
+    names = cluster_names(tasks, groups)
     passed = [float(row.outcome == "pass") for row in rows] if values is None else values
     present = [[int(char) for char in row.units] for row in rows]
     return EffectData(
-        np.array([ids[row.task] for row in rows], dtype=np.int64),
+        np.unique(tasks, return_inverse=True)[1],
         np.array(present, dtype=np.int64).reshape(len(rows), units),
         np.asarray(passed, dtype=np.float64),
+        np.unique(names, return_inverse=True)[1] if names else None,
     )
 
 
-def why_stop(plan: AuditPlan, look: int, rows: Sequence[Row]) -> str:
+def why_stop(plan: AuditPlan, look: int, rows: Sequence[Row], groups: Mapping[str, str]) -> str:
     """Why to stop after this look, "" to continue.
 
     Every unit is decided, or its interval is narrow enough, or it is without the planned chance of
@@ -205,7 +214,7 @@ def why_stop(plan: AuditPlan, look: int, rows: Sequence[Row]) -> str:
     valid = [row for row in rows if row.outcome != "invalid"]
     if len(valid) <= plan.units + len({row.task for row in valid}) + 1:
         return ""
-    fitted = fit_effects(data_of(valid, plan.units))
+    fitted = fit_effects(data_of(valid, plan.units, groups))
     decided, narrow_enough = settled(fitted, plan.values[look], plan.width)
     open_units = ~(decided | narrow_enough)
     if open_units.any():
@@ -230,6 +239,7 @@ def receipt_of(records: Records, parsed: Cut) -> Receipt:
         BadInput: if the valid rollouts cannot tell the units apart.
     """
     header, plan, rows = records.header, records.header.plan, records.rows
+    groups = header.groups
     valid = [row for row in rows if row.outcome != "invalid"]
     look = next((i for i, end in enumerate(plan.looks) if end >= len(rows)), -1)
 
@@ -237,7 +247,7 @@ def receipt_of(records: Records, parsed: Cut) -> Receipt:
         rows: Sequence[Row], values: Sequence[float] | None, scale: float
     ) -> list[Interval]:
         """Intervals of all units' effects on these values of the rollouts."""
-        fitted = fit_effects(data_of(rows, plan.units, values))
+        fitted = fit_effects(data_of(rows, plan.units, groups, values))
         value = critical(plan.values[look], fitted.degrees)
         return intervals(with_ends(fitted.effects, fitted.errors, value), scale)
 
@@ -245,15 +255,16 @@ def receipt_of(records: Records, parsed: Cut) -> Receipt:
     tokens = estimated(valid, [float(row.tokens) for row in valid], 1)
     lost = [float(row.outcome == "invalid") for row in rows]
     invalid = estimated(rows, lost, 100) if any(lost) else None
-    data = data_of(valid, plan.units)
-    pairs = screen_pairs(data, fit_effects(data)) if plan.units > 1 else None
+    data = data_of(valid, plan.units, groups)
+    main = fit_effects(data)
+    pairs = screen_pairs(data, main) if plan.units > 1 else None
     names = [unit.id for unit in parsed.units]
     full: list[Interval] | None = None
     interactions: list[Interaction] = []
     if pairs is not None and (flagged := np.flatnonzero(pairs.p < LEVEL).tolist()):
         chosen = [(int(pairs.first[pair]), int(pairs.second[pair])) for pair in flagged]
         # Each of these intervals holds for itself, at one look.
-        value = alone(plan.alpha, plan.units, len({row.task for row in valid}) - 1)
+        value = alone(plan.alpha, plan.units, main.degrees)
         full = intervals(with_ends(*effects_at_full(data, chosen), value), 100)
         interactions = [
             Interaction(
@@ -315,7 +326,8 @@ def receipt_of(records: Records, parsed: Cut) -> Receipt:
         rollouts=len(rows),
         valid=len(valid),
         tasks=len({row.task for row in valid}),
-        stopped=why_stop(plan, look % len(plan.looks), rows)
+        groups=header.count_groups(row.task for row in valid),
+        stopped=why_stop(plan, look % len(plan.looks), rows, groups)
         or "a limit was reached before the next look",
         passed=round(100 * sum(row.outcome == "pass" for row in valid) / len(valid), 2),
         units=tuple(units),

@@ -43,6 +43,7 @@ from harness.skills import (
     read_provenance,
     read_sources,
 )
+from harness.stats import cluster_names
 from harness.trajectories import content_text
 
 SCHEMA = "agent-skill-harness/audit-records/1"
@@ -74,6 +75,7 @@ class Conditions(Value):
         suite: name or path, as it was given.
         suite_digest: of settings, tasks and their files.
         tasks: (id, digest) of every task, in their order.
+        groups: task id -> its group, of those that have one: intervals are then by group.
         prompts: digest of the prompt templates.
     """
 
@@ -84,6 +86,8 @@ class Conditions(Value):
     split: Split | None
     suite_digest: str
     tasks: tuple[tuple[str, str], ...]
+    # Left out of records without groups: those of before are still what they were.
+    groups: dict[str, str] = Field(default={}, exclude_if=lambda value: not value)
     agent: str
     model: str
     simulated: bool
@@ -91,6 +95,10 @@ class Conditions(Value):
     prompts: str
     version: str
     seed: int
+
+    def count_groups(self, tasks: Iterable[str]) -> int | None:
+        """The number of groups that tasks are in, each without one by itself; None for none."""
+        return len(set(cluster_names([*tasks], self.groups))) or None
 
 
 class Header(Conditions):
@@ -367,7 +375,14 @@ def replies_differ(contents: RunContents, rows: Sequence[Attempted]) -> Iterator
 
 def task_digests(tasks: Sequence[Task]) -> tuple[tuple[str, str], ...]:
     """(id, digest) of each task."""
-    return tuple((task.id, digest(task.model_dump(mode="json"))) for task in tasks)
+    return tuple(
+        (task.id, digest(task.model_dump(mode="json", exclude={"group"}))) for task in tasks
+    )
+
+
+def task_groups(tasks: Sequence[Task]) -> dict[str, str]:
+    """The groups of those tasks that have one."""
+    return {task.id: task.group for task in tasks if task.group}
 
 
 def origins_of(skill: Path, units: Iterable[Unit]) -> dict[str, tuple[Origin, ...]]:

@@ -19,6 +19,7 @@ from harness.receipts.records import (
     read_records,
     run_differs,
     task_digests,
+    task_groups,
 )
 from harness.receipts.units import cut
 from harness.skills import (
@@ -178,6 +179,8 @@ def tasks_differ(suite: LoadedSuite, header: Conditions) -> list[str]:
     expected = dict(header.tasks)
     chosen = {task.id: task for task in suite.tasks if task.id in expected}
     differs = [*changes("tasks", expected, dict(task_digests([*chosen.values()])))]
+    if task_groups([*chosen.values()]) != header.groups:
+        differs.append("groups: the suite names others than the records have: intervals differ")
     part = tuple(chosen[task] for task in expected if task in chosen)
     if not differs and suite.model_copy(update={"tasks": part}).digest != header.suite_digest:
         differs.append("tasks: the suite's settings or the files of its tasks were changed")

@@ -50,7 +50,9 @@ from .pass_at_k import even_spread as even_spread
 from .pass_at_k import pass_all as pass_all
 from .pass_at_k import pass_at as pass_at
 from .pass_at_k import repeated as repeated
+from .sequential import LIKENESS as LIKENESS
 from .sequential import SequentialPlan as SequentialPlan
+from .sequential import planned_size as planned_size
 from .sequential import walk_boundaries as walk_boundaries
 from .simultaneous import false_difference_rate as false_difference_rate
 from .simultaneous import joint_critical as joint_critical

@@ -10,10 +10,11 @@ its leave-one-out effect. :func:`effects_at_full` gives the effect at the
 whole skill from the same rollouts, as far as interactions were found.
 
 Model: a linear probability model with one intercept per task; the units are coded -1/2 and 1/2, so
-that a coefficient is present minus absent. Standard errors are robust to what rollouts of one task
-have in common and to unequal variances: CR2 (Bell and McCaffrey 2002), with clusters - 1 degrees of
-freedom, fewer if little is left for the residuals. Invalid rollouts are left out; they are no
-fails.
+that a coefficient is present minus absent. Standard errors are robust to what rollouts of one task,
+or of one group of tasks, have in common and to unequal variances: CR2 (Bell and McCaffrey 2002).
+Tasks have their number - 1 degrees of freedom, groups with the shares w of the rollouts
+1 / sum w^2 - 1 (Kish 1965), both fewer if little is left for the residuals. Invalid rollouts are
+left out; they are no fails.
 """
 
 from __future__ import annotations
@@ -37,15 +38,18 @@ class EffectData(NamedTuple):
         tasks: number of the task of each rollout [rollouts].
         present: 1 where a unit is in the skill, else 0 [rollouts, units].
         values: what is explained: 1 for a pass, 0 for a fail; or tokens, or anything [rollouts].
+        groups: number of the group of each rollout's task [rollouts]; None where tasks have none.
     """
 
     tasks: Ints
     present: Ints
     values: Floats
+    groups: Ints | None = None
 
     def first(self, count: int) -> EffectData:
         """The first rollouts."""
-        return EffectData(self.tasks[:count], self.present[:count], self.values[:count])
+        groups = None if self.groups is None else self.groups[:count]
+        return EffectData(self.tasks[:count], self.present[:count], self.values[:count], groups)
 
 
 class EffectFit(NamedTuple):
@@ -58,15 +62,17 @@ class EffectFit(NamedTuple):
         degrees: degrees of freedom of the standard errors.
         residuals: within tasks [rollouts].
         coded: the units, coded -1/2 and 1/2, less their means within tasks [rollouts, units].
-        clusters: number of the task among those at hand [rollouts].
+        tasks: number of the task among those at hand [rollouts].
+        clusters: number of the group, or else of the task [rollouts].
     """
 
     effects: Floats
     errors: Floats
     covariance: Floats
-    degrees: int
+    degrees: float
     residuals: Floats
     coded: Floats
+    tasks: Ints
     clusters: Ints
 
 
@@ -77,16 +83,20 @@ def fit_effects(data: EffectData) -> EffectFit:
         BadInput: if the rollouts cannot tell the units apart.
     """
     count, units = data.present.shape
-    clusters = np.unique(data.tasks, return_inverse=True)[1] if count else data.tasks
-    groups = int(clusters.max()) + 1 if count else 0
-    spare = count - groups - units
-    if groups < 2 or spare < 1:
+    tasks: Ints = np.unique(data.tasks, return_inverse=True)[1]
+    clusters: Ints = tasks
+    if data.groups is not None:
+        clusters = np.unique(data.groups, return_inverse=True)[1]
+    sizes = np.bincount(clusters)
+    spare = count - len(np.bincount(tasks)) - units
+    if len(sizes) < 2 or spare < 1:
+        of = "tasks" if data.groups is None else "groups of tasks"
         raise BadInput(
-            f"expected more valid rollouts than units and tasks together, over two tasks or more; "
-            f"got {count} rollouts of {groups} tasks for {units} units: run more rollouts"
+            f"expected more valid rollouts than units and tasks together, over two {of} or more; "
+            f"got {count} rollouts of {len(sizes)} {of} for {units} units: run more rollouts"
         )
-    coded = within(data.present.astype(np.float64) - 0.5, clusters)
-    values = within(data.values[:, None], clusters)[:, 0]
+    coded = within(data.present.astype(np.float64) - 0.5, tasks)
+    values = within(data.values[:, None], tasks)[:, 0]
     gram = coded.T @ coded
     if np.linalg.matrix_rank(gram) < units:
         raise BadInput("the rollouts cannot tell all units apart: run more rollouts")
@@ -95,9 +105,10 @@ def fit_effects(data: EffectData) -> EffectFit:
     residuals = values - coded @ effects
     scores = adjusted_scores(coded, residuals, clusters, bread)
     covariance = bread @ (scores.T @ scores) @ bread
-    degrees = min(groups - 1, spare)
+    independent = len(sizes) if data.groups is None else float(1 / ((sizes / count) ** 2).sum())
     errors = np.sqrt(np.diag(covariance))
-    return EffectFit(effects, errors, covariance, degrees, residuals, coded, clusters)
+    degrees = min(independent - 1, spare)
+    return EffectFit(effects, errors, covariance, degrees, residuals, coded, tasks, clusters)
 
 
 def within(columns: Floats, clusters: Ints) -> Floats:
@@ -120,24 +131,19 @@ def adjusted_scores(coded: Floats, residuals: Floats, clusters: Ints, bread: Flo
 
     Residuals are smaller than errors by the share of a cluster in its own prediction, H. Its
     residuals are multiplied by (I - H)^(-1/2), which makes the variance unbiased where the errors
-    are alike and independent [clusters, units].
+    are alike and independent [clusters, units]. With the cluster's rows X and bread = L L',
+    H = X L (X L)', so that the root is taken of I - (X L)' X L, which has a row a unit.
     """
-    count, units = coded.shape
-    sizes = np.bincount(clusters)
-    order = np.argsort(clusters, kind="stable")
-    starts: Ints = np.cumsum(sizes) - sizes
-    places = np.arange(count, dtype=np.int64) - np.repeat(starts, sizes)
-    block = np.zeros((len(sizes), int(sizes.max()), units))
-    errors = np.zeros((len(sizes), int(sizes.max())))
-    block[clusters[order], places] = coded[order]
-    errors[clusters[order], places] = residuals[order]
-    leverage = np.matmul(np.matmul(block, bread), block.transpose(0, 2, 1))
-    values, vectors = np.linalg.eigh(np.eye(leverage.shape[1]) - leverage)
+    units = coded.shape[1]
+    products = (coded[:, :, None] * coded[:, None, :]).reshape(-1, units * units)
+    root = np.linalg.cholesky(bread)
+    leverage = root.T @ cluster_sums(products, clusters).reshape(-1, units, units) @ root
+    values, vectors = np.linalg.eigh(np.eye(units) - leverage)
     # A direction that the fit reproduces exactly has no residual to enlarge.
     roots = np.where(values > 1e-9, 1 / np.sqrt(np.maximum(values, 1e-9)), 0.0)
-    turned = np.einsum("gij,gi->gj", vectors, errors) * roots
-    enlarged = np.einsum("gij,gj->gi", vectors, turned)
-    scores: Floats = np.einsum("gmk,gm->gk", block, enlarged)
+    sums = cluster_sums(coded * residuals[:, None], clusters) @ root
+    enlarged = np.einsum("gij,gj->gi", vectors, np.einsum("gji,gj->gi", vectors, sums) * roots)
+    scores: Floats = enlarged @ np.linalg.inv(root)
     return scores
 
 
@@ -170,7 +176,7 @@ def screen_pairs(data: EffectData, main: EffectFit) -> UnitPairs:
     units = data.present.shape[1]
     first, second = np.triu_indices(units, 1)
     signs = 2.0 * data.present - 1
-    products = within(signs[:, first] * signs[:, second] / 4, main.clusters)
+    products = within(signs[:, first] * signs[:, second] / 4, main.tasks)
     bread = np.linalg.inv(main.coded.T @ main.coded)
     products -= main.coded @ (bread @ (main.coded.T @ products))
     size = (products**2).sum(axis=0)

@@ -16,6 +16,8 @@ BOOTSTRAP_SAMPLES = 10_000
 TINY = 1e-9
 DOUBT = 0.25
 """With so many fails, or passes, the correlation in a cluster is taken to be half way to 1."""
+JOINT = 0.5
+"""`between` of :func:`effective` for intervals of several changes that hold together."""
 
 
 def wilson(passes: int, n: int, confidence: float = 0.95) -> tuple[float, float] | None:
@@ -61,7 +63,9 @@ class Effective(NamedTuple):
     degrees: float
 
 
-def effective(clusters: Sequence[Sequence[float]], doubt: float = 0.0) -> Effective:
+def effective(
+    clusters: Sequence[Sequence[float]], doubt: float = 0.0, between: float = 0.0
+) -> Effective:
     """Count values that come in clusters of any size as independent ones.
 
     The correlation r of two values of a cluster comes from an analysis of variance (Donner 1986).
@@ -73,6 +77,7 @@ def effective(clusters: Sequence[Sequence[float]], doubt: float = 0.0) -> Effect
     Args:
         clusters: two or more.
         doubt: share by which the correlation is moved towards 1.
+        between: share by which the part of the variance between clusters is, for its degrees.
     """
     sizes, sums = list(map(len, clusters)), list(map(sum, clusters))
     n, count = sum(sizes), len(sizes)
@@ -87,6 +92,7 @@ def effective(clusters: Sequence[Sequence[float]], doubt: float = 0.0) -> Effect
     correlation += (1 - correlation) * doubt
     variance = correlation * alike + (1 - correlation) / n
     shared = correlation * alike / variance
+    shared += (1 - shared) * between
     free = shared / max(TINY, 1 / alike - 1) + (1 - shared) / max(1, n - count)
     return Effective(min(n, 1 / variance), 1 / free)
 
@@ -131,13 +137,15 @@ def share_interval(
     return count and _bounded_interval(values, count.size, t_quantile(count.degrees))
 
 
-def _effective(values: Sequence[float], groups: Sequence[str], degrees: float) -> Effective | None:
+def _effective(
+    values: Sequence[float], groups: Sequence[str], degrees: float, between: float = 0.0
+) -> Effective | None:
     """The values as independent ones, with `degrees` where they are; None below two of them."""
     clusters = clustered(values, groups)
     if len(clusters) < 2:
         return None
     independent = len(clusters) == len(values)
-    return Effective(len(values), degrees) if independent else effective(clusters)
+    return Effective(len(values), degrees) if independent else effective(clusters, 0.0, between)
 
 
 def cluster_names(tasks: Sequence[str], groups: Mapping[str, str]) -> list[str]:
@@ -191,7 +199,8 @@ def change_interval(
         z: normal critical value, in place of that of 95 %.
         groups: of the changes, where those of a group are not independent.
     """
-    count = _effective(changes, groups, math.inf)
+    # Far out in the tails a correlation that is estimated too small costs more.
+    count = _effective(changes, groups, math.inf, 0.0 if z is None else JOINT)
     if count is None:
         return None
     n = len(changes)

@@ -142,7 +142,7 @@ def holm(values: Sequence[float]) -> list[float]:
 
 
 def detectable_lift(
-    n: int, discordance: float = 0.25, power: float = 0.8, alpha: float = 0.05
+    n: float, discordance: float = 0.25, power: float = 0.8, alpha: float = 0.05
 ) -> float | None:
     """Smallest true difference that a paired test on `n` tasks finds with `power`.
 

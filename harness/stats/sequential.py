@@ -17,6 +17,7 @@ broken task was seen; so with several attempts a task boundaries are raised by w
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from functools import cached_property
 from itertools import accumulate, cycle, pairwise
 from statistics import NormalDist
@@ -232,6 +233,12 @@ class SequentialPlan(Value):
                 text += f". {REPEATS} attempts each would find a gain of {100 * less:.0f} points"
             text += f". To find {points}, {self.power:.0%} power needs {self.required} tasks"
         return text
+
+
+def planned_size(sizes: Collection[int]) -> float:
+    """Number of independent tasks that groups of these sizes count as, at :data:`LIKENESS`."""
+    n = sum(sizes)
+    return n / (1 + LIKENESS * (sum(size * size for size in sizes) / n - 1))
 
 
 def walk_boundaries(

@@ -74,14 +74,14 @@ def normal_boundaries(
     return tuple(values)
 
 
-def critical(normal: float, degrees: int) -> float:
+def critical(normal: float, degrees: float) -> float:
     """The t value with the tail of a normal one: standard errors are estimated, too."""
     from scipy.stats import norm, t
 
     return float(t.isf(norm.sf(normal), max(1, degrees)))
 
 
-def alone(alpha: float, units: int, degrees: int) -> float:
+def alone(alpha: float, units: int, degrees: float) -> float:
     """The t value of one look at one unit, at its share of `alpha`."""
     from scipy.stats import t
 

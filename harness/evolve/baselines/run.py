@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from pydantic import Field
+
 from harness.core import BadInput, Usage, Value
 from harness.evals import ItemRecord, LoadedSuite, compare_paired
 from harness.evolve.report import Finished
@@ -56,6 +58,7 @@ class BaselineRow(Value):
         name: of the baseline.
         pass_rate: over its valid attempts; None if none was valid.
         tasks: tasks with a valid attempt on both sides.
+        groups: groups of them; None where tasks have none.
         difference: pass rate of the evolved skill minus that of the baseline, over `tasks`.
         ci95: 95 % interval of the difference.
         p: two-sided p-value of the difference; not corrected for the number of baselines.
@@ -72,6 +75,7 @@ class BaselineRow(Value):
     name: BaselineName
     pass_rate: float | None
     tasks: int
+    groups: int | None = Field(default=None, exclude_if=lambda value: value is None)
     difference: float | None
     ci95: tuple[float, float] | None
     p: float | None
@@ -210,6 +214,7 @@ async def run_baselines(
                 name=baseline.name,
                 pass_rate=sum(passed) / len(passed) if passed else None,
                 tasks=pairs.tasks,
+                groups=pairs.groups,
                 difference=pairs.difference,
                 ci95=pairs.ci95,
                 p=pairs.p,

@@ -42,10 +42,11 @@ class TransferRow(Value):
         suite: name of the suite.
         split: of the suite.
         n: tasks with a valid attempt on both sides.
+        groups: groups of them; None where tasks have none.
         without: pass rate over `n` with the seed skill, or with none.
         with_skill: pass rate over `n` with the evolved skill.
         difference: with - without.
-        ci95: 95 % interval of the difference, bootstrap over tasks; for this row alone.
+        ci95: 95 % interval of the difference, over tasks, or groups; for this row alone.
         p: two-sided, corrected for the number of comparisons (Holm 1979).
         detectable: smallest lift that `n` tasks find with 80 % power, at the discordance seen.
         invalid: attempts of both sides that could not be scored; they count in no rate.
@@ -64,6 +65,7 @@ class TransferRow(Value):
     suite: str
     split: str | None
     n: int
+    groups: int | None = Field(default=None, exclude_if=lambda value: value is None)
     without: float | None
     with_skill: float | None = Field(serialization_alias="with")
     difference: float | None
@@ -235,9 +237,11 @@ def judged(
         detectable = detectable_lift(pair.tasks, change, alpha=plan.level)
         # The gate's rule for a fixed number of tasks, at the level that the comparisons share.
         verdict: Literal["accepted", "refused", "not gated"] = "refused"
-        points = ""
+        points, groups = "", f" in {pair.groups} groups" if pair.groups else ""
         if pair.difference is not None:
-            points = f"{100 * pair.difference:+.1f} points (p = {p:.3g}, {pair.tasks} tasks)"
+            points = (
+                f"{100 * pair.difference:+.1f} points (p = {p:.3g}, {pair.tasks} tasks{groups})"
+            )
         if not suite.tasks:
             verdict, why = "not gated", "all tasks of this suite taught the skill"
         elif pair.difference is None:
@@ -262,6 +266,7 @@ def judged(
                 suite=suite.suite.name,
                 split=suite.split,
                 n=pair.tasks,
+                groups=pair.groups,
                 without=pair.before,
                 with_skill=pair.after,
                 difference=pair.difference,

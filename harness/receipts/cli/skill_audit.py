@@ -17,6 +17,7 @@ from harness.cli import (
     emit,
     estimate_lines,
     folder_argument,
+    groups_text,
     json_option,
     path_type,
     resumable,
@@ -185,7 +186,8 @@ def _text(audited: Audited) -> str:
         for pair in receipt.interactions
     ]
     lines.append(
-        f"{receipt.valid} of {receipt.rollouts} rollouts valid, {receipt.passed:.1f} % passed; "
+        f"{receipt.valid} of {receipt.rollouts} rollouts valid, {receipt.tasks} tasks"
+        f"{groups_text(receipt.groups, ' in ')}, {receipt.passed:.1f} % passed; "
         f"{receipt.stopped}"
     )
     if {unit.verdict for unit in receipt.units} == {"nothing detectable"}:

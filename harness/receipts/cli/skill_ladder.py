@@ -15,6 +15,7 @@ from harness.cli import (
     echo,
     emit,
     folder_argument,
+    groups_text,
     json_option,
     resumable,
     shared_option,
@@ -79,13 +80,16 @@ def ladder_skill(folder: Path, as_json: bool, dry_run: bool, **options: Any) -> 
 
 def ladder_lines(ladder: Ladder) -> list[str]:
     """The ladder for people."""
-    unseen = [f"{ladder.unseen_tasks} tasks of kinds that the other splits lack:"]
+    groups = groups_text(ladder.unseen_groups, " in ")
+    unseen = [f"{ladder.unseen_tasks} tasks{groups} of kinds that the other splits lack:"]
+    by = [f"intervals are by group: {ladder.tasks} tasks in {ladder.groups} groups"]
     notes = [f"{rung.title}: {rung.note}" for rung in ladder.rungs if rung.note]
     return [
         *(f"warning: {warning}" for warning in ladder.warnings),
         rung_table(ladder.rungs),
         *([*unseen, rung_table(ladder.unseen)] if ladder.unseen else ()),
         *notes,
+        *(by if ladder.groups else ()),
         *ladder.verdicts[-1:] * (ladder.again is not None),
         ladder.verdicts[0],
     ]

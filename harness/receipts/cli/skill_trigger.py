@@ -15,6 +15,7 @@ from harness.cli import (
     dry_run_option,
     emit,
     folder_argument,
+    groups_text,
     json_option,
     resumable,
     tally_progress,
@@ -114,4 +115,5 @@ def _shown(share: Share) -> str:
         return f"- (0 attempts{invalid})"
     ends = share.ci95
     interval = f" [{100 * ends[0]:.0f}, {100 * ends[1]:.0f}]" if ends else ""
-    return f"{100 * share.value:.0f} %{interval} ({share.hits}/{share.n}{invalid})"
+    by = groups_text(share.groups, ", ")
+    return f"{100 * share.value:.0f} %{interval} ({share.hits}/{share.n}{by}{invalid})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
@@ -30,9 +31,10 @@ from harness.receipts.ladder.examples import Pool, read_pairs, verified
 from harness.receipts.ladder.no_model import matcher_of, replies_without_model
 from harness.receipts.ladder.records import NO_MODEL, ORDER, RungName
 from harness.receipts.plan import LEAST_TASKS
+from harness.receipts.records import task_groups
 from harness.sandbox import select
 from harness.skills import TOKENIZER, Skill, count_tokens, load_skill
-from harness.stats import joint_lift
+from harness.stats import LIKENESS, cluster_names, joint_lift, planned_size
 
 SETS = 8
 """Sets of gold examples from which the best is chosen."""
@@ -364,9 +366,11 @@ def plan_of(settings: LadderSettings, prepared: Prepared | None = None) -> dict[
         len(prepared.chooser.tasks) if prepared.chooser else 0
     )
     attempts = own * tasks * settings.epochs
-    seen_tasks = tasks - len(prepared.unseen)
-    lift = joint_lift(seen_tasks, len(compared))
-    seen = "no difference" if lift is None else f"a difference of {100 * lift:.1f} points"
+    seen = [task for task in prepared.suite.tasks if task.id not in prepared.unseen]
+    sizes = Counter(cluster_names([task.id for task in seen], task_groups(seen))).values()
+    lift = joint_lift(planned_size(sizes) if sizes else len(seen), len(compared))
+    alike = f", and those of {len(sizes)} groups are alike by {LIKENESS:g}" if sizes else ""
+    least = "no difference" if lift is None else f"a difference of {100 * lift:.1f} points"
     return {
         "rungs": rows,
         "tasks": tasks,
@@ -382,9 +386,10 @@ def plan_of(settings: LadderSettings, prepared: Prepared | None = None) -> dict[
         "model": agent_model_spec(settings.models),
         "agent": prepared.agent,
         "plan": f"{own} rungs on {tasks} tasks, {attempts} attempts, and {choosing} to choose the "
-        f"best sets of examples; of {len(compared)} comparisons together {seen} is found with "
-        "80 % power (if a quarter of the results differ, or as many as that takes)"
-        + (f", on the {seen_tasks} tasks of kinds that train has" if prepared.unseen else ""),
+        f"best sets of examples; of {len(compared)} comparisons together {least} is found with "
+        "80 % power (if a quarter of the results differ, or as many as that takes"
+        f"{alike})"
+        + (f", on the {len(seen)} tasks of kinds that train has" if prepared.unseen else ""),
     }
 
 

@@ -6,6 +6,7 @@ A function of the records alone: the same records give the same bytes.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
@@ -17,7 +18,14 @@ from harness.core import Value, digest, render_page
 from harness.receipts.ladder.records import TITLES, Choice, LadderRecords, LadderRow, Rung
 from harness.receipts.receipt import Interval
 from harness.skills import TOKENIZER
-from harness.stats import change_interval, false_difference_rate, joint_critical, rate_interval
+from harness.stats import (
+    change_interval,
+    cluster_names,
+    clustered,
+    false_difference_rate,
+    joint_critical,
+    rate_interval,
+)
 
 SCHEMA = "agent-skill-harness/ladder/1"
 TEMPLATE = Path(__file__).parent.parent / "templates" / "ladder.html.j2"
@@ -89,7 +97,9 @@ class Ladder(Value):
 
     Attributes:
         tasks: that `rungs`, `again` and the verdicts are about.
+        groups: groups of them, which are then the independent ones; None where tasks have none.
         critical: value of the intervals of `rungs`.
+        unseen_groups: groups of the tasks of `unseen`.
         unseen: the same rungs on tasks of kinds that the other splits lack, with intervals of
             their own that hold together; the verdicts say nothing of them.
     """
@@ -108,10 +118,12 @@ class Ladder(Value):
     digests: LadderDigests
     planned: str
     tasks: int
+    groups: int | None = Field(default=None, exclude_if=lambda value: value is None)
     epochs: int
     critical: float
     rungs: tuple[RungResult, ...]
     unseen_tasks: int
+    unseen_groups: int | None = Field(default=None, exclude_if=lambda value: value is None)
     unseen: tuple[RungResult, ...]
     again: Again | None
     win: bool
@@ -141,12 +153,13 @@ def ladder_of(records: LadderRecords) -> Ladder:
     tasks = [task for task, _ in header.tasks if task not in header.unseen]
     results, critical, repeated = results_of(records, tasks)
     again = None
-    if (difference := in_points(repeated, critical)) is not None:
-        paired = [change for change in repeated if change == change]  # not nan
+    if (difference := in_points(repeated, critical, header.groups)) is not None:
+        paired = [*repeated.values()]
+        names = cluster_names([*repeated], header.groups)
         again = Again(
             difference=difference,
             differs=difference.low > 0 or difference.high < 0,
-            false_rate=round(100 * false_difference_rate(paired, critical), 2),
+            false_rate=round(100 * false_difference_rate(paired, critical, names), 2),
             changed=sum(change != 0 for change in paired),
         )
     win, verdicts = verdicts_of(results, again)
@@ -162,9 +175,11 @@ def ladder_of(records: LadderRecords) -> Ladder:
             calls=digest([call for row in records.rows for call in row.calls]),
         ),
         tasks=len(tasks),
+        groups=header.count_groups(tasks),
         critical=critical,
         rungs=tuple(results),
         unseen_tasks=len(unseen),
+        unseen_groups=header.count_groups(unseen),
         unseen=tuple(results_of(records, unseen)[0]) if unseen else (),
         again=again,
         win=win,
@@ -182,7 +197,7 @@ def ladder_of(records: LadderRecords) -> Ladder:
 
 def results_of(
     records: LadderRecords, tasks: Sequence[str]
-) -> tuple[list[RungResult], float, list[float]]:
+) -> tuple[list[RungResult], float, dict[str, float]]:
     """The rungs on some of the tasks, the critical value, and the changes between both runs."""
     runs: dict[str, list[LadderRow]] = {}
     for row in records.rows:
@@ -191,24 +206,28 @@ def results_of(
     rates = {
         name: task_means(rows, lambda row: row.outcome == "pass") for name, rows in runs.items()
     }
-    upper = rates.get("skill", {})
+    upper, groups = rates.get("skill", {}), records.header.groups
 
-    def changes(rung: Rung) -> list[float]:
-        """The skill less this rung, by task; nan where one of them has no valid attempt."""
-        nan, lower = float("nan"), rates.get(rung.run, {})
-        return [upper.get(task, nan) - lower.get(task, nan) for task in tasks]
+    def changes(rung: Rung) -> dict[str, float]:
+        """The skill less this rung, by task with a valid attempt on both."""
+        lower = rates.get(rung.run, {})
+        return {
+            task: upper[task] - lower[task] for task in tasks if task in upper and task in lower
+        }
 
     rungs = records.header.rungs
     compared = {
         r.name: changes(r) for r in rungs if r.kind in ("control", "part") and r.run != "skill"
     }
-    table = np.array(list(compared.values()), dtype=np.float64).T.reshape(len(tasks), -1)
-    critical = round(joint_critical(table), 4)
+    table = [[row.get(task, math.nan) for row in compared.values()] for task in tasks]
+    matrix = np.array(table, dtype=np.float64).reshape(len(tasks), -1)
+    critical = round(joint_critical(matrix, groups=cluster_names(tasks, groups)), 4)
     results = [
-        result_of(rung, runs, in_points(compared.get(rung.name, ()), critical)) for rung in rungs
+        result_of(rung, runs, in_points(compared.get(rung.name, {}), critical, groups), groups)
+        for rung in rungs
     ]
-    repeated = [change for rung in rungs if rung.kind == "repeat" for change in changes(rung)]
-    return results, critical, repeated
+    again = [changes(rung) for rung in rungs if rung.kind == "repeat"]
+    return results, critical, again[0] if again else {}
 
 
 def task_means(
@@ -222,10 +241,12 @@ def task_means(
     return {task: sum(values) / len(values) for task, values in groups.items()}
 
 
-def in_points(changes: Iterable[float], critical: float) -> Interval | None:
-    """Mean change with its interval, in points; None below two tasks."""
-    paired = [change for change in changes if change == change]  # not nan
-    ends = change_interval(paired, critical)
+def in_points(
+    changes: Mapping[str, float], critical: float, groups: Mapping[str, str]
+) -> Interval | None:
+    """Mean change of tasks with its interval, in points; None below two tasks, or groups."""
+    paired = [*changes.values()]
+    ends = change_interval(paired, critical, cluster_names([*changes], groups))
     if ends is None:
         return None
     low, high = (round(100 * end, 2) for end in ends)
@@ -236,15 +257,15 @@ def result_of(
     rung: Rung,
     runs: Mapping[str, list[LadderRow]],
     difference: Interval | None,
+    groups: Mapping[str, str],
 ) -> RungResult:
-    """What was reached on a rung; `runs` has the attempts by rung."""
+    """What was reached on a rung; `runs` has the attempts by rung, `groups` those of the tasks."""
     rows = runs.get(rung.run, [])
     valid = [row for row in rows if row.outcome != "invalid"]
-    groups: dict[str, list[float]] = {}
-    for row in valid:
-        groups.setdefault(row.task, []).append(float(row.outcome == "pass"))
     passed = sum(row.outcome == "pass" for row in valid)
-    ends = rate_interval(list(groups.values()))
+    tasks = [row.task for row in valid]
+    outcomes = [float(row.outcome == "pass") for row in valid]
+    ends = rate_interval(clustered(outcomes, cluster_names(tasks, groups) or tasks))
     rate = None
     if ends is not None:
         low, high = (round(100 * end, 2) for end in ends)

@@ -42,7 +42,7 @@ from harness.receipts.ladder.records import (
     rows_of,
 )
 from harness.receipts.ladder.report import Ladder, ladder_of, ladder_page
-from harness.receipts.records import read_run, task_digests
+from harness.receipts.records import read_run, task_digests, task_groups
 from harness.skills import LADDER, LADDER_PAGE, LADDER_RECORDS, Skill, beside
 
 
@@ -211,6 +211,7 @@ async def climb(
         split=prepared.suite.split,
         suite_digest=prepared.suite.digest,
         tasks=task_digests(prepared.suite.tasks),
+        groups=task_groups(prepared.suite.tasks),
         epochs=settings.epochs,
         planned=planned,
         rungs=rungs,

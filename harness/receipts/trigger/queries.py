@@ -69,6 +69,7 @@ class Query(Value):
             false`); only they are judged by it.
         control: it names the skill `expect`: a client that can load skills at all loads it.
         origin: read from a file, drafted by rules, or drafted by a model.
+        group: queries of one group are alike; those drafted from one clause are.
     """
 
     query: str = Field(min_length=1)
@@ -76,6 +77,7 @@ class Query(Value):
     wrong: str | None = None
     control: bool = False
     origin: Origin = "file"
+    group: str = Field(default="", exclude_if=lambda value: not value)
 
     @model_validator(mode="after")
     def _control_names_a_skill(self) -> Query:
@@ -86,8 +88,9 @@ class Query(Value):
     @property
     def task(self) -> Task:
         """The query as a task of a run."""
-        meta = self.model_dump(mode="json", exclude_none=True)
-        return Task(id=digest(meta)[:16], prompt=self.query, meta={"trigger": meta})
+        meta = self.model_dump(mode="json", exclude_none=True, exclude={"group"})
+        id_ = digest(meta)[:16]
+        return Task(id=id_, prompt=self.query, meta={"trigger": meta}, group=self.group)
 
 
 def query_of(task: Task) -> Query:
@@ -98,8 +101,8 @@ def query_of(task: Task) -> Query:
 def read_queries(path: Path, tested: Sequence[str], library: Sequence[str]) -> tuple[Query, ...]:
     """Read a file of queries: JSON lines, or YAML or JSON with a list.
 
-    Each is `{query, expect, control}`; `{query, should_trigger}` is read, too, where one skill is
-    tested.
+    Each is `{query, expect, control, group}`; `{query, should_trigger}` is read, too, where one
+    skill is tested.
 
     Args:
         path: `.jsonl`, `.yaml`, `.yml` or `.json`.
@@ -185,8 +188,10 @@ def draft_queries(library: Sequence[Skill]) -> tuple[Query, ...]:
             lower, upper = clause[:1].lower() + clause[1:], clause[:1].upper() + clause[1:]
             for form in _SHOULD:
                 text = form.format(phrase=lower, Phrase=upper)
-                query = Query(query=text, expect=skill.name, origin="drafted")
-                queries.setdefault(text, query)
+                queries.setdefault(
+                    text,
+                    Query(query=text, expect=skill.name, origin="drafted", group=lower),
+                )
     words = {word for skill in library for word in _meaning(skill.description)}
     for text in _ELSEWHERE:
         if not words & _meaning(text):

@@ -6,10 +6,12 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
+from pydantic import Field
+
 from harness.core import Value
-from harness.evals import ItemRecord, attempts_by_task
+from harness.evals import ItemRecord, groups_of
 from harness.receipts.trigger.queries import Query
-from harness.stats import rate_interval
+from harness.stats import cluster_names, clustered, rate_interval
 
 NONE, INVALID = "(none)", "(invalid)"
 
@@ -22,13 +24,14 @@ class Share(Value):
         n: valid attempts.
         invalid: attempts that say nothing; in neither `hits` nor `n`.
         value: hits / n; None without a valid attempt, and where the run is invalid.
-        ci95: 95 % score interval, attempts at one query being one cluster; None where `value` is,
-            and for several attempts at one query only.
+        groups: groups of the queries, which are then the clusters; None where they have none.
+        ci95: 95 % score interval, attempts at one query being one cluster; None where `value` is.
     """
 
     hits: int
     n: int
     invalid: int
+    groups: int | None = Field(default=None, exclude_if=lambda value: value is None)
     value: float | None
     ci95: tuple[float, float] | None
 
@@ -154,16 +157,15 @@ def judge(skill: str, attempts: Sequence[Attempt]) -> SkillTrigger:
 def _share(group: Sequence[Attempt], hit: Callable[[Attempt], bool]) -> Share:
     valid = [attempt for attempt in group if attempt.loaded is not None]
     hits = sum(map(hit, valid))
-    outcomes = [
-        attempt.item.model_copy(update={"outcome": "pass" if hit(attempt) else "fail"})
-        for attempt in valid
-    ]
+    tasks = [attempt.item.task_id for attempt in valid]
+    names = cluster_names(tasks, groups_of(attempt.item for attempt in valid))
     return Share(
         hits=hits,
         n=len(valid),
         invalid=len(group) - len(valid),
         value=hits / len(valid) if valid else None,
-        ci95=rate_interval(list(attempts_by_task(outcomes).values())),
+        groups=len(set(names)) or None,
+        ci95=rate_interval(clustered([*map(float, map(hit, valid))], names or tasks)),
     )
 
 

@@ -9,6 +9,8 @@ export const percent = (share) => (share == null ? "–" : `${(100 * share).toFi
 export const count = (number) => (number == null ? "–" : number.toLocaleString("en"));
 export const seconds = (number) => (number == null ? "–" : number < 60 ? `${number.toFixed(1)} s` : `${Math.round(number / 60)} min`);
 export const money = (dollars) => (dollars == null ? "cost unknown" : `$${dollars.toFixed(4)}`);
+// A number of groups, where the report has one, for behind its interval.
+export const grouped = (groups, before) => (groups == null ? "" : before + plural(groups, "group"));
 export const interval = (pair) => (pair ? `${(100 * pair[0]).toFixed(1)} to ${(100 * pair[1]).toFixed(1)} %` : "");
 export const plural = (number, one) => `${count(number)} ${one}${number === 1 ? "" : "s"}`;
 

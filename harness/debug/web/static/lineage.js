@@ -2,7 +2,7 @@
 
 import { get, pageOf } from "./api.js";
 import { el } from "./dom.js";
-import { count, facts, interval, money, percent, plural, simulated } from "./figures.js";
+import { count, facts, grouped, interval, money, percent, plural, simulated } from "./figures.js";
 import { rendered } from "./markdown.js";
 
 export async function evolutionView(at, frame) {
@@ -38,7 +38,7 @@ function verdict(result) {
   return el("div", { class: "summary" },
     el("p", {}, el("strong", { class: `verdict ${(gate.verdict || "").replaceAll(" ", "-")}` }, gate.verdict || "not gated"), gate.reason ? `: ${gate.reason}` : ""),
     facts([
-      ["Pass rate", gate.before == null ? null : `${percent(gate.before)} before, ${percent(gate.after)} after, on ${plural(gate.tasks, "task")}${gate.ci95 ? `; difference ${interval(gate.ci95)}` : ""}`],
+      ["Pass rate", gate.before == null ? null : `${percent(gate.before)} before, ${percent(gate.after)} after, on ${plural(gate.tasks, "task")}${grouped(gate.groups, " in ")}${gate.ci95 ? `; difference ${interval(gate.ci95)}` : ""}`],
       ["Edits", result.edits == null ? null : `${count(result.edits)}, and ${count(result.discarded)} lessons left out`],
       ["Records", result.records == null ? null : `${count(result.records)}, and ${count(result.losses)} that gave none`],
       ["Cost", result.tokens == null ? null : `${plural(result.calls, "call")}, ${count(result.tokens)} tokens, ${money(result.cost_usd)}`],

@@ -15,13 +15,14 @@ export async function matrixView(at, frame) {
   const shown = axes.length ? axes : ["model"];
   const same = AXES.filter((axis) => !shown.includes(axis)).map((axis) => `${axis} ${matrix.cells[0].cell[axis]}`);
   const heads = [...shown.map((axis) => axis[0].toUpperCase() + axis.slice(1)), "Pass rate", { name: "95 % interval", number: true }, { name: "Invalid", number: true }, { name: "Against base, points", number: true }, { name: "95 % interval", number: true }, { name: "p (Holm)", number: true }, { name: `${matrix.unit} per attempt`, number: true }, { name: "Time", number: true }];
+  const suites = new Map(matrix.cells.filter((one) => one.report?.groups).map((one) => [one.cell.suite, one.report.groups]));
   const fake = matrix.cells.some((one) => one.report?.simulated);
   return [
     el("h1", {}, matrix.name, simulated(fake)),
     el("p", { class: "note" }, [`${plural(matrix.cells.length, "cell")}`, ...same].join(" · ")),
     ...matrix.plots.map(([suite, image]) => el("figure", { class: "plot" }, el("img", { src: image, alt: `Pass rate against ${matrix.unit} per attempt, ${suite}; the table has the figures.` }), el("figcaption", { class: "note" }, "Bars: 95 % intervals. Filled and joined: the Pareto front, no cell is as cheap and better."))),
     table("Cells", heads, matrix.cells.map((one) => row(one, shown))),
-    el("p", { class: "note" }, `Differences are paired by task, against the base cell of the same suite. Intervals are for one comparison each; p-values are corrected for ${plural(matrix.comparisons, "comparison")} (Holm).`),
+    el("p", { class: "note" }, `Differences are paired by task, against the base cell of the same suite. Intervals are for one comparison each; p-values are corrected for ${plural(matrix.comparisons, "comparison")} (Holm).${[...suites].map(([suite, groups]) => ` ${suite}: intervals are by group, ${plural(groups, "group")}.`).join("")}`),
   ];
 }
 

@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { el } from "./dom.js";
-import { OUTCOMES, badge, count, facts, interval, money, percent, rate, seconds, simulated } from "./figures.js";
+import { OUTCOMES, badge, count, facts, grouped, interval, money, percent, rate, seconds, simulated } from "./figures.js";
 import { SIZE, pageCount, pager, table } from "./paging.js";
 
 const known = new Map();
@@ -78,7 +78,7 @@ export async function runView(at, frame) {
 function summary(run) {
   const [mine] = run.arms;
   return el("div", { class: "summary" },
-    el("p", { class: "big" }, percent(mine.score), el("span", { class: "note" }, mine.ci95 ? ` 95 % interval ${interval(mine.ci95)}` : " no valid attempt")),
+    el("p", { class: "big" }, percent(mine.score), el("span", { class: "note" }, mine.ci95 ? ` 95 % interval ${interval(mine.ci95)}${grouped(mine.groups, " by group, ")}` : " no valid attempt")),
     facts([
       ["Attempts", el("span", { class: "outcomes" }, ...["pass", "fail", "invalid"].map((one) => el("span", { class: `outcome ${one}` }, `${count(mine[OUTCOMES[one]])} ${OUTCOMES[one]} `)))],
       ["Suite", `${mine.suite}${run.lock.split ? `, split ${run.lock.split}` : ""}`],
