@@ -60,7 +60,7 @@ GROUP_EFFECTS = ((0.5, 0.2, 0.2), (0.5, 0.3, 0.1), (0.7, 0.5, 0.02), (0.9, 0.36,
 """Pass rate before, share of the fails that are fixed, and of the passes that are broken."""
 JOINT_RATES = (0.7, 0.3, 0.5, 0.6, 0.7)
 """Pass rate of the condition that is compared, and of those that it is compared with."""
-DEVIATIONS = (0.0, 0.05, 0.15)
+DEVIATIONS = (0.0, 0.1, 0.2)
 EFFECTS = (0.1, 0.0, -0.1, 0.05, 0.0, 0.0)
 ENOUGH = 10
 """Tasks that change, on average, from which on a difference is expected to cover."""

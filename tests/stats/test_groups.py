@@ -7,7 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.evals.interval_coverage import grouped_changes, grouped_rates
+from benchmarks.evals.interval_coverage import (
+    grouped_changes,
+    grouped_effects,
+    grouped_rates,
+    joint_changes,
+)
 from harness.stats import SequentialPlan, change_interval, decide, effective, rate_interval
 from harness.stats.repeats import stopped
 
@@ -25,6 +30,15 @@ def test_intervals_by_group_cover_where_those_by_task_do_not(groups: int) -> Non
     for row in (rate, change):
         assert 92.5 <= row["by group"]["percent"] <= 98.5, row
         assert row["by task"]["percent"] < 75, row
+
+
+def test_intervals_of_ladders_and_audits_cover_by_group() -> None:
+    """100 simulated ladders of four controls, and 40 audits of six units."""
+    joint = joint_changes(np.random.default_rng(8), 8, 0.2, 100)
+    effects = grouped_effects(np.random.default_rng(8), 8, 0.2, 40)
+    for row in (joint, effects):
+        assert 91 <= row["by group"]["percent"] <= 99, row
+        assert row["by task"]["percent"] < 80, row
 
 
 @given(OUTCOMES)
