@@ -191,7 +191,7 @@ def grouped_changes(
 
 
 def joint_changes(rng: Generator, groups: int, alike: float, runs: int) -> dict[str, Any]:
-    """How often the intervals of all comparisons of a ladder hold the truth together."""
+    """Share of ladders whose intervals all hold the truth, by group and by task."""
     hits = {"by group": 0, "by task": 0}
     for _ in range(runs):
         sizes = group_sizes(rng, groups)
@@ -213,7 +213,7 @@ def joint_changes(rng: Generator, groups: int, alike: float, runs: int) -> dict[
 
 
 def grouped_effects(rng: Generator, groups: int, deviation: float, runs: int) -> dict[str, Any]:
-    """How often the interval of a unit's effect holds it, by group and by task."""
+    """Share of units whose interval holds their effect, by group and by task."""
     hits, units = {"by group": 0, "by task": 0}, len(EFFECTS)
     for _ in range(runs):
         index = np.repeat(np.arange(groups), group_sizes(rng, groups))

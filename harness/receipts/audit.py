@@ -57,14 +57,7 @@ from harness.receipts.records import (
 )
 from harness.receipts.units import Cut, cut
 from harness.sandbox import select
-from harness.skills import (
-    CARD,
-    RECEIPT,
-    RECORDS,
-    Skill,
-    beside,
-    load_skill,
-)
+from harness.skills import CARD, RECEIPT, RECORDS, Skill, beside, load_skill
 from harness.stats import cluster_names
 from harness.tasks import family
 

@@ -1,7 +1,6 @@
 """What was run, compactly: enough to compute a receipt again without a model.
 
-A record is taken from the trajectory of its rollout: where it shows that a unit was read or
-followed.
+A record shows that a unit was read or followed, by the trajectory of its rollout.
 
 `<skill>.receipt.jsonl` lies beside the skill. Its first line says what everything depends on, each
 further line is one rollout. The format is documented in `docs/reference/receipt.md`.
@@ -86,7 +85,6 @@ class Conditions(Value):
     split: Split | None
     suite_digest: str
     tasks: tuple[tuple[str, str], ...]
-    # Left out of records without groups: those of before are still what they were.
     groups: dict[str, str] = Field(default={}, exclude_if=lambda value: not value)
     agent: str
     model: str

@@ -259,7 +259,7 @@ def result_of(
     difference: Interval | None,
     groups: Mapping[str, str],
 ) -> RungResult:
-    """What was reached on a rung; `runs` has the attempts by rung, `groups` those of the tasks."""
+    """Result of a rung; `runs` has the attempts by rung, `groups` the groups of the tasks."""
     rows = runs.get(rung.run, [])
     valid = [row for row in rows if row.outcome != "invalid"]
     passed = sum(row.outcome == "pass" for row in valid)
