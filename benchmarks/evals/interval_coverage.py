@@ -14,9 +14,7 @@ cover 95 %: what can be seen has too few values; the summary keeps those cells a
 By group: the tasks of a group share their chances of passing, of being fixed and of being broken,
 each drawn from a Beta distribution whose intraclass correlation is `alike`; sizes are lognormal
 with a median of 12 (`spread` 0.7). The same tasks as independent ones show what a missing group
-column costs. `joint`: how often all differences of a condition to four others, as on a ladder, lie
-in their intervals at once. `effects`: intervals of an audit's six units, four rollouts a task,
-where what a unit does differs from group to group with a standard deviation of so many points.
+column costs.
 """
 
 from __future__ import annotations
@@ -34,18 +32,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from benchmarks.reports import read_options, report, share_interval
-from harness.stats import (
-    EffectData,
-    alone,
-    change_interval,
-    detectable_lift,
-    fit_effects,
-    half_subsets,
-    joint_critical,
-    rate_interval,
-    sign_flip_p,
-    with_ends,
-)
+from harness.stats import change_interval, detectable_lift, rate_interval, sign_flip_p
 
 TASKS = (10, 20, 50, 200)
 ATTEMPTS = (1, 4)
@@ -58,10 +45,6 @@ ALIKE = (0.05, 0.2, 0.5)
 GROUP_MEANS = (0.5, 0.75, 0.9)
 GROUP_EFFECTS = ((0.5, 0.2, 0.2), (0.5, 0.3, 0.1), (0.7, 0.5, 0.02), (0.9, 0.36, 0.04))
 """Pass rate before, share of the fails that are fixed, and of the passes that are broken."""
-JOINT_RATES = (0.7, 0.3, 0.5, 0.6, 0.7)
-"""Pass rate of the condition that is compared, and of those that it is compared with."""
-DEVIATIONS = (0.0, 0.1, 0.2)
-EFFECTS = (0.1, 0.0, -0.1, 0.05, 0.0, 0.0)
 ENOUGH = 10
 """Tasks that change, on average, from which on a difference is expected to cover."""
 
@@ -190,57 +173,12 @@ def grouped_changes(
     }  # fmt: skip
 
 
-def joint_changes(rng: Generator, groups: int, alike: float, runs: int) -> dict[str, Any]:
-    """Share of ladders whose intervals all hold the truth, by group and by task."""
-    hits = {"by group": 0, "by task": 0}
-    for _ in range(runs):
-        sizes = group_sizes(rng, groups)
-        index = np.repeat(np.arange(groups), sizes)
-        upper, *others = (
-            (rng.random(len(index)) < shared_chances(rng, rate, alike, groups)[index]).astype(float)
-            for rate in JOINT_RATES
-        )
-        changes = np.stack([upper - lower for lower in others], axis=1)
-        for side, names in (("by group", [*map(str, index)]), ("by task", [])):
-            critical = joint_critical(changes, draws=2000, groups=names)
-            ends = [change_interval(row, critical, names) for row in changes.T.tolist()]
-            hits[side] += all(
-                low <= JOINT_RATES[0] - rate <= high
-                for rate, (low, high) in zip(JOINT_RATES[1:], filter(None, ends), strict=True)
-            )
-    shares = {side: share(count, runs) for side, count in hits.items()}
-    return {"groups": groups, "alike": alike, **shares}
-
-
-def grouped_effects(rng: Generator, groups: int, deviation: float, runs: int) -> dict[str, Any]:
-    """Share of units whose interval holds their effect, by group and by task."""
-    hits, units = {"by group": 0, "by task": 0}, len(EFFECTS)
-    for _ in range(runs):
-        index = np.repeat(np.arange(groups), group_sizes(rng, groups))
-        tasks = np.tile(np.arange(len(index)), 4)
-        half = half_subsets(units, 2 * len(index), int(rng.integers(1 << 30)))
-        present = np.concatenate([half, ~half]).astype(np.int64)
-        does = np.asarray(EFFECTS) + deviation * rng.standard_normal((groups, units))
-        level = 0.5 + 0.1 * rng.standard_normal(groups)
-        chance = level[index[tasks]] + ((present - 0.5) * does[index[tasks]]).sum(axis=1)
-        passed = (rng.random(len(tasks)) < chance).astype(float)
-        for side, names in (("by group", index[tasks]), ("by task", None)):
-            fitted = fit_effects(EffectData(tasks, present, passed, names))
-            ends = with_ends(fitted.effects, fitted.errors, alone(0.05, 1, fitted.degrees))
-            hits[side] += int(((ends[:, 1] <= EFFECTS) & (ends[:, 2] >= EFFECTS)).sum())
-    shares = {side: share(count, runs * units) for side, count in hits.items()}
-    return {"groups": groups, "deviation": deviation, **shares}
-
-
 def by_group(rng: Generator, runs: int) -> dict[str, Any]:
     """Coverage of every kind of grouped suite, and how many of the kinds are within two points."""
     rates = [grouped_rates(rng, *c, runs) for c in product(GROUPS, ALIKE, GROUP_MEANS)]
     changes = [grouped_changes(rng, *c, runs) for c in product(GROUPS, ALIKE, GROUP_EFFECTS)]
-    joint = [joint_changes(rng, *c, runs // 2) for c in product(GROUPS, ALIKE)]
-    effects = [grouped_effects(rng, *c, runs // 4) for c in product(GROUPS, DEVIATIONS)]
     result: dict[str, Any] = {}
-    kinds = {"rate": rates, "difference": changes, "joint": joint, "effects": effects}
-    for name, rows in kinds.items():
+    for name, rows in (("rate", rates), ("difference", changes)):
         for groups in GROUPS:
             shares, alone = (
                 [row[side]["percent"] for row in rows if row["groups"] == groups]
@@ -252,10 +190,7 @@ def by_group(rng: Generator, runs: int) -> dict[str, Any]:
                 ],
                 "least, mean by task": [min(alone), round(sum(alone) / len(alone), 1)],
             }  # fmt: skip
-    return {
-        "summary": result, "rates": rates, "differences": changes, "joint": joint,
-        "effects": effects,
-    }  # fmt: skip
+    return {"summary": result, "rates": rates, "differences": changes}
 
 
 def cells() -> Iterator[Cell]:

@@ -358,21 +358,15 @@ def result_text(result: EvolveResult, tint: Callable[[str], str] = str) -> str:
     lines.append(f"models: {spent}, cost {cost}, {result.seconds:.1f} s")
     for row in result.baselines:
         rate = "no valid attempt" if row["pass_rate"] is None else f"{row['pass_rate']:.1%} pass"
-        lines.append(f"baseline {row['name']}: {rate}; evolved skill {_points(row)}{_groups(row)}")
+        lines.append(f"baseline {row['name']}: {rate}; evolved skill {_points(row)}")
     for row in result.transfer:
         sides = (row["without"], row["with"])
         rates = " -> ".join("none valid" if rate is None else f"{rate:.1%}" for rate in sides)
         lines.append(
             f"transfer {row['author']} -> {row['user']} on {row['suite']}: {rates}, "
-            f"{_points(row)}, {row['n']} tasks{_groups(row)}, {row['invalid']} "
-            f"invalid: {row['verdict']}"
+            f"{_points(row)}, {row['n']} tasks, {row['invalid']} invalid: {row['verdict']}"
         )
     return shown(lines)
-
-
-def _groups(row: dict[str, Any]) -> str:
-    """The number of groups that the tasks of a comparison are in, if they have any."""
-    return f" in {row['groups']} groups" if row.get("groups") else ""
 
 
 def _points(row: dict[str, Any]) -> str:
@@ -380,4 +374,5 @@ def _points(row: dict[str, Any]) -> str:
     if row["difference"] is None:
         return "not comparable"
     low, high = row["ci95"] or (float("nan"), float("nan"))
-    return f"{100 * row['difference']:+.1f} points ({100 * low:+.1f} to {100 * high:+.1f})"
+    by = f" by group, {row['groups']} groups" if row.get("groups") else ""
+    return f"{100 * row['difference']:+.1f} points ({100 * low:+.1f} to {100 * high:+.1f}){by}"

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.evals.interval_coverage import (
+    group_sizes,
     grouped_changes,
-    grouped_effects,
     grouped_rates,
-    joint_changes,
+    share,
+    shared_chances,
 )
-from harness.stats import SequentialPlan, change_interval, decide, effective, rate_interval
+from harness.stats import (
+    EffectData,
+    SequentialPlan,
+    alone,
+    change_interval,
+    decide,
+    effective,
+    fit_effects,
+    half_subsets,
+    joint_critical,
+    rate_interval,
+    with_ends,
+)
 from harness.stats.repeats import stopped
 
 OUTCOMES = st.lists(
@@ -30,6 +45,55 @@ def test_intervals_by_group_cover_where_those_by_task_do_not(groups: int) -> Non
     for row in (rate, change):
         assert 92.5 <= row["by group"]["percent"] <= 98.5, row
         assert row["by task"]["percent"] < 75, row
+
+
+JOINT_RATES = (0.7, 0.3, 0.5, 0.6, 0.7)
+"""Pass rate of the condition that is compared, and of those that it is compared with."""
+EFFECTS = (0.1, 0.0, -0.1, 0.05, 0.0, 0.0)
+
+
+def joint_changes(rng: np.random.Generator, groups: int, alike: float, runs: int) -> dict[str, Any]:
+    """Share of ladders whose intervals all hold the truth, by group and by task."""
+    hits = {"by group": 0, "by task": 0}
+    for _ in range(runs):
+        sizes = group_sizes(rng, groups)
+        index = np.repeat(np.arange(groups), sizes)
+        upper, *others = (
+            (rng.random(len(index)) < shared_chances(rng, rate, alike, groups)[index]).astype(float)
+            for rate in JOINT_RATES
+        )
+        changes = np.stack([upper - lower for lower in others], axis=1)
+        for side, names in (("by group", [*map(str, index)]), ("by task", [])):
+            critical = joint_critical(changes, draws=2000, groups=names)
+            ends = [change_interval(row, critical, names) for row in changes.T.tolist()]
+            hits[side] += all(
+                low <= JOINT_RATES[0] - rate <= high
+                for rate, (low, high) in zip(JOINT_RATES[1:], filter(None, ends), strict=True)
+            )
+    shares = {side: share(count, runs) for side, count in hits.items()}
+    return {"groups": groups, "alike": alike, **shares}
+
+
+def grouped_effects(
+    rng: np.random.Generator, groups: int, deviation: float, runs: int
+) -> dict[str, Any]:
+    """Share of units whose interval holds their effect, by group and by task."""
+    hits, units = {"by group": 0, "by task": 0}, len(EFFECTS)
+    for _ in range(runs):
+        index = np.repeat(np.arange(groups), group_sizes(rng, groups))
+        tasks = np.tile(np.arange(len(index)), 4)
+        half = half_subsets(units, 2 * len(index), int(rng.integers(1 << 30)))
+        present = np.concatenate([half, ~half]).astype(np.int64)
+        does = np.asarray(EFFECTS) + deviation * rng.standard_normal((groups, units))
+        level = 0.5 + 0.1 * rng.standard_normal(groups)
+        chance = level[index[tasks]] + ((present - 0.5) * does[index[tasks]]).sum(axis=1)
+        passed = (rng.random(len(tasks)) < chance).astype(float)
+        for side, names in (("by group", index[tasks]), ("by task", None)):
+            fitted = fit_effects(EffectData(tasks, present, passed, names))
+            ends = with_ends(fitted.effects, fitted.errors, alone(0.05, 1, fitted.degrees))
+            hits[side] += int(((ends[:, 1] <= EFFECTS) & (ends[:, 2] >= EFFECTS)).sum())
+    shares = {side: share(count, runs * units) for side, count in hits.items()}
+    return {"groups": groups, "deviation": deviation, **shares}
 
 
 def test_intervals_of_ladders_and_audits_cover_by_group() -> None:

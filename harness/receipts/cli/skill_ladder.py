@@ -15,7 +15,6 @@ from harness.cli import (
     echo,
     emit,
     folder_argument,
-    groups_text,
     json_option,
     resumable,
     shared_option,
@@ -80,7 +79,7 @@ def ladder_skill(folder: Path, as_json: bool, dry_run: bool, **options: Any) -> 
 
 def ladder_lines(ladder: Ladder) -> list[str]:
     """The ladder for people."""
-    groups = groups_text(ladder.unseen_groups, " in ")
+    groups = f" in {ladder.unseen_groups} groups" if ladder.unseen_groups else ""
     unseen = [f"{ladder.unseen_tasks} tasks{groups} of kinds that the other splits lack:"]
     by = [f"intervals are by group: {ladder.tasks} tasks in {ladder.groups} groups"]
     notes = [f"{rung.title}: {rung.note}" for rung in ladder.rungs if rung.note]
