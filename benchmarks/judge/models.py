@@ -155,9 +155,10 @@ def judge(arm: Arm, rows: Pairs, options: argparse.Namespace) -> dict[str, Verdi
     shown = rows if arm.setting == "operational" else [{**row, "reference": ""} for row in rows]
     file = options.runs / f"{size}-{'open' if arm.setting == 'operational' else 'plain'}.jsonl"
     write_atomic(file, "".join(json.dumps(row) + "\n" for row in shown))
+    run = options.runs / f"{size}-{arm.name}"
     settings = JudgeCommand(
-        rows=file, method=arm.method, models=(options.model,), base_url=options.base_url,
-        out=options.runs / f"{size}-{arm.name}", concurrency=options.concurrency, votes=arm.votes,
+        rows=file, method=arm.method, models=(options.model,), base_url=options.base_url, out=run,
+        resume=(run / "run.json").is_file(), concurrency=options.concurrency, votes=arm.votes,
         setting="fair" if arm.setting == "fair" else "operational", sandbox=options.sandbox,
     )  # fmt: skip
     with suppress(Unreachable):  # no valid verdict: the run has why, for every pair

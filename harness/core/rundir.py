@@ -8,24 +8,99 @@ config, code version); `items.seg` and `trajectories.seg` hold records; `calls.s
 from __future__ import annotations
 
 import json
+import logging
 import os
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
+
+from pydantic import BaseModel
+from pydantic_core import to_jsonable_python
 
 from harness.core.documents import read_json
 from harness.core.errors import BadInput
-from harness.core.files import write_atomic
+from harness.core.files import digest, write_atomic
 from harness.core.segments import SegmentWriter, only_writer, read_latest, read_segment
+from harness.core.values import mapping
 
 SCHEMA_VERSION = 1
+FINISHED = "finished.json"
+Report = TypeVar("Report")
+# Settings that decide how fast a result is reached or what it may cost, and not what it is.
+UNASKED = {
+    "out", "resume", "base_url", "concurrency", "budget_usd", "budget_tokens", "budget_calls",
+    "executor", "workers", "worker_resources",
+}  # fmt: skip
 
 
 def new_run_id(kind: str) -> str:
     """A sortable id such as `eval-20261121-045501-9f3a`."""
     return f"{kind}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
+
+
+def request_of(settings: BaseModel, **inputs: object) -> dict[str, Any]:
+    """Return what is asked for: settings, and digests of the content of what they name."""
+    digests = {name: digest(value) for name, value in inputs.items()}
+    return settings.model_dump(mode="json", exclude=UNASKED) | digests
+
+
+def differing(stored: Mapping[str, Any], current: Mapping[str, Any]) -> list[str]:
+    """Return the names of what is not the same in both."""
+    names = sorted(stored.keys() | current.keys())
+    return [name for name in names if stored.get(name) != current.get(name)]
+
+
+def finished_report(
+    out: Path, request: Mapping[str, Any], *, resume: bool | None = None, begun: bool | None = None
+) -> Any:
+    """Return the report of what is in `out`, if that is finished and asked for again; else None.
+
+    Args:
+        out: folder of a command.
+        request: what is asked for now; JSON.
+        resume: whether to go on in `out`, which mends records and tries invalid attempts again;
+            None for a command that cannot.
+        begun: whether there is something in `out`; default: whether there is a `run.json`.
+
+    Raises:
+        BadInput: if `out` holds something else, or what is not finished and not to be resumed; or
+            nothing that could be.
+    """
+    begun = (out / "run.json").is_file() if begun is None else begun
+    mark = mapping(read_json(out / FINISHED)) if begun and (out / FINISHED).is_file() else {}
+    changed = differing(mapping(mark.get("request")), request)
+    if mark and not changed and not resume:
+        logging.getLogger(__name__).warning(
+            "%s had finished: this is its report, and nothing was done (anew: another --out)", out
+        )
+        return mark.get("report")
+    if begun and not resume:
+        held = "other files: name" if resume is None else f"a run: use --resume {out}, or"
+        other = f" (it finished with other {', '.join(changed)})" if mark else ""
+        raise BadInput(f"{str(out)!r} holds {held} another --out{other}")
+    if resume and not begun:
+        raise BadInput(f"no run at {str(out)!r}: there is nothing to resume")
+    return None
+
+
+def mark_finished(
+    out: Path, request: Mapping[str, Any], report: Report, *, invalid: int = 0
+) -> Report:
+    """Keep the report of a run that ended, for whoever asks for the same again; it is returned.
+
+    Args:
+        out: run folder.
+        request: what was asked for; JSON.
+        report: a model, or several.
+        invalid: number of its invalid attempts. Of a run without one the first report stands.
+    """
+    if not (out / FINISHED).is_file() or mapping(read_json(out / FINISHED)).get("invalid"):
+        plain = to_jsonable_python(report, by_alias=True)
+        value = {"request": request, "invalid": invalid, "report": plain}
+        write_atomic(out / FINISHED, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
+    return report
 
 
 def _lock_of(run: Path) -> dict[str, Any]:
@@ -84,8 +159,7 @@ class RunWriter(RunReader):
             if (path / "run.json").exists():
                 stored = _lock_of(path)
                 current = json.loads(json.dumps(expected))
-                keys = sorted(stored.keys() | current.keys())
-                if changed := [key for key in keys if stored.get(key) != current.get(key)]:
+                if changed := differing(stored, current):
                     raise BadInput(
                         f"{str(path)!r} was started with other {', '.join(changed)}: start a new "
                         "run instead"

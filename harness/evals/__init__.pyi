@@ -17,6 +17,7 @@ from .plan import agent_file as agent_file
 from .plan import attempt_id as attempt_id
 from .plan import prompts_digest as prompts_digest
 from .plan import read_parts as read_parts
+from .plan import tasks_digest as tasks_digest
 from .pool import Pool as Pool
 from .pool import Tally as Tally
 from .pool import unfinished as unfinished

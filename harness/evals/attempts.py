@@ -51,6 +51,13 @@ if TYPE_CHECKING:
     from harness.models import Gateway
 
 
+STREAM_TRIES = 6  # of an attempt whose agent was handed streams that failed behind their first word
+
+
+class BrokenStream(Exception):
+    """An attempt that says nothing about its agent, and may when it is made again."""
+
+
 class Attempts:
     """Makes attempts in this process.
 
@@ -79,20 +86,30 @@ class Attempts:
             resize(concurrency)
 
     async def run(self, task: Task, epoch: int) -> Finished:
-        """One attempt in a fresh work folder, which is removed once it is scored."""
+        """One attempt in a fresh work folder, which is removed once it is scored.
+
+        A stream that failed behind its first word cannot be tried again: its client has the word.
+        The attempt is made again in its place; calls that were answered are answered as they were.
+        """
         name = attempt_id(task, epoch)
         folder = re.sub(r"[^A-Za-z0-9._-]", "_", name)[:80]
         workdir = self._out / "work" / f"{folder}-{digest(name)[:8]}"
         started = time.monotonic()
         facts = {"sample": name, "task": task.id, "epoch": epoch, "model": self._model.spec}
         with tracing.operation("invoke_agent", self._plan.agent.spec, **facts) as operation:
-            try:
-                remove_tree(workdir)
-                private_folder(workdir.parent)
-                workdir.mkdir(mode=0o700)
-                attempt, score = await self._attempt(task, name, epoch, workdir)
-            finally:
-                remove_tree(workdir)
+            tries = 0
+            while True:
+                tries += 1
+                try:
+                    remove_tree(workdir)
+                    private_folder(workdir.parent)
+                    workdir.mkdir(mode=0o700)
+                    attempt, score = await self._attempt(task, name, epoch, workdir, tries)
+                    break
+                except BrokenStream:
+                    tracing.note("retry", attempt=tries, error="BrokenStream", spec=facts["model"])
+                finally:
+                    remove_tree(workdir)
             operation.add(outcome=score.outcome, score=score.value)
         usage = attempt.usage.model_copy(update={"seconds": time.monotonic() - started})
         item = ItemRecord(
@@ -123,7 +140,7 @@ class Attempts:
         return item, replace(attempt, trajectory=trajectory)
 
     async def _attempt(
-        self, task: Task, name: str, epoch: int, workdir: Path
+        self, task: Task, name: str, epoch: int, workdir: Path, tries: int
     ) -> tuple[AgentRun, Score]:
         plan = self._plan
         base, family = plan.suite.base, self._family(task)
@@ -140,7 +157,7 @@ class Attempts:
         )
         context = replace(context, sandbox=self._sandbox, on_event=self._on_event)
         seed = attempt_seed(plan.seed + epoch, task.id)
-        attempt = await self._run_agent(sample, context, seed)
+        attempt = await self._run_agent(sample, context, seed, tries)
         if attempt.invalid is not None:
             return attempt, invalid(attempt.invalid)
         scored = partial(family.score, task, base, workdir, attempt.answer)
@@ -151,7 +168,9 @@ class Attempts:
         own = CapacityLimiter(1)
         return attempt, await run_sync(scored, abandon_on_cancel=True, limiter=own)
 
-    async def _run_agent(self, sample: Sample, context: AgentContext, seed: int) -> AgentRun:
+    async def _run_agent(
+        self, sample: Sample, context: AgentContext, seed: int, tries: int
+    ) -> AgentRun:
         """Run the agent; a foreign one gets an endpoint, where its calls are seen and counted."""
         agent = self._plan.agent
         if self._gateway is None:
@@ -167,6 +186,8 @@ class Attempts:
             account = self._gateway.close_account(key)
         if account.limit is not None:
             raise account.limit
+        if account.broken and tries < STREAM_TRIES:
+            raise BrokenStream(str(account.ended))
         if account.ended is not None:
             # Its last words are in its trajectory: as an answer they might be judged later.
             attempt = replace(attempt, answer=None, invalid=str(account.ended))

@@ -215,6 +215,22 @@ def parts_of(plan: EvalPlan, model: str, reference: str = "") -> RunParts:
     )
 
 
+def tasks_digest(*suites: LoadedSuite | None, agent: str | None, limit: int | None = None) -> str:
+    """Return the digest of the tasks of suites with all that they name, their checks and agent.
+
+    Args:
+        suites: those that there are.
+        agent: spec of the agent, in place of the one that a suite names.
+        limit: only so many tasks of each.
+    """
+    rows = list[Any]()
+    for suite in filter(None, suites):
+        parts = (sample_parts(task, suite.base) for task in suite.tasks[:limit])
+        maker = agent_digest(agent or suite.suite.agent or "", suite.root)
+        rows += [suite.digest, maker, [part.model_dump() for part in parts]]
+    return digest(rows)
+
+
 def sample_parts(task: Task, base: Path) -> SampleParts:
     """The digests of a task; `base` is where its files start."""
     from harness.tasks.families import is_function

@@ -20,12 +20,20 @@ from harness.core import (
     Usage,
     Value,
     command_line,
+    digest,
     temporary_work_folder,
     without_thoughts,
     write_atomic,
 )
-from harness.core.rundir import RunReader, RunWriter
-from harness.evals.plan import PARTS_FILE, RunParts, code_digest, read_parts, sample_parts
+from harness.core.rundir import RunReader, RunWriter, finished_report, mark_finished
+from harness.evals.plan import (
+    PARTS_FILE,
+    RunParts,
+    code_digest,
+    read_parts,
+    sample_parts,
+    tasks_digest,
+)
 from harness.evals.pool import Tally
 from harness.evals.report import (
     EvalReport,
@@ -193,8 +201,6 @@ def regrade_folder(
             different questions, or none of its attempts can be judged again.
     """
     reader, rows = open_run(run), read_parts(run)
-    if (out / "run.json").exists():
-        raise BadInput(f"{str(out)!r} holds a run: name another folder with --out")
     named = reference or (rows[-1].suite if rows else "")
     if not named:
         raise BadInput(f"{str(run)!r} does not say where its suite is: name it with --suite")
@@ -208,6 +214,10 @@ def regrade_folder(
         assert judging is not None
         judge = local_judge(suite.base, judging)
     items, tasks = finished_items(reader), {task.id: task for task in suite.tasks}
+    answers = sorted((item.id, item.outcome, item.answer or "") for item in items)
+    request = {"run": digest([reader.lock, answers]), "tasks": tasks_digest(suite, agent=None)}
+    if earlier := finished_report(out, request):
+        return RegradeReport.model_validate(earlier)
     _check_same_questions(items, tasks, suite.base, rows)
     tools = (rows[-1].tools if rows else None) or suite.suite.tools
     unchanged: dict[str, str] = {}
@@ -250,10 +260,11 @@ def regrade_folder(
         for item in sorted(items, key=lambda item: (order[item.task_id], item.epoch))
         if judged[item.id].outcome != item.outcome
     )  # fmt: skip
-    return RegradeReport(
+    again = RegradeReport(
         before=read_report(run), after=read_report(out), changed=changed,
         graded=len(pending), kept=unchanged,
     )  # fmt: skip
+    return mark_finished(out, request, again)
 
 
 def _check_same_questions(

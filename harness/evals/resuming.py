@@ -13,7 +13,7 @@ from typing import Any
 
 from harness.agents import is_foreign
 from harness.core import BadInput, mapping, write_atomic
-from harness.core.rundir import RunReader
+from harness.core.rundir import RunReader, differing
 from harness.core.segments import only_writer
 from harness.evals.plan import read_parts
 from harness.evals.report import open_run
@@ -66,8 +66,8 @@ def take_raised_limits(run: Path, lock: Mapping[str, Any]) -> None:
     """
     with only_writer(run):
         stored, current = RunReader(run).lock, json.loads(json.dumps(lock))
-        keys = sorted((stored.keys() | current.keys()) - {"schema_version", "sample_limits"})
-        if changed := [key for key in keys if stored.get(key) != current.get(key)]:
+        unheld = {"schema_version", "sample_limits"}
+        if changed := [key for key in differing(stored, current) if key not in unheld]:
             changes = ", ".join(
                 _difference(key, stored.get(key), current.get(key)) for key in changed
             )

@@ -21,13 +21,13 @@ from typing import Any
 from pydantic import JsonValue
 
 from harness.agents import Agent, open_agent
-from harness.core import BadInput, Unreachable, Usage, loops, tracing
+from harness.core import BadInput, Unreachable, Usage, digest_tree, loops, tracing
 from harness.core.plugins import plugins
-from harness.core.rundir import RunReader, RunWriter, new_run_id
+from harness.core.rundir import RunWriter, finished_report, mark_finished, new_run_id, request_of
 from harness.evals.attempts import Attempts, gateway_of, guard_facts, open_guard
 from harness.evals.control import controlled
 from harness.evals.judged import JUDGED
-from harness.evals.plan import EvalPlan, attempt_id, read_parts
+from harness.evals.plan import EvalPlan, attempt_id, read_parts, tasks_digest
 from harness.evals.pool import Pool, Tally
 from harness.evals.regrade import FamilyOf
 from harness.evals.report import (
@@ -100,10 +100,19 @@ async def run_evaluation_async(
     if settings.baseline and settings.skill is not None:
         arms.insert(0, (out.with_name(out.name + "-baseline"), None))
     begun = [folder for folder, _ in arms if (folder / "run.json").is_file()]
-    if settings.resume is not None and not begun:  # the second arm may not have begun
-        RunReader(settings.resume)
-    if settings.resume is None and out in begun:
-        raise BadInput(f"{str(out)!r} holds a run: use --resume {out}, or another --out")
+    spec = agent.spec if agent else settings.agent
+    request = request_of(
+        settings,
+        tasks=tasks_digest(suite, agent=spec, limit=settings.limit),
+        skill_content=settings.skill and digest_tree(settings.skill),
+    )
+    resume = settings.resume is not None
+    if rows := finished_report(out, request, resume=resume, begun=bool(begun)):
+        names = [folder.name for folder, _ in arms]  # which somebody may have moved
+        return [
+            EvalReport.model_validate({**row, "run": name})
+            for row, name in zip(rows, names, strict=True)
+        ]
     budget = budget_of(settings)
     for folder in begun:
         adopt_spent(folder, budget)
@@ -111,7 +120,7 @@ async def run_evaluation_async(
     for folder, skill in arms:
         evaluator = Evaluator(settings, suite, budget, agent)
         reports.append(await evaluator.run(folder, skill, on_progress, on_event, on_plan))
-    return reports
+    return mark_finished(out, request, reports, invalid=sum(report.invalid for report in reports))
 
 
 class Evaluator:

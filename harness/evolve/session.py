@@ -7,14 +7,15 @@ import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from harness.core import BadInput, digest, loops, write_json
 from harness.core.plugins import load
+from harness.core.rundir import request_of
 from harness.core.terminal import span
-from harness.evals import LoadedSuite, agent_digest, budget_of
-from harness.evals.plan import sample_parts
+from harness.evals import budget_of, tasks_digest
 from harness.evolve.analysts.single import agentic_reader
 from harness.evolve.baselines import BaselineRow
 from harness.evolve.evolution import Event, evolve, ignore_event
@@ -44,11 +45,6 @@ GIVEN = {
     "answers": ("tasks",),
     "exemplar": ("tasks",),
 }
-# Settings that decide how fast a result is reached or what it may cost, and not what it is.
-UNASKED = {
-    "out", "concurrency", "budget_usd", "budget_tokens", "budget_calls", "executor", "workers",
-    "worker_resources",
-}  # fmt: skip
 # Tokens of one reply of an embedded analyst or merger: three lessons and their quotes.
 LOCAL_REPLY = 768
 BEAT_S = 5.0
@@ -85,10 +81,13 @@ async def _evolve(settings: EvolveSettings, progress: Callable[[Event], None]) -
     seed, runs = seed_skill(settings), SuiteRuns(settings, budget_of(settings), progress)
     gated, train = runs.gated, runs.train
     runs.refuse_lost(seed.name)
-    plan, tasks = runs.transfer_plan, tasks_digest(settings, runs.train, runs.taught, gated)
-    asked_for = settings.model_dump(mode="json", exclude=UNASKED)
-    users = tasks_digest(settings, *(plan.suites if plan else ()))
-    request, ended = digest([asked_for, seed.digest, tasks, users]), read_result(settings.out)
+    plan, content = (
+        runs.transfer_plan,
+        partial(tasks_digest, agent=settings.agent, limit=settings.limit),
+    )
+    tasks, users = content(runs.train, runs.taught, gated), content(*(plan.suites if plan else ()))
+    request = digest(request_of(settings, content=[seed.digest, tasks, users]))
+    ended = read_result(settings.out)
     if ended and ended.request == request and ended.given == settings.given_content():
         message = "it had ended; this is its result, and nothing was run (anew: another --out)"
         progress(Event(stage="resume", message=message))
@@ -191,16 +190,6 @@ def list_interrupted(out: Path, progress: Callable[[Event], None]) -> None:
         write_json(out / INTERRUPTED, interrupted)
         message = f"{len(interrupted)} interrupted calls: {INTERRUPTED}"
         progress(Event(stage="done", message=message))
-
-
-def tasks_digest(settings: EvolveSettings, *suites: LoadedSuite | None) -> str:
-    """Digest of the tasks of suites with all that they name, their checks and their agent."""
-    rows = list[Any]()
-    for suite in filter(None, suites):
-        agent = agent_digest(settings.agent or suite.suite.agent or "", suite.root)
-        parts = (sample_parts(task, suite.base) for task in suite.tasks[: settings.limit])
-        rows += [suite.digest, agent, [part.model_dump() for part in parts]]
-    return digest(rows)
 
 
 @asynccontextmanager

@@ -17,7 +17,7 @@ from harness.core import (
     read_models,
     write_atomic,
 )
-from harness.core.rundir import RunWriter
+from harness.core.rundir import RunWriter, finished_report, mark_finished, request_of
 from harness.evals import DEFAULT_MODEL, ItemRecord, ModelSettings, ProgressHook, Tally, budget_of
 from harness.evals.report import open_run
 from harness.judge.direct import DirectJudge
@@ -48,6 +48,8 @@ class JudgeCommand(ModelSettings):
         rubric: criteria, or a file of them.
         suite: whose `judge:` holds, in place of `rubric`, `votes` and `threshold`.
         calibrate: labels; with them the error of the judge is written to `calibration.json`.
+        out: run folder.
+        resume: whether to go on with the run that is there.
     """
 
     rows: Path
@@ -72,6 +74,7 @@ class JudgeCommand(ModelSettings):
     )
     limit: Annotated[int | None, Field(ge=1), Option("Take the first rows only.")] = None
     out: Path
+    resume: bool = False
     concurrency: Annotated[int, Field(ge=1), Option()] = 8
 
     def judging(self) -> tuple[JudgeSettings, dict[str, Question] | None]:
@@ -163,6 +166,9 @@ async def judge_rows(
         "method": settings.method, "key": judging.key(spec), "model": spec, "seed": settings.seed,
         "limit": settings.limit, "setting": settings.setting,
     }  # fmt: skip
+    request = request_of(settings, content=lock, labels=labels)
+    if earlier := finished_report(settings.out, request, resume=settings.resume):
+        return JudgeReport.model_validate({**earlier, "run": settings.out.name})
     finished: dict[str, Judged] = {}
     with CallStore(settings.out / "calls.sqlite") as calls:
         model = open_model(
@@ -218,7 +224,7 @@ async def judge_rows(
             for row in judged_rows
         ]
         raise Unreachable(f"no row got a verdict: {next(filter(None, faults), '')}")
-    return report
+    return mark_finished(settings.out, request, report, invalid=report.invalid)
 
 
 async def _judged(row: Row, judge: Judge, judging: JudgeSettings, settings: JudgeCommand) -> Judged:

@@ -137,6 +137,8 @@ class Account:
         limit: the budget error that a call met, if one did.
         ended: why the attempt says nothing about the agent: it met a limit of its own, or the model
             was not reached the last time it was asked.
+        broken: whether its last call was a stream that failed behind its first word, so that no
+            other try could take its place.
     """
 
     model: Model
@@ -146,6 +148,7 @@ class Account:
     exchanges: list[Exchange] = field(default_factory=list[Exchange])
     limit: LimitReached | None = None
     ended: HarnessError | None = None
+    broken: bool = False
     _under_way: set[asyncio.Task[Body]] = field(default_factory=set["asyncio.Task[Body]"])
 
     def close(self) -> None:
@@ -226,12 +229,13 @@ class Account:
             self.ended = error
             raise Refused(429, str(error), headers=FINAL) from error
         except Unreachable as error:
-            self.ended = self.ended or error
+            listener = LISTENER.get()
+            self.ended, self.broken = self.ended or error, listener is not None and listener.begun
             raise Refused(502, str(error), headers=FINAL) from error
         except (HarnessError, ValueError, LookupError, TypeError, AttributeError) as error:
             raise Refused(400, f"{type(error).__name__}: {error}") from error
         if isinstance(self.ended, Unreachable):
-            self.ended = None
+            self.ended, self.broken = None, False
         self.usage += reply.usage
         self.exchanges.append((body["messages"], reply))
         return completion_of(reply)

@@ -22,7 +22,7 @@ from harness.core import (
     remove_tree,
     write_atomic,
 )
-from harness.core.rundir import RunReader, new_run_id
+from harness.core.rundir import finished_report, mark_finished, new_run_id, request_of
 from harness.core.segments import only_writer
 from harness.evals import (
     Attempts,
@@ -41,6 +41,7 @@ from harness.evals import (
     load_suite,
     open_agent_model,
     run_eval,
+    tasks_digest,
 )
 from harness.models import CallStore, Model
 from harness.receipts.plan import AuditPlan, Rollout, design, plan_audit
@@ -79,17 +80,8 @@ class SkillSettings(SuiteSettings):
         return EvalSettings(**self.model_dump(include=set(SuiteSettings.model_fields)))
 
     def run_folder(self, kind: str) -> Path:
-        """The run folder: the one to resume, that of `out`, or a new one.
-
-        Raises:
-            BadInput: if there is no run to resume, or `out` holds a run.
-        """
-        if self.resume is not None:
-            return RunReader(self.resume).path
-        out = self.out or Path("runs") / new_run_id(kind)
-        if (out / "run.json").exists():
-            raise BadInput(f"{str(out)!r} holds a run: use --resume {out}, or another --out")
-        return out
+        """The run folder: the one to resume, that of `out`, or a new one."""
+        return self.resume or self.out or Path("runs") / new_run_id(kind)
 
 
 class AuditSettings(SkillSettings):
@@ -197,7 +189,10 @@ def run_audit(
         Unreachable: if no rollout reached the model.
     """
     prepared = prepare(settings)
-    out = settings.run_folder("audit")
+    out, tasks = settings.run_folder("audit"), tasks_digest(prepared.suite, agent=settings.agent)
+    request = request_of(settings, skill_content=prepared.parsed.skill.digest, tasks=tasks)
+    if earlier := finished_report(out, request, resume=settings.resume is not None):
+        return Audited.model_validate({**earlier, "run": out})
     tell(f"{prepared.plan}; {prepared.plan.spread}")
     records, limit = loops.run(_run(settings, prepared, out, tell, show))
     receipt = receipt_of(records, prepared.parsed)
@@ -208,7 +203,7 @@ def run_audit(
     if limit is not None:
         tell(f"the receipt of the first {receipt.rollouts} rollouts is written: {paths[0]}")
         raise limit
-    return Audited(receipt=receipt, paths=paths, run=out)
+    return mark_finished(out, request, Audited(receipt=receipt, paths=paths, run=out))
 
 
 async def _run(

@@ -23,7 +23,7 @@ from harness.core import (
     digest_tree,
 )
 from harness.core.plugins import load, plugins
-from harness.core.rundir import RunWriter
+from harness.core.rundir import RunWriter, finished_report, mark_finished, request_of
 from harness.evals import DEFAULT_MODEL, ModelSettings, Split, budget_of, prompts_digest
 from harness.models import CallStore, open_model, parse_roles
 from harness.stats import even_spread
@@ -51,6 +51,8 @@ class SynthCommand(ModelSettings):
         paraphrase: whether questions are reworded.
         tries: proposals for each task that is wanted, at most.
         audit: tasks on a sheet for a person to label; no factory is run then.
+        out: folder of the factory.
+        resume: whether to go on with the factory that is there.
     """
 
     source: Annotated[
@@ -82,6 +84,7 @@ class SynthCommand(ModelSettings):
         Option("Write a sheet of tasks to label; labelled, estimate the share of faulty ones."),
     ] = None
     out: Path
+    resume: bool = False
     concurrency: Annotated[int, Field(ge=1), Option()] = 8
 
     @property
@@ -236,6 +239,9 @@ async def synthesise(
     }  # fmt: skip
     out, budget = settings.out, budget_of(settings)
     suites = settings.known
+    request = request_of(settings, content=lock)
+    if earlier := finished_report(out, request, resume=settings.resume):
+        return SynthReport.model_validate({**earlier, "run": str(out)})
     async with AsyncExitStack() as stack:
         calls = stack.enter_context(CallStore(out / "calls.sqlite"))
         proposer_model, checker_model = [
@@ -293,7 +299,7 @@ async def synthesise(
         if report.invalid == report.proposed:
             raise Unreachable(f"nothing could be judged: {next(iter(report.reasons.values()))}")
         raise Refused(f"no proposal was accepted: {report.rejected}; {report.reasons}")
-    return report
+    return mark_finished(out, request, report)
 
 
 async def run_factory(factory: Factory) -> None:

@@ -139,7 +139,7 @@ def test_refusals_before_any_request(server: _Server, tmp_path: Path) -> None:
         pull("x", tmp_path / "set")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").touch()
-    with pytest.raises(BadInput, match="is not empty"):
+    with pytest.raises(BadInput, match="holds other files"):
         pull(NAME, tmp_path / "full", "0" * 64)
     assert server.ranges == []
 
@@ -172,3 +172,6 @@ def test_command_line(server: _Server, tmp_path: Path) -> None:
     url = server.url("a.tar.gz")
     call("pull", NAME, "--out", str(tmp_path / "s"), "--url", url, "--sha256", server.sha256)
     assert (tmp_path / "s" / "data").is_dir()
+    asked = len(server.ranges)
+    call("pull", NAME, "--out", str(tmp_path / "s"), "--url", url, "--sha256", server.sha256)
+    assert len(server.ranges) == asked, "what was fetched and verified is not fetched again"

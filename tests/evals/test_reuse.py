@@ -198,10 +198,13 @@ def test_regrade_lists_what_has_changed_and_leaves_the_run_alone(lab: Lab) -> No
         ("t2", "pass", "fail"), ("t3", "pass", "fail"),
     ]  # fmt: skip
     assert {p.name: p.read_bytes() for p in (lab.folder / "first").glob("*.seg")} == before
-    with pytest.raises(BadInput, match="holds a run"):
+    assert regrade(lab) == found, "what was judged again is reported again"
+    lab.judge("4")
+    with pytest.raises(BadInput, match="holds other files: name another --out"):
         regrade_folder(
             lab.folder / "first", lab.folder / "first-regraded", None, "none", trust_checks=True
         )
+    lab.judge("5")
     with serve(lambda _body: completion("4")) as served:
         steps = lab.run("next", served, earlier=lab.folder / "first-regraded")
         assert ({step.action for step in steps}, served.bodies) == ({"REUSE"}, [])

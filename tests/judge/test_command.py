@@ -72,8 +72,10 @@ def test_calibration_is_what_a_suite_reads(tmp_path: Path) -> None:
     assert found.judge == JudgeSettings(rubric="names a colour\n").key("openai/j")
     assert [score for score, _, _ in found.curve] == [0.0, 1.0]
     assert "do not show" in report["note"]  # six labels are too few
-    refused, calls = judge(rows, *words)
-    assert isinstance(refused.exception, BadInput)
+    again, calls = judge(rows, *words)
+    assert (again.exit_code, json.loads(again.stdout), calls) == (0, report, 0)
+    refused, calls = judge(rows, *words, "--votes", "3")
+    assert isinstance(refused.exception, BadInput) and calls == 0
     again, calls = judge(rows, *words[:4], "--resume", tmp_path / "run")
     assert (json.loads(again.stdout)["passed"], calls) == (4, 0)
 

@@ -7,8 +7,8 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from harness.core import BadInput, mapping, read_json, read_rows
-from harness.core.rundir import RunWriter, looks_of
+from harness.core import BadInput, digest_file, digest_tree, mapping, read_json, read_rows
+from harness.core.rundir import RunWriter, finished_report, looks_of, mark_finished
 from harness.evals.formats.inspect import inspect_results
 from harness.evals.formats.lm_eval import NO_SAMPLES, is_sample, lm_eval_results, samples_in
 from harness.evals.formats.promptfoo import is_promptfoo, promptfoo_results
@@ -93,8 +93,6 @@ def import_results(
         BadInput: as :func:`open_results` does, if `out` holds a run, or if the file holds several
             runs and `column` names none of them.
     """
-    if (out / "run.json").exists():
-        raise BadInput(f"{str(out)!r} holds a run: name another folder with --out")
     runs = open_results(path, metric)
     names = [run.name.removeprefix(f"{path.name}:") for run in runs]
     if column is None and len(runs) > 1:
@@ -104,9 +102,13 @@ def import_results(
     if column is not None and column not in names:
         raise BadInput(f"no run {column!r} in {str(path)!r}: expected one of {', '.join(names)}")
     results = runs[names.index(column) if column is not None else 0]
+    content = digest_tree(path) if path.is_dir() else digest_file(path)
+    request = {"results": content, "metric": metric, "column": column}
+    if earlier := finished_report(out, request):
+        return EvalReport.model_validate({**earlier, "run": out.name})
     with RunWriter(out, results.lock) as run:
         for trajectory in results.trajectories:
             run.append_trajectory(trajectory.model_dump(mode="json", exclude_none=True))
         for item in results.items:
             run.append_item(item.model_dump(mode="json"))
-    return read_report(out)
+    return mark_finished(out, request, read_report(out))

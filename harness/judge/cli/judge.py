@@ -21,7 +21,6 @@ from harness.cli import (
     shared_option,
     tally_progress,
 )
-from harness.core.errors import BadInput
 
 if TYPE_CHECKING:
     from harness.judge.probes.bias import Probed
@@ -59,13 +58,13 @@ def judge(
     from harness.judge.session import JudgeCommand, judge_rows, plan
 
     run = resume or out or Path("runs") / new_run_id("judge")
-    settings = JudgeCommand.model_validate({**options, "rows": rows, "out": run})
+    settings = JudgeCommand.model_validate(
+        {**options, "rows": rows, "out": run, "resume": resume is not None}
+    )
     if dry_run:
         planned = plan(settings)
         emit(planned, as_json, "\n".join(fact_lines(planned.items())))
         return
-    if resume is None and (run / "run.json").exists():
-        raise BadInput(f"{str(run)!r} holds a run: use --resume {run}, or another --out")
     with resumable(run):
         report = loops.run(judge_rows(settings, tally_progress()))
     emit(report, as_json, report_text(report, run))

@@ -13,7 +13,6 @@ from pydantic import Field
 
 from harness.agents import split_examples
 from harness.core import BadInput, Option, Task, loops, read_json, write_atomic
-from harness.core.rundir import new_run_id
 from harness.evals import (
     Evaluator,
     LoadedSuite,
@@ -23,6 +22,7 @@ from harness.evals import (
     budget_of,
     load_suite,
     open_agent_model,
+    tasks_digest,
 )
 from harness.models import CallStore, Message, Sampling
 from harness.receipts.audit import SkillSettings
@@ -95,20 +95,6 @@ class LadderSettings(SkillSettings):
         if unknown := set(names) - set(ORDER):
             raise BadInput(f"--rungs: no rung {min(unknown)!r}; there are {', '.join(ORDER)}")
         return frozenset({*names, "skill"} if names else ORDER)
-
-    def ladder_folder(self) -> Path:
-        """The folder of the ladder: the one to resume, that of `out`, or a new one.
-
-        Raises:
-            BadInput: if there is no ladder to resume, or `out` holds one.
-        """
-        out = self.resume or self.out or Path("runs") / new_run_id("ladder")
-        begun = (out / PLAN).is_file()
-        if self.resume is not None and not begun:
-            raise BadInput(f"no ladder at {str(out)!r} (expected a folder with {PLAN})")
-        if self.resume is None and begun:
-            raise BadInput(f"{str(out)!r} holds a ladder: use --resume {out}, or another --out")
-        return out
 
 
 @dataclass(frozen=True)
@@ -252,6 +238,20 @@ async def measured(
     if min(counts[1:]) <= counts[0]:
         raise BadInput(f"--measure: {agent_model_spec(settings.models)} does not count tokens")
     return [count - counts[0] for count in counts[1:]]
+
+
+def inputs_of(settings: LadderSettings) -> dict[str, Any]:
+    """Return the content of what the settings name, by what a user knows it by."""
+    suite, parts = splits_of(settings)
+    tasks: dict[str, Sequence[Task]] = {name: part.tasks for name, part in parts.items()}
+    pairs = [] if settings.examples == NO_EXAMPLES else read_pairs(settings.examples, tasks)
+    lessons = texts.all_lessons(settings.lessons) if settings.lessons is not None else []
+    return {
+        "skill_content": load_skill(settings.skill).digest,
+        "tasks": tasks_digest(suite, *parts.values(), agent=settings.agent),
+        "pairs": list(map(repr, pairs)),
+        "texts": lessons,
+    }
 
 
 def splits_of(settings: LadderSettings) -> tuple[LoadedSuite, dict[Split, LoadedSuite]]:

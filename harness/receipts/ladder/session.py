@@ -7,10 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
-
-from harness.core import BadInput, Value, digest, loops, read_json, write_atomic
-from harness.core.rundir import RunReader
+from harness.core import BadInput, Value, digest, loops, mapping, read_json, write_atomic
+from harness.core.rundir import (
+    RunReader,
+    differing,
+    finished_report,
+    mark_finished,
+    request_of,
+)
 from harness.evals import (
     Evaluator,
     LoadedSuite,
@@ -27,6 +31,7 @@ from harness.receipts.ladder.plan import (
     PLAN,
     LadderSettings,
     Prepared,
+    inputs_of,
     plan_of,
     plan_text,
     prepare,
@@ -44,12 +49,6 @@ from harness.receipts.ladder.records import (
 from harness.receipts.ladder.report import Ladder, ladder_of, ladder_page
 from harness.receipts.records import read_run, task_digests, task_groups
 from harness.skills import LADDER, LADDER_PAGE, LADDER_RECORDS, Skill, beside
-
-
-class Begun(BaseModel):
-    """What is needed of the plan of a ladder that was begun."""
-
-    facts: dict[str, Any] = {}
 
 
 class Climbed(Value):
@@ -73,11 +72,14 @@ def run_ladder(
         LimitReached: when a budget is spent; finished attempts are kept.
         Unreachable: if no attempt of a rung reached the model.
     """
-    out = settings.ladder_folder()
+    out = settings.run_folder("ladder")
+    request, begun = request_of(settings, **inputs_of(settings)), (out / PLAN).is_file()
+    if earlier := finished_report(out, request, resume=settings.resume is not None, begun=begun):
+        return Climbed.model_validate({**earlier, "run": out})
     out.mkdir(parents=True, exist_ok=True)
     prepared = prepare(settings, out)
     plan = plan_of(settings, prepared)
-    hold_to_plan(settings, prepared, plan, out)
+    hold_to_plan(request, plan, out)
     tell(plan_text(plan))
     budget = budget_of(settings)
     for begun in sorted(out.rglob("run.json")):
@@ -90,46 +92,23 @@ def run_ladder(
         write_atomic(out / name, text)
         write_atomic(beside(settings.skill, name), text)
     paths = tuple(beside(settings.skill, name) for name in contents)
-    return Climbed(ladder=ladder, paths=paths, run=out)
+    return mark_finished(out, request, Climbed(ladder=ladder, paths=paths, run=out))
 
 
-def hold_to_plan(
-    settings: LadderSettings, prepared: Prepared, plan: Mapping[str, Any], out: Path
-) -> None:
+def hold_to_plan(request: Mapping[str, Any], plan: Mapping[str, Any], out: Path) -> None:
     """Write down what the ladder depends on, or refuse to resume another one.
 
     Raises:
         BadInput: if something differs from what was begun.
     """
-    facts = {
-        "skill": prepared.skill.digest,
-        "suite": prepared.suite.digest,
-        "tasks": len(prepared.suite.tasks),
-        "examples": digest(prepared.pool.model_dump(mode="json") if prepared.pool else None),
-        "texts": digest([
-            [name, skill.digest if (skill := prepared.skills.get(name)) else None]
-            for name in prepared.names
-        ]),
-        "choose": prepared.chooser.digest if prepared.chooser else None,
-        "epochs": settings.epochs,
-        "seed": settings.seed,
-        "model": plan["model"],
-        "agent": prepared.agent,
-        "skill_mode": settings.skill_mode,
-    }  # fmt: skip
-    if prepared.replies:
-        facts["replies"] = digest(prepared.replies)
     path = out / PLAN
-    if path.is_file():
-        before = Begun.model_validate(read_json(path)).facts
-        wrong = [name for name, value in facts.items() if before.get(name) != value]
-        if wrong:
-            raise BadInput(
-                f"{str(out)!r} was begun with another {', '.join(wrong)}: resume it as it was, or "
-                "begin a new one with another --out"
-            )
-        return
-    write_atomic(path, json.dumps({"facts": facts, "plan": plan}, indent=1) + "\n")
+    if not path.is_file():
+        write_atomic(path, json.dumps({"request": request, "plan": plan}, indent=1) + "\n")
+    elif changed := differing(mapping(mapping(read_json(path)).get("request")), request):
+        raise BadInput(
+            f"{str(out)!r} was begun with other {', '.join(changed)}: resume it as it was, or "
+            "begin a new one with another --out"
+        )
 
 
 async def climb(

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import Field
 
 from harness.core import BadInput, Option, Score, Task, Usage, digest, failed, passed, remove_tree
-from harness.core.rundir import RunReader
+from harness.core.rundir import RunReader, finished_report, mark_finished, request_of
 from harness.evals import (
     EvalPlan,
     LoadedSuite,
@@ -193,6 +193,10 @@ def run_trigger(settings: TriggerSettings, *, show: ProgressHook | None = None) 
     library = read_library(settings)
     queries = queries_for(settings, library)
     out = settings.run_folder("trigger")
+    skills = [[skill.name, skill.digest] for skill in library.skills]
+    request = request_of(settings, skills=skills, asked=[row.model_dump() for row in queries])
+    if earlier := finished_report(out, request, resume=settings.resume is not None):
+        return TriggerReport.model_validate({**earlier, "run": out.name})
     plan = _plan(settings, library, queries, (out / "library").absolute())
 
     async def run() -> None:
@@ -215,15 +219,15 @@ def run_trigger(settings: TriggerSettings, *, show: ProgressHook | None = None) 
     lock, items = reader.lock, finished_items(reader)
     attempts = attempts_of(items, queries)
     lost = [item.reason for item in items if item.outcome == "invalid"]
-    skills = tuple(judge(name, attempts) for name in library.tested)
+    judged = tuple(judge(name, attempts) for name in library.tested)
     usage = sum((item.usage for item in items), Usage())
-    return TriggerReport(
+    report = TriggerReport(
         run=out.name,
         agent=lock["agent"],
         model=lock["model"],
         simulated=lock["simulated"],
         library=library.names,
-        skills=skills,
+        skills=judged,
         confusion=confusion(attempts),
         queries=dict(Counter(query.origin for query in queries)),
         attempts=len(items),
@@ -231,8 +235,9 @@ def run_trigger(settings: TriggerSettings, *, show: ProgressHook | None = None) 
         reasons=dict(Counter(reason[:200] for reason in lost).most_common(5)),
         tokens=usage.tokens,
         cost_usd=usage.cost_usd,
-        valid=all(skill.valid for skill in skills),
+        valid=all(skill.valid for skill in judged),
     )
+    return mark_finished(out, request, report, invalid=report.invalid)
 
 
 def _plan(

@@ -22,7 +22,6 @@ from harness.cli import (
     table,
 )
 from harness.core import command_line
-from harness.core.errors import BadInput
 
 if TYPE_CHECKING:
     from harness.synth.audit import Audit
@@ -59,7 +58,7 @@ def synth(
     from harness.synth.session import SynthCommand, plan, synthesise
 
     folder = resume or out or Path("runs") / new_run_id("synth")
-    settings = SynthCommand.model_validate({**options, "out": folder})
+    settings = SynthCommand.model_validate({**options, "out": folder, "resume": resume is not None})
     if settings.audit is not None:
         from harness.synth.audit import read_sheet, write_sheet
 
@@ -70,8 +69,6 @@ def synth(
         planned = plan(settings)
         emit(planned, as_json, "\n".join(fact_lines(planned.items())))
         return
-    if resume is None and (folder / "run.json").exists():
-        raise BadInput(f"{str(folder)!r} holds a run: use --resume {folder}, or another --out")
     with resumable(folder):
         report = loops.run(synthesise(settings, _show))
     emit(report, as_json, report_text(report))

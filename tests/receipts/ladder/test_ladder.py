@@ -218,9 +218,9 @@ def test_a_ladder_that_was_cut_goes_on_and_pays_nothing_twice(world: Path, tmp_p
         assert isinstance(shown.exception, LimitReached), shown.output
         assert (out / begun / "run.json").is_file() and not beside(skill, LADDER).exists()
     shown = command(*words, "--out", out)
-    assert refused(shown, 2) and "holds a ladder: use --resume" in str(shown.exception)
+    assert refused(shown, 2) and "holds a run: use --resume" in str(shown.exception)
     shown = command(*words, "--resume", out, "--seed", 7)
-    assert refused(shown, 2) and "begun with another texts, seed" in str(shown.exception)
+    assert refused(shown, 2) and "begun with other seed" in str(shown.exception)
     shown = command(*words, "--resume", out, "--json")
     assert shown.exit_code == 0, shown.output
     again, first = read_ladder(out / LADDER_RECORDS), read_ladder(world / "run" / LADDER_RECORDS)
@@ -265,7 +265,7 @@ def test_only_the_rungs_that_were_chosen_are_run(world: Path, tmp_path: Path) ->
     assert ladder.verdicts[0] == "No win can be claimed: the ladder lacks repeat."
     verified = verify_ladder(skill, run=out)
     assert verified.valid, verified.differs
-    with pytest.raises(BadInput, match="begun with another"):
+    with pytest.raises(BadInput, match="begun with other rungs"):
         run_ladder(settings(world, skill=skill, out=None, resume=out, rungs="best"))
     with pytest.raises(BadInput, match="--rungs: no rung 'bset'"):
         run_ladder(settings(world, skill=skill, out=tmp_path / "second", rungs="bset"))
