@@ -158,6 +158,44 @@ def test_a_gate_by_group_accepts_no_luck_of_whole_groups(groups: int) -> None:
     assert by_task > 0.08
 
 
+def gates_by_group(
+    groups: int, alike: float, effect: tuple[float, float, float], gates: int
+) -> tuple[float, float]:
+    """Share of gates whose interval holds the true lift, and share that accepts.
+
+    Args:
+        groups: of each gate's tasks, which share their chances.
+        alike: intraclass correlation of outcomes.
+        effect: pass rate before, share of the fails that are fixed, and of the passes that break.
+        gates: that are simulated.
+    """
+    rng = np.random.default_rng(groups)
+    rate, gain, loss = effect
+    holds = accepted = 0
+    for _ in range(gates):
+        sizes = group_sizes(rng, groups)
+        index = np.repeat(np.arange(groups), sizes)
+        passes, fixes, breaks = (
+            rng.random(len(index)) < shared_chances(rng, share, alike, groups)[index]
+            for share in effect
+        )
+        changes = np.where(passes, -1.0 * breaks, 1.0 * fixes).tolist()
+        plan = SequentialPlan(tasks=len(index), groups=tuple(sizes.tolist()))
+        looks = (decide(plan, look, changes[:end]) for look, end in enumerate(plan.look_sizes))
+        decision = next(look for look in looks if look.verdict != "need more")
+        low, high = decision.ci95 or (-1.0, 1.0)
+        holds += low <= (1 - rate) * gain - rate * loss <= high
+        accepted += decision.verdict == "accept"
+    return holds / gates, accepted / gates
+
+
+def test_the_interval_of_a_gate_by_group_covers() -> None:
+    """`docs/concepts/gate.md` has more: 120 gates of each of 18 kinds."""
+    covers, accepted = gates_by_group(12, 0.2, (0.5, 0.2, 0.2), 40)
+    assert covers >= 0.9 and accepted <= 0.1
+    assert gates_by_group(12, 0.2, (0.6, 0.6, 0.05), 40)[0] >= 0.9
+
+
 def test_a_look_ends_with_a_group() -> None:
     plan = SequentialPlan(tasks=120, groups=(7, 13) * 6)
     ends = np.cumsum(plan.groups).tolist()
