@@ -119,7 +119,8 @@ def raised_limits(_: dict[str, Any]) -> bool:
             continue
         with suppress(OSError, ValueError):
             resource.setrlimit(number, (soft, hard + 1))
-            return True
+            if resource.getrlimit(number)[1] > hard:
+                return True
     return False
 
 

@@ -335,7 +335,7 @@ def main() -> None:
     """Try the attacks named in argv[1], separated by commas."""
     facts: dict[str, Any] = json.loads(sys.argv[2])
     facts["until"] = time.monotonic() + facts["seconds"]
-    attacks = globals() | runpy.run_path("attack_calls.py")
+    attacks = globals() | runpy.run_path("attack_calls.py") | runpy.run_path("attack_host.py")
     facts["descriptors"] = attacks["open_descriptors"]()
     for name in sys.argv[1].split(","):
         print("TRIED", name, flush=True)

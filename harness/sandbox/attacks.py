@@ -7,6 +7,7 @@ import os
 import secrets
 import select
 import socket
+import stat
 import subprocess
 import sys
 import tempfile
@@ -55,6 +56,18 @@ REACHING = [
     "core_dump",
     "terminal",
     "inherited_descriptors",
+    "standard_input",
+    "kept_devices",
+    "leases",
+    "read_attributes",
+    "mount_table",
+    "watched_programs",
+    "host_facts",
+    "waiting_signals",
+    "pseudo_terminals",
+    "scheduled_host",
+    "priority_of_others",
+    "handled_crash",
     "signal_parent",
     "kernel_doors",
     "kernel_keys",
@@ -89,6 +102,9 @@ CONSUMING = [
     "held_output",
     "stopped_group",
     "empty_files",
+    "headless_files",
+    "headless_maps",
+    "headless_memory",
 ]
 ATTACKS = (*REACHING, *CONSUMING)
 # Stopped where the kernel limits memory (`cgroups`); no back end is refused because of them.
@@ -99,7 +115,9 @@ PROBE_LIMITS = Limits(
 PATIENCE = 5.0
 """How much longer an attack may take when it is tried again."""
 _HERE = Path(__file__).parent
-_PAYLOADS = (_HERE / "attack_payload.py", _HERE / "attack_calls.py")
+_PAYLOADS = (
+    _HERE / "attack_payload.py", _HERE / "attack_calls.py", _HERE / "attack_host.py",
+)  # fmt: skip
 
 # The victim sends back what it is sent. A stopped one does not.
 ECHO = "import os\nwhile os.write(1, os.read(0, 1)): pass"
@@ -135,6 +153,7 @@ class Bait(ExitStack):
             stdout=subprocess.PIPE,
             bufsize=0,
         )
+        self.nice = os.getpriority(os.PRIO_PROCESS, self.victim.pid)
         self.callback(self.victim.__exit__, None, None, None)
         self.callback(self.victim.kill)
         return self
@@ -187,9 +206,17 @@ class Bait(ExitStack):
         seen = {name for name, changed in files.items() if changed and name in names}
         if any(path.lstat().st_mode & 0o6000 for path in work.iterdir()) and "setuid_file" in names:
             seen.add("setuid_file")
-        if "device_times" in names and Path(os.devnull).stat().st_mtime == 0:
+        null = Path(os.devnull).stat()
+        if null.st_mtime == 0 or null.st_mode & 0o777 != 0o666:
             os.utime(os.devnull)
-            seen.add("device_times")
+            Path(os.devnull).chmod(0o666)
+            seen |= {"device_times", "standard_input"} & set(names)
+        if any(stat.S_ISCHR(path.lstat().st_mode) for path in work.iterdir()):
+            seen |= {"kept_devices"} & set(names)
+        if "scheduled_host" in names and sys.platform.startswith("linux"):
+            pid = self.victim.pid
+            if os.sched_getscheduler(pid) or os.getpriority(os.PRIO_PROCESS, pid) != self.nice:
+                seen.add("scheduled_host")
         if "udp" in names:
             with suppress(BlockingIOError):
                 self.udp.recv(64)

@@ -14,6 +14,10 @@ from harness.sandbox import landlock_child, seccomp
 from harness.sandbox.execution import Launch, Plan, Sandbox
 
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+MOST_SIGNALS = 512
+"""Signals that wait at one time; they are counted for the whole user."""
+_HIDDEN = ("cmdline", "config.gz", "kallsyms", "kcore", "kpagecgroup", "kpagecount", "kpageflags")
+"""Files of /proc about the host: how it was started, and where its memory lies."""
 
 
 def _prlimit(plan: Plan) -> list[str]:
@@ -25,7 +29,7 @@ def _prlimit(plan: Plan) -> list[str]:
         f"--fsize={plan.max_file_bytes}",
         f"--cpu={limits.cpu_s}:{limits.cpu_s + 2}",
         f"--nproc={limits.processes}",
-        "--core=0",
+        f"--sigpending={MOST_SIGNALS}",
         "--",
     ]
 
@@ -58,7 +62,9 @@ def launch_bubblewrap(plan: Plan) -> Launch:
     os.write(write, seccomp.program("namespaces"))
     os.close(write)
     work, tmp = str(plan.workdir), str(plan.scratch / "tmp")
-    argv = [shutil.which("bwrap") or "bwrap", "--unshare-all", "--unshare-user"]
+    # Set in front of the filter, which keeps it: 0 would leave a crash to a handler of the host's.
+    argv = [shutil.which("prlimit") or "prlimit", "--core=1", "--"]
+    argv += [shutil.which("bwrap") or "bwrap", "--unshare-all", "--unshare-user"]
     argv += ["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--proc", "/proc"]
     argv += ["--dev", "/dev", "--bind", tmp, "/dev/shm", "--bind", tmp, "/tmp"]
     for path in plan.readable:
@@ -68,19 +74,23 @@ def launch_bubblewrap(plan: Plan) -> Launch:
         else:
             argv += ["--ro-bind", path, path]
     argv += ["--bind", work, work, "--chdir", work]
-    for node in _own_devices(plan.scratch):
+    for node in _own_devices(plan.outside):
         argv += ["--dev-bind", str(node), f"/dev/{node.name}"]
+    empty = plan.outside / "empty"
+    empty.touch()
+    for path in (Path("/proc", name) for name in _HIDDEN):
+        argv += ["--ro-bind", str(empty), str(path)] if path.exists() else []
+    # Pseudo terminals are counted for the whole machine.
+    argv += ["--tmpfs", "/dev/pts", "--remount-ro", "/dev/pts"]
     argv += ["--remount-ro", "/dev", "--remount-ro", "/proc", "--remount-ro", "/"]
     argv += ["--seccomp", str(read), "--"]
     return Launch([*argv, *_prlimit(plan), *plan.command], plan.env, (read,))
 
 
-def _own_devices(scratch: Path) -> list[Path]:
+def _own_devices(folder: Path) -> list[Path]:
     """Fresh device nodes for this execution; none for a user who may not make them."""
-    folder = scratch / "dev"
-    if os.geteuid() or os.statvfs(scratch).f_flag & os.ST_NODEV:
+    if os.geteuid() or os.statvfs(folder).f_flag & os.ST_NODEV:
         return []
-    folder.mkdir()
     nodes: list[Path] = []
     for path in map(Path, (*DEVICES, "/dev/tty")):
         with suppress(OSError):
@@ -103,12 +113,12 @@ def diagnose_landlock() -> str | None:
     return None if seccomp.supported() else "no system call table for this processor."
 
 
-def launch_landlock(plan: Plan) -> Launch:
+def launch_landlock(plan: Plan, unshare: bool = True) -> Launch:
     """Landlock for files and signals, seccomp for sockets and metadata, rlimits for the others.
 
     Landlock cannot refuse UDP, nor connecting to a socket file, so the seccomp filter refuses
     every `socket` call; socket pairs still work. No namespace is needed, but one is used where it
-    is allowed, because the kernel then ends all processes with the first.
+    is allowed (and `unshare` is true), because the kernel then ends all processes with the first.
     """
     limits = plan.limits
     message = {
@@ -120,6 +130,8 @@ def launch_landlock(plan: Plan) -> Launch:
         "memory": limits.memory_mb << 20,
         "file": plan.max_file_bytes,
         "processes": limits.processes + 1,
+        "signals": MOST_SIGNALS,
+        "unshare": unshare,
         "seccomp": seccomp.program("landlock").hex(),
     }
     child = str(Path(landlock_child.__file__).resolve())

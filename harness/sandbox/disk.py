@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections import Counter
 from contextlib import suppress
@@ -72,11 +73,12 @@ class UnseenFiles:
         sizes: dict[int, int] = {}
         mapped: set[int] = set()
         sent = False
-        trusted = {self._root, *_children(self._root)}  # the back end's own
+        trusted = {self._root, *_inits(self._root)}  # the back end's own
         for pid in [self._root, *pids]:
             try:
                 for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208
-                    sent |= self._descriptors(f"/proc/{pid}/task/{thread}", sizes)
+                    with suppress(OSError):  # it ended; where all refuse, the next line notices
+                        sent |= self._descriptors(f"/proc/{pid}/task/{thread}", sizes)
                 mapped |= self._mapped(pid)
             except PermissionError:
                 self._refusals[pid] += pid not in trusted
@@ -106,17 +108,38 @@ class UnseenFiles:
     def _mapped(self, pid: int) -> set[int]:
         """Inodes of deleted files that a process maps: after closing them it shows no size."""
         inodes: set[int] = set()
-        with open(f"/proc/{pid}/maps", "rb") as stream:  # noqa: PTH123
-            for line in stream:
-                if line.endswith(b" (deleted)\n"):
-                    _, _, _, _, inode, path = line.split(maxsplit=5)
-                    if path.startswith(self._places):
-                        inodes.add(int(inode))
+        for line in read_live(pid, "maps", b"-").splitlines():
+            if line.endswith(b" (deleted)"):
+                _, _, _, _, inode, path = line.split(maxsplit=5)
+                if path.startswith(self._places):
+                    inodes.add(int(inode))
         return inodes
 
 
-def _children(pid: int) -> set[int]:
+def read_live(pid: int, name: str, sign: bytes) -> bytes:
+    """Return a file of /proc about a process, read at a thread of it that lives.
+
+    After the main thread has ended, the file of the process itself says nothing.
+
+    Args:
+        pid: of the process.
+        name: of the file.
+        sign: what it holds if it says something.
+    """
+    data = b""
+    for thread in (pid, *os.listdir(f"/proc/{pid}/task")):  # noqa: PTH208
+        with suppress(FileNotFoundError, ProcessLookupError):
+            data = Path(f"/proc/{pid}/task/{thread}/{name}").read_bytes()
+        if sign in data:
+            return data
+    return data
+
+
+def _inits(pid: int) -> set[int]:
+    """The children of a process that are the first of their process namespace."""
     try:
-        return {int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        rows = {int(child): Path(f"/proc/{child}/status").read_text() for child in children}
     except OSError:
         return set()
+    return {child for child, row in rows.items() if re.search(r"^NSpid:.*\t1$", row, re.MULTILINE)}

@@ -33,6 +33,7 @@ class Plan(NamedTuple):
         command: argument vector.
         workdir: resolved; the only writable place.
         scratch: a folder inside `workdir` that holds HOME and TMPDIR, removed afterwards.
+        outside: an empty folder that the command does not see, removed afterwards.
         env: the complete environment of the command.
         limits: to enforce.
         readable: every path that may be read, existing ones only.
@@ -42,6 +43,7 @@ class Plan(NamedTuple):
     command: tuple[str, ...]
     workdir: Path
     scratch: Path
+    outside: Path
     env: dict[str, str]
     limits: Limits
     readable: tuple[str, ...]
@@ -110,6 +112,7 @@ class Sandbox:
                 backend=self.name,
             )  # fmt: skip
         scratch = Path(tempfile.mkdtemp(prefix=".sandbox-", dir=folder))
+        outside = Path(tempfile.mkdtemp(prefix="harness-sandbox-"))
         descriptors: tuple[int, ...] = ()
         group = memory_group(limits.memory_mb)
         try:
@@ -119,6 +122,7 @@ class Sandbox:
                 tuple(command),
                 folder,
                 scratch,
+                outside,
                 _environment(scratch, env or {}),
                 limits,
                 _readable_paths(readable),
@@ -140,6 +144,7 @@ class Sandbox:
                 group.remove()
             for descriptor in descriptors:
                 os.close(descriptor)
+            remove_tree(outside)
             remove_tree(scratch)
 
 

@@ -73,7 +73,8 @@ def _confine(plan: dict[str, Any]) -> None:
         (resource.RLIMIT_CPU, (cpu, cpu + 2)),
         (resource.RLIMIT_DATA, (plan["memory"],) * 2),
         (resource.RLIMIT_FSIZE, (plan["file"],) * 2),
-        (resource.RLIMIT_CORE, (0, 0)),
+        (resource.RLIMIT_CORE, (1, 1)),  # 0 would leave it to a handler of the host's
+        (resource.RLIMIT_SIGPENDING, (plan["signals"],) * 2),
     ]
     if plan["namespaces"]:  # elsewhere it would count every process of the user
         bounds.append((resource.RLIMIT_NPROC, (plan["processes"],) * 2))
@@ -134,7 +135,7 @@ def main() -> None:
     """Read the plan from argv and run it."""
     plan: dict[str, Any] = json.loads(sys.argv[1])
     _LIBC.prctl(_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    plan["namespaces"] = _namespaces()
+    plan["namespaces"] = plan["unshare"] and _namespaces()
     # When the first process of a namespace ends, the kernel ends the others.
     init = os.fork() if plan["namespaces"] else 0
     if init:

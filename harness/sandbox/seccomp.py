@@ -74,9 +74,24 @@ _NUMBERS = {
     "utimes": (235, -1),
     "futimesat": (261, -1),
     "utimensat": (280, 88),
+    "getxattr": (191, 8),
+    "lgetxattr": (192, 9),
+    "fgetxattr": (193, 10),
+    "getxattrat": (464, 464),
+    "listxattr": (194, 11),
+    "llistxattr": (195, 12),
+    "flistxattr": (196, 13),
+    "listxattrat": (465, 465),
+    "statmount": (457, 457),
+    "listmount": (458, 458),
+    "fcntl": (72, 25),
+    "setrlimit": (160, 164),
     "setpriority": (141, 140),
+    "ioprio_set": (251, 30),
     "sched_setaffinity": (203, 122),
     "sched_setscheduler": (144, 119),
+    "sched_setparam": (142, 118),
+    "sched_setattr": (314, 274),
 }
 _ALWAYS = [
     # Memory that no count of processes sees.
@@ -85,6 +100,8 @@ _ALWAYS = [
     *("pidfd_getfd", "open_by_handle_at"),
     *("unshare", "setns", "mount", "umount2", "pivot_root", "fsopen", "move_mount", "open_tree"),
     *("add_key", "request_key", "keyctl"),
+    # They tell what the host runs and mounts.
+    *("inotify_init", "inotify_init1", "fanotify_init", "statmount", "listmount"),
 ]
 # Landlock has no right for these. They report success and do nothing, because copying a file
 # (shutil.copy, shutil.copy2) sets its mode and times and must not fail.
@@ -98,12 +115,12 @@ _SILENT = [
 _XATTR = [
     *("setxattr", "lsetxattr", "fsetxattr", "setxattrat"),
     *("removexattr", "lremovexattr", "fremovexattr", "removexattrat"),
+    *("getxattr", "lgetxattr", "fgetxattr", "getxattrat"),
+    *("listxattr", "llistxattr", "flistxattr", "listxattrat"),
 ]
 # Local, IPv4, IPv6, netlink: what a network namespace holds. A virtual machine's host (vsock) is
 # beyond it, and so are the kernel's ciphers.
 _FAMILIES = (1, 2, 10, 16)
-# Landlock does not hide a path that is only watched.
-_WATCHING = ["inotify_init", "inotify_init1", "fanotify_init"]
 # System call -> the argument that holds the mode of a file. A set-user-ID file in the work folder
 # would run for every user of the machine with the rights of ours. Devices need a capability, too.
 _MODES = {"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2, "creat": 1}
@@ -112,8 +129,18 @@ _OPENING = {"open": 1, "openat": 2}  # the flags; the mode stands behind them
 _SETID, _DEVICE = 0o6000, 0o020000
 _CREATES = 0o100 | 0o20000000  # O_CREAT, __O_TMPFILE
 _SET_DUMPABLE = 4
-_OWN_ONLY = ["prlimit64", "setpriority", "sched_setaffinity", "sched_setscheduler"]
+_OWN_ONLY = [
+    *("prlimit64", "sched_setaffinity", "sched_setscheduler", "sched_setparam", "sched_setattr"),
+]
+# The first argument says of whom the second is a number: the process itself.
+_PRIORITY = {"setpriority": 0, "ioprio_set": 1}
+_CORE = 4
+"""Number of the limit of core dumps: at 1, and only then, no handler of the host's gets one."""
+_LEASE, _NOTIFY = 1024, 1026
+"""Commands of `fcntl` that stall, or tell of, whoever opens a file that may be read."""
 _CLONE_NEWUSER = 0x10000000
+_ANY = 0xFFFFFFFF
+"""In place of a value: any bit of the argument."""
 
 _LOAD, _JEQ, _JGE, _JSET, _RET = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
@@ -144,7 +171,7 @@ def program(kind: Literal["namespaces", "landlock"]) -> bytes:
 
     def refuse_argument(
         name: str,
-        *arguments: int,
+        *arguments: float,
         test: int = _JSET,
         negate: bool = False,
         error: int = errno.EPERM,
@@ -161,6 +188,14 @@ def program(kind: Literal["namespaces", "landlock"]) -> bytes:
     refuse("clone3", errno.ENOSYS)
     refuse("openat2", errno.ENOSYS)
     refuse_argument("clone", 0, _CLONE_NEWUSER)
+    for command in (_LEASE, _NOTIFY):
+        refuse_argument("fcntl", 1, command, test=_JEQ)
+    for name, of_process in _PRIORITY.items():
+        refuse_argument(name, 0, of_process, test=_JEQ, negate=True)
+        refuse_argument(name, 1, 0, test=_JEQ, negate=True)
+    refuse_argument("setrlimit", 0, _CORE, test=_JEQ, error=0)
+    for half in (2, 2.5):  # of the address of a new limit
+        refuse_argument("prlimit64", 1, _CORE, half, _ANY, test=_JEQ, error=0)
     # What its descriptors hold must stay visible: see `supervision`.
     refuse_argument("prctl", 0, _SET_DUMPABLE, test=_JEQ)
     for name, mode in _MODES.items():
@@ -176,16 +211,14 @@ def program(kind: Literal["namespaces", "landlock"]) -> bytes:
     out += [_op(_JEQ, family, count - index, 0) for index, family in enumerate(_FAMILIES)]
     out += [_op(_RET, _ERRNO | errno.EAFNOSUPPORT), _op(_LOAD, 0)]
     if kind == "landlock":
-        for name in ("socket", *_WATCHING):
-            refuse(name, errno.EPERM)
+        refuse("socket", errno.EPERM)
         # By path and to the present time, as `Path.touch` asks whether a file exists.
         refuse_argument("utimensat", 1, 0, test=_JEQ, error=0)
         refuse_argument("utimensat", 2, 0, test=_JEQ)
         for name in _SILENT:
             refuse(name, 0)
-        for name in _OWN_ONLY:  # allowed for the process itself
-            argument = 1 if name == "setpriority" else 0
-            refuse_argument(name, argument, 0, test=_JEQ, negate=True)
+        for name in _OWN_ONLY:
+            refuse_argument(name, 0, 0, test=_JEQ, negate=True)
     out.append(_op(_RET, _ALLOW))
     return b"".join(out)
 
@@ -195,13 +228,14 @@ def _op(code: int, k: int, jump_true: int = 0, jump_false: int = 0) -> bytes:
 
 
 def _refuse_argument(
-    number: int, arguments: tuple[int, ...], test: int, negate: bool, error: int
+    number: int, arguments: tuple[float, ...], test: int, negate: bool, error: int
 ) -> list[bytes]:
     """An error if the low word of each argument passes the test (or fails it, if `negate`).
 
     Args:
         number: of the system call.
-        arguments: index and value of an argument, and of further ones that must pass, too.
+        arguments: index and value of an argument, and of further ones that must pass, too; half
+            an index more is the high word.
         test: the comparison.
         negate: for one argument only.
         error: number of the error; 0 reports success.
@@ -211,5 +245,6 @@ def _refuse_argument(
     for ahead, (argument, value) in zip(range(len(pairs) - 1, -1, -1), pairs, strict=True):
         passing, failing = 0, 2 * ahead + 1  # the last instruction loads the number again
         jumps = (failing, passing) if negate else (passing, failing)
-        out += [_op(_LOAD, 16 + 8 * argument), _op(test, value, *jumps)]
+        kind = _JSET if value == _ANY else test
+        out += [_op(_LOAD, 16 + int(8 * argument)), _op(kind, int(value), *jumps)]
     return [*out, _op(_RET, _ERRNO | error), _op(_LOAD, 0)]

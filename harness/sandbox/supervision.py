@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from harness.sandbox.cgroups import MemoryGroup
-from harness.sandbox.disk import UnseenFiles, folder_size
+from harness.sandbox.disk import UnseenFiles, folder_size, read_live
 from harness.sandbox.types import LimitHit, Limits, Result
 
 _TICK_S = 0.02
@@ -52,12 +52,14 @@ def supervise(
         argv,
         cwd=workdir,
         env=env,
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.PIPE,  # at its end from the start; /dev/null would be the host's
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         pass_fds=pass_fds,
         start_new_session=True,
     )
+    assert process.stdin is not None
+    process.stdin.close()
     output = _Output(process, limits.output_bytes)
     disk_limit = disk_before + (limits.disk_mb << 20)
     unseen = UnseenFiles(process.pid, workdir, limits.disk_mb << 20)
@@ -161,8 +163,8 @@ def _exceeded(root: int, limits: Limits) -> LimitHit | None:
     pids = _descendants(root)
     threads = memory_kb = 0
     for pid in pids:
-        with suppress(OSError), open(f"/proc/{pid}/status", "rb") as stream:  # noqa: PTH123
-            for line in stream:
+        with suppress(OSError):
+            for line in read_live(pid, "status", b"RssAnon:").splitlines():
                 if line.startswith((b"RssAnon:", b"RssShmem:", b"VmPTE:")):
                     memory_kb += int(line.split()[1])
                 elif line.startswith(b"Threads:"):

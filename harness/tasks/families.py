@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from harness.core import BadInput, Score, Task
+from harness.core import BadInput, LimitReached, Score, Task, invalid
 from harness.core.plugins import load, plugins
 from harness.sandbox import Sandbox, select
 from harness.tasks.answers import COMPARISONS, accepted_answers, compare_answer, default_check
@@ -170,7 +170,10 @@ class GenericFamily:
         if check in COMPARISONS:
             return compare_answer(task.model_copy(update={"check": check}), answer)
         if check in SCORERS:
-            return SCORERS[check](task, answer, workdir)
+            try:
+                return SCORERS[check](task, answer, workdir)
+            except LimitReached as error:
+                return invalid(str(error))
         if check in plugins("scorers"):
             return load("scorers", check)(task, answer, workdir)
         sandbox = None if self._trusted else self._sandbox or select()

@@ -6,33 +6,18 @@ words, which it would read as a product of letters, are compared here.
 
 from __future__ import annotations
 
-import atexit
-import json
-import os
 import re
-import subprocess
-import sys
-import threading
-from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from queue import LifoQueue
 
 from harness.core import BadInput, Score, Task, Value, failed, invalid, passed, plain, render
 from harness.corpora import last_box
 from harness.tasks.answers import accepted_answers
+from harness.tasks.bounded import workers
 from harness.tasks.families import copy_inputs
 
-SECONDS = 6
-"""Processor time of one comparison."""
-MEMORY = 2 << 30
-"""Address space of a worker, bytes."""
-HANGING_S = 300.0
-"""On the wall, after which a worker is given up that uses no processor time either."""
-MOST_WORKERS = max(1, min(4, os.cpu_count() or 1))
 MOST_TEXT = 4000
 """Characters of a reply that are looked at: from its last box on, or else its end."""
-_WORKER = Path(__file__).with_name("math_worker.py")
 _TEXT = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mbox)\s*\{([^{}]*)\}")
 _WORDS = re.compile(r"[^\W\d_][^\W\d_' -]*")
 
@@ -126,80 +111,6 @@ class Verified(Value):
     error: str = ""
 
 
-class Workers:
-    """Processes that compare; threads share them, each is used by one thread at a time.
-
-    A process that reaches a limit is ended, and begun again when it is needed.
-
-    Args:
-        seconds: processor time of one comparison.
-    """
-
-    def __init__(self, seconds: int = SECONDS) -> None:
-        self._seconds = seconds
-        self._idle: LifoQueue[subprocess.Popen[str] | None] = LifoQueue()
-        for _ in range(MOST_WORKERS):
-            self._idle.put(None)
-
-    def compare(self, gold: str, text: str) -> Verified:
-        """See :func:`verify`."""
-        process = self._idle.get()
-        try:
-            if process is None or process.poll() is not None:
-                _end(process)
-                process = None  # what cannot be begun is not given back
-                process = _begin(self._seconds)
-            assert process.stdin is not None and process.stdout is not None
-            given_up = threading.Timer(HANGING_S, process.kill)
-            given_up.start()
-            line = ""
-            try:
-                process.stdin.write(json.dumps({"gold": gold, "text": text}) + "\n")
-                process.stdin.flush()
-                line = process.stdout.readline()
-            except BrokenPipeError:
-                pass
-            finally:
-                given_up.cancel()
-            if line:
-                return Verified.model_validate_json(line)
-            _end(process)
-            process = None
-        finally:
-            self._idle.put(process)
-        limit = f"more than {self._seconds} s of processor time, or too much memory"
-        return Verified(ok=False, error=limit)
-
-    def close(self) -> None:
-        """End the processes that compare nothing; the next comparison begins one again."""
-        for process in [self._idle.get_nowait() for _ in range(self._idle.qsize())]:
-            _end(process)
-            self._idle.put(None)
-
-
-def _begin(seconds: int) -> subprocess.Popen[str]:
-    process = subprocess.Popen(
-        [sys.executable, "-P", str(_WORKER), str(seconds), str(MEMORY)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-        encoding="utf-8",
-    )  # fmt: skip
-    assert process.stdout is not None
-    if process.stdout.readline() != "ready\n":
-        _end(process)
-        raise BadInput("math-verify cannot be started: try `python -c 'import math_verify'`")
-    return process
-
-
-def _end(process: subprocess.Popen[str] | None) -> None:
-    if process is not None:
-        with suppress(BrokenPipeError), process:  # closes its pipes and waits for it
-            process.kill()
-
-
-_workers = Workers()
-atexit.register(_workers.close)
-
-
 def require() -> None:
     """Find out whether math-verify is there, before a model call is paid for.
 
@@ -223,7 +134,11 @@ def verify(gold: str, reply: str) -> Verified:
         BadInput: if math-verify is missing.
     """
     require()
-    return _workers.compare(gold, tail(reply))
+    try:
+        row = workers("math").call("compare", gold, tail(reply), about="the answer")
+    except BadInput as error:
+        return Verified(ok=False, error=str(error))
+    return Verified.model_validate(row)
 
 
 def tail(reply: str) -> str:

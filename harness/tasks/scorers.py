@@ -38,12 +38,13 @@ def regex(task: Task, answer: str | None, workdir: Path) -> Score:
     Raises:
         BadInput: if one is no regular expression.
     """
+    from harness.tasks.bounded import workers
+
+    texts = (answer or "", plain(answer or ""))
     for pattern in accepted_answers(task):
-        try:
-            if any(re.search(pattern, text) for text in (answer or "", plain(answer or ""))):
-                return passed()
-        except re.error as error:
-            raise BadInput(f"task {task.id!r}: {pattern!r} is no pattern: {error}") from error
+        about = f"task {task.id!r}: the pattern {pattern!r:.200}"
+        if workers("patterns").call("search", pattern, texts, about=about):
+            return passed()
     return failed(f"no match of {task.answer!r} in {answer!r:.200}")
 
 
@@ -70,17 +71,13 @@ def json_schema(task: Task, answer: str | None, workdir: Path) -> Score:
     Raises:
         BadInput: if `task.answer` is no schema.
     """
-    jsonschema = require("jsonschema", "the check json_schema needs jsonschema", "jsonschema")
-    validator = jsonschema.Draft202012Validator
-    try:
-        schema: Any = _declared(task)
-        validator.check_schema(schema)
-    except jsonschema.SchemaError as error:
-        raise BadInput(f"task {task.id!r}: 'answer' is no JSON schema: {error.message}") from error
+    from harness.tasks.bounded import workers
+
+    require("jsonschema", "the check json_schema needs jsonschema", "jsonschema")
     value, fault = _value(task, answer)
-    if fault is None:
-        error = jsonschema.exceptions.best_match(validator(schema).iter_errors(value))
-        fault = error and f"{error.json_path}: {error.message}"
+    values, about = [value] * (fault is None), f"task {task.id!r}: the JSON schema in 'answer'"
+    wrong = workers("patterns").call("validate", _declared(task), values, about=about)
+    fault = wrong or fault
     return passed() if fault is None else failed(fault)
 
 

@@ -12,7 +12,9 @@ from xml.etree import ElementTree
 
 import pytest
 
+from harness.core import BadInput, Task
 from harness.evals import records
+from harness.tasks import family
 from tests.attacks.running import KEY, suite_of
 from tests.models.http_server import completion, serve
 from tests.typed import typed
@@ -192,3 +194,65 @@ def test_markup(tmp_path: Path) -> None:
         pages[-1].feed(page.read_text("utf-8"))
     assert pages[1].tags == pages[0].tags
     assert pages[1].addresses == pages[0].addresses
+
+
+WITHOUT_END: dict[str, dict[str, Any]] = {
+    "pattern": {"check": "regex", "answer": r"(b|b)*(b|b)*(b|bb)*d$"},
+    "schema": {"check": "json_schema", "answer": {"pattern": "^(b+b+)+(b|bb)+d$"}},
+    "name of a property": {
+        "check": "json_schema",
+        "answer": {"patternProperties": {"^(b+b+)+(b|bb)+d$": {}}, "additionalProperties": False},
+    },
+    "of several": {
+        "check": "all",
+        "meta": {"checks": [{"check": "regex", "answer": r"^(b*)*(b|bb)*d$"}]},
+    },
+}
+
+
+@pytest.mark.parametrize("kind", WITHOUT_END)
+def test_patterns(kind: str, tmp_path: Path) -> None:
+    """A pattern, or one in a schema, matches for hours: the attempt is invalid, the run ends."""
+    texts = {"schema": json.dumps("b" * 60), "name of a property": json.dumps({"b" * 60: 1})}
+    replies = tmp_path / "replies.json"
+    replies.write_text(json.dumps([{"text": texts.get(kind, "b" * 60)}]))
+    suite = suite_of(tmp_path / "suite", [{"id": "t", "prompt": "p", **WITHOUT_END[kind]}])
+    done = typed("eval", suite, "--out", tmp_path / "run", "--model", f"scripted/{replies}",
+                 "--sandbox", "none")  # fmt: skip
+    assert done.returncode == 2 and "processor time" in done.stderr + done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("scheme", ["http", "file"])
+def test_schema_reference(scheme: str, tmp_path: Path) -> None:
+    """A schema refers to a file of the user, or to a server that learns who judges."""
+    (tmp_path / "secret.json").write_text('{"const": "user-secret"}')
+    with serve(lambda _body: completion("{}")) as served:
+        place = served.url if scheme == "http" else (tmp_path / "secret.json").as_uri()
+        schema: Any = {"$defs": {"a": {"$ref": place}}, "$ref": "#/$defs/a"}
+        task = Task(id="t", prompt="p", check="json_schema", answer=schema)
+        with pytest.raises(BadInput, match="cannot be used") as refused:
+            family(task).score(task, tmp_path, tmp_path, '"x"')
+        assert "user-secret" not in str(refused.value) and not served.headers
+    own: Any = {"$defs": {"a": {"const": 1}}, "$ref": "#/$defs/a"}
+    task = Task(id="t", prompt="p", check="json_schema", answer=own)
+    assert family(task).score(task, tmp_path, tmp_path, "1").outcome == "pass"
+
+
+TEMPLATES = {
+    "loops": "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
+    "one big text": "{{ 'b'|center(1900000000) }}",
+    "texts of texts": "{% set a = 'b' * 99999 %}{% for x in range(99999) %}{{ a }}{% endfor %}",
+    "itself": "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
+    "division": "{{ 1 / 0 }}",
+    "wrong type": "{{ 1 + 'b' }}",
+}
+
+
+@pytest.mark.parametrize("kind", TEMPLATES)
+def test_endless_templates(kind: str, tmp_path: Path) -> None:
+    """A template of promptfoo's loops, swells or fails while the suite is only looked at."""
+    path = tmp_path / "promptfooconfig.yaml"
+    test: dict[str, Any] = {"vars": {}, "assert": [{"type": "equals", "value": "b"}]}
+    path.write_text(json.dumps({"prompts": [TEMPLATES[kind]], "tests": [test]}))
+    done = typed("eval", path, "--dry-run", "--model", "openai/m")
+    assert done.returncode == 2 and "prompt 1" in done.stderr, done.stderr

@@ -6,13 +6,16 @@ import os
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from harness.sandbox import Limits, select
-from harness.sandbox.attacks import CONSUMING, KERNEL_MEMORY, PROBE_LIMITS, REACHING, Bait
+from harness.sandbox.attacks import CONSUMING, KERNEL_MEMORY, PROBE_LIMITS, REACHING, Bait, storm
+from harness.sandbox.backends import diagnose_landlock, launch_landlock
 from harness.sandbox.cgroups import group_place
+from harness.sandbox.execution import Sandbox
 from tests.backends import available_backend
 
 
@@ -25,6 +28,13 @@ def bait() -> Iterator[Bait]:
 @pytest.fixture(params=["landlock", "bubblewrap"])
 def backend(request: pytest.FixtureRequest) -> str:
     return available_backend(request.param)
+
+
+def test_landlock_holds_where_no_namespace_can_be_made() -> None:
+    """As on a machine whose administrator forbids them to ordinary users."""
+    available_backend("landlock")
+    alone = Sandbox("landlock", diagnose_landlock, partial(launch_landlock, unshare=False))
+    assert storm(alone) == ()
 
 
 @pytest.mark.parametrize("attack", REACHING)
@@ -92,7 +102,8 @@ def test_memory_of_the_kernel_is_limited_where_groups_can_be_made(
         *("read_outside", "write_outside", "tcp", "udp", "abstract_socket", "signal_host"),
         *("setuid_file", "kernel_queues", "undumpable", "kernel_keys", "posix_queue"),
         *("signal_queue", "signal_descriptor", "signal_owner", "signal_parent", "reserved_space"),
-        *("loosened_sandbox",),
+        *("loosened_sandbox", "leases", "watched_programs", "scheduled_host", "handled_crash"),
+        *("standard_input", "host_facts", "pseudo_terminals", "waiting_signals"),
     ],
 )
 def test_the_attacks_work_without_a_sandbox(attack: str, bait: Bait) -> None:

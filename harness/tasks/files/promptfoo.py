@@ -23,8 +23,7 @@ def promptfoo_rows(path: Path) -> Iterator[tuple[int, Row]]:
     Raises:
         BadInput: if prompts or tests are none, or an assertion cannot be read.
     """
-    from jinja2 import TemplateError
-    from jinja2.sandbox import SandboxedEnvironment
+    from harness.tasks.bounded import workers
 
     document = mapping(read_yaml(path))
     usual = mapping(document.get("defaultTest"))
@@ -32,16 +31,14 @@ def promptfoo_rows(path: Path) -> Iterator[tuple[int, Row]]:
     tests = [mapping(test) for test in listing(document.get("tests"))]
     if not prompts or not tests:
         raise BadInput(f"{str(path)!r}: expected lists of prompts and of tests in the file itself")
-    environment, number = SandboxedEnvironment(), 0
+    number = 0
     for test in tests:
         variables = mapping(usual.get("vars")) | mapping(test.get("vars"))
         asserts = [*listing(usual.get("assert")), *listing(test.get("assert"))]
         checks = [_check(path, mapping(row)) for row in asserts]
         for place, prompt in enumerate(prompts, start=1):
-            try:
-                text = environment.from_string(prompt).render(variables)
-            except TemplateError as error:
-                raise BadInput(f"{path}: prompt {place}: {error}") from error
+            about = f"{path}: prompt {place}"
+            text = workers("patterns").call("render", prompt, variables, about=about)
             number += 1
             meta: Row = {"vars": variables, "checks": checks, "stratum": f"prompt {place}"}
             if name := string(test.get("description")):
