@@ -55,6 +55,7 @@ from .responding import bind as bind
 from .responding import body_of as body_of
 from .responding import event_bytes as event_bytes
 from .responding import read_body as read_body
+from .responding import refuse_strangers as refuse_strangers
 from .responding import respond as respond
 from .responding import serving as serving
 from .transport import Fault as Fault

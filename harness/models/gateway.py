@@ -21,12 +21,20 @@ import asyncio
 import contextlib
 import os
 import secrets
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from harness.core import BadInput, HarnessError, LimitReached, Unreachable, Usage, without_thoughts
+from harness.core import (
+    MAX_BYTES,
+    BadInput,
+    HarnessError,
+    LimitReached,
+    Unreachable,
+    Usage,
+    without_thoughts,
+)
 from harness.models.limits import SampleLimitReached
 from harness.models.responding import (
     CHAT,
@@ -35,6 +43,7 @@ from harness.models.responding import (
     body_of,
     chunks_of,
     format_of,
+    refuse_strangers,
     respond,
     serving,
 )
@@ -58,6 +67,13 @@ _NOT_SAMPLING = frozenset(
     {"model", "messages", "tools", "response_format", "stream", "stream_options", "n",
      "max_completion_tokens"}
 )  # fmt: skip
+_PRICED: Mapping[str, tuple[Any, ...]] = {
+    "n": (1,), "best_of": (1,), "service_tier": ("auto", "default"), "modalities": (["text"],),
+    **dict.fromkeys(("audio", "web_search_options", "plugins", "models", "use_beam_search"), ()),
+}  # fmt: skip
+"""Parameters whose price no token of the reply shows -> the values that have none of their own."""
+MOST_HELD = 2 * MAX_BYTES
+"""Bytes of requests that are answered at one time; what is made of them takes more."""
 
 
 def application(handle: Handler) -> Starlette:
@@ -70,8 +86,12 @@ def application(handle: Handler) -> Starlette:
         text = str(error) if isinstance(error, Refused) else "the request is nested too deeply"
         return await Answer.of_json(CHAT.error(text, status), status).response()
 
-    chat = Route("/v1/chat/completions", handle, methods=["POST"])
-    routes = [chat, Route("/{path:path}", handle, methods=_METHODS)]
+    async def guarded(request: Request) -> Response:
+        refuse_strangers(request.headers)
+        return await handle(request)
+
+    chat = Route("/v1/chat/completions", guarded, methods=["POST"])
+    routes = [chat, Route("/{path:path}", guarded, methods=_METHODS)]
     return Starlette(routes=routes, exception_handlers={Refused: refused, RecursionError: refused})
 
 
@@ -241,8 +261,11 @@ class Account:
         return completion_of(reply)
 
     async def _complete(self, body: Body) -> Reply:
-        if body.get("n") not in (None, 1):
-            raise BadInput(f"n: expected 1, got {body['n']!r}")
+        for name, allowed in _PRICED.items():
+            if body.get(name) not in (None, *allowed):
+                expected = " or ".join(map(str, allowed)) or "none"
+                got = str(body[name])[:80]
+                raise BadInput(f"{name}: expected {expected}, got {got!r}: its price is not known")
         parameters = {name: body[name] for name in body if name not in _NOT_SAMPLING}
         parameters = {name: value for name, value in parameters.items() if value is not None}
         if body.get("max_completion_tokens"):
@@ -289,6 +312,7 @@ class Gateway:
     def __init__(self, model: Model, layer: Layer | None = None) -> None:
         self._model, self._layer = model, layer
         self._accounts: dict[str, Account] = {}
+        self._held = 0
         self.origin = ""
 
     def open_account(
@@ -325,9 +349,17 @@ class Gateway:
         if account is None:
             unknown = "unknown key: use OPENAI_API_KEY as the harness set it"
             return await Answer.of_json(form.error(unknown, 401), 401).response()
-        content, receive = await body_of(request), request.receive
-        answer = await respond(form, content, lambda body: account.answer(body, receive))
-        return await answer.response()
+        size = int(headers.get("content-length") or MAX_BYTES)
+        if self._held + size > MOST_HELD and self._held:
+            busy = "too many long requests at one time: try again"
+            return await Answer.of_json(form.error(busy, 503), 503).response()
+        self._held += size
+        try:
+            content, receive = await body_of(request), request.receive
+            answer = await respond(form, content, lambda body: account.answer(body, receive))
+            return await answer.response()
+        finally:
+            self._held -= size
 
 
 @contextlib.asynccontextmanager

@@ -11,6 +11,7 @@ import socket
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ValidationError
 
@@ -144,6 +145,21 @@ class _Chat(BaseModel):
     stream_options: dict[str, Any] | None = None
     max_tokens: Limit = None
     max_completion_tokens: Limit = None
+
+
+def refuse_strangers(headers: Mapping[str, str]) -> None:
+    """Let a request of a program of this machine through, or of a page that it was sent from.
+
+    A name that was made to point to 127.0.0.1 is none of ours; a page of another origin says so.
+
+    Raises:
+        Refused: with HTTP 403.
+    """
+    host, origin = headers.get("host", ""), headers.get("origin")
+    if urlsplit(f"//{host}").hostname not in (HOST, "localhost"):
+        raise Refused(403, f"unknown host {host[:80]!r}: expected {HOST}")
+    if origin is not None and origin != f"http://{host}":
+        raise Refused(403, f"another page's request is refused, its origin is {origin[:80]!r}")
 
 
 async def body_of(request: Request) -> bytes:

@@ -47,7 +47,7 @@ def kept_devices(_: dict[str, Any]) -> None:
 
 
 def leases(_: dict[str, Any]) -> bool:
-    """Whoever opens the file waits for us, or we are told of it."""
+    """Make whoever opens the file wait for us, or tell us."""
     Path("leased").touch()
     for path, command, argument in (("leased", 1024, 0), (".", 1026, 0x8000003F)):
         with suppress(OSError):
@@ -57,7 +57,7 @@ def leases(_: dict[str, Any]) -> bool:
 
 
 def _refused_by_us(call: tuple[int, int], *arguments: Any) -> bool:
-    """Whether a call is refused before the kernel looks at its arguments, which are wrong."""
+    """Say whether a call is refused before the kernel looks at its arguments, which are wrong."""
     return not _call(call, *arguments) and ctypes.get_errno() in (1, 38)
 
 
@@ -73,17 +73,17 @@ def read_attributes(_: dict[str, Any]) -> bool:
 
 
 def mount_table(_: dict[str, Any]) -> bool:
-    """What the host has mounted where."""
+    """Read what the host has mounted where."""
     return not all(_refused_by_us(call, 0, 0, 0, 0) for call in (_STATMOUNT, _LISTMOUNT))
 
 
 def watched_programs(_: dict[str, Any]) -> bool:
-    """Which programs the host runs, told by a watch on their folder."""
+    """Learn which programs the host runs by a watch on their folder."""
     return _LIBC.inotify_init1(0) >= 0 or _LIBC.fanotify_init(0x200, 0) >= 0
 
 
 def host_facts(_: dict[str, Any]) -> bool:
-    """How the kernel was started, and what lies where in its memory."""
+    """Read how the kernel was started, and what lies where in its memory."""
     for name in ("cmdline", "kcore", "kpagecount", "kpageflags", "kallsyms"):
         with suppress(OSError), open(f"/proc/{name}", "rb") as stream:  # noqa: PTH123
             if stream.read(8):

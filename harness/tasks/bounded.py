@@ -1,4 +1,4 @@
-"""What others wrote (answers, patterns, schemas, templates), worked out within limits.
+"""Answers, patterns, schemas and templates of others, worked out within limits.
 
 A pattern of a few characters matches for hours, a template fills the memory: see
 `docs/decisions/0019-foreign-patterns.md`.
@@ -46,7 +46,8 @@ class Workers:
     """
 
     def __init__(self, kind: Kind, seconds: int = SECONDS) -> None:
-        self._kind, self._seconds = kind, seconds
+        self._kind: Kind = kind
+        self._seconds = seconds
         self._idle: LifoQueue[subprocess.Popen[str] | None] = LifoQueue()
         for _ in range(MOST_WORKERS):
             self._idle.put(None)

@@ -33,9 +33,9 @@ def weights() -> None:
 @asynccontextmanager
 async def _client() -> AsyncGenerator[openai.AsyncOpenAI]:
     transport = httpx2.ASGITransport(app(NAME))
-    async with httpx2.AsyncClient(transport=transport, base_url="http://embedded") as http:
+    async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as http:
         yield openai.AsyncOpenAI(
-            base_url="http://embedded/v1", api_key="none", http_client=http, max_retries=0
+            base_url="http://localhost/v1", api_key="none", http_client=http, max_retries=0
         )
 
 

@@ -42,7 +42,7 @@ def _image(url: str) -> dict[str, Any]:
 def _post(backend: Backend, **body: Any) -> httpx.Response:
     async def send() -> httpx.Response:
         transport = httpx.ASGITransport(app=served(backend, "m"))
-        async with httpx.AsyncClient(transport=transport, base_url="http://x") as client:
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             return await client.post("/v1/chat/completions", json={"model": "m", **body})
 
     return asyncio.run(send())

@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 
-from harness.models import HOST, Refused
+from harness.models import Refused, refuse_strangers
 
 HEADER = "x-harness-token"
 POLICY = {
@@ -34,11 +34,6 @@ class Guard:
 
     def __init__(self) -> None:
         self.token = secrets.token_urlsafe(24)
-        self._origins: frozenset[str] = frozenset()
-
-    def open(self, port: int) -> None:
-        """Name the port that is served."""
-        self._origins = frozenset(f"http://{name}:{port}" for name in (HOST, "localhost"))
 
     def check(self, headers: Mapping[str, str], *, token: bool) -> None:
         """Let a request through.
@@ -50,11 +45,7 @@ class Guard:
         Raises:
             Refused: if it is of another page, or lacks the token (HTTP 403).
         """
-        if f"http://{headers.get('host', '')}" not in self._origins:
-            raise Refused(403, "unknown host: open the address that was printed")
-        origin = headers.get("origin")
-        if origin is not None and origin not in self._origins:
-            raise Refused(403, "another page's request: open the address that was printed")
+        refuse_strangers(headers)
         if token and not secrets.compare_digest(
             headers.get(HEADER, "").encode(), self.token.encode()
         ):
