@@ -264,8 +264,7 @@ class Account:
         for name, allowed in _PRICED.items():
             if body.get(name) not in (None, *allowed):
                 expected = " or ".join(map(str, allowed)) or "none"
-                got = str(body[name])[:80]
-                raise BadInput(f"{name}: expected {expected}, got {got!r}: its price is not known")
+                raise BadInput(f"{name}: expected {expected}, got {body[name]!r:.80}: not priced")
         parameters = {name: body[name] for name in body if name not in _NOT_SAMPLING}
         parameters = {name: value for name, value in parameters.items() if value is not None}
         if body.get("max_completion_tokens"):
@@ -351,8 +350,7 @@ class Gateway:
             return await Answer.of_json(form.error(unknown, 401), 401).response()
         size = int(headers.get("content-length") or MAX_BYTES)
         if self._held + size > MOST_HELD and self._held:
-            busy = "too many long requests at one time: try again"
-            return await Answer.of_json(form.error(busy, 503), 503).response()
+            raise Refused(503, "too many long requests at one time: try again")
         self._held += size
         try:
             content, receive = await body_of(request), request.receive

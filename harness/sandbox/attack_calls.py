@@ -303,20 +303,3 @@ def empty_files(_: dict[str, Any]) -> bool:
         os.close(os.open(f"empty{index}", os.O_CREAT | os.O_WRONLY, 0o600))
     time.sleep(0.3)
     return True
-
-
-def pipe_buffers(facts: dict[str, Any]) -> bool:
-    """What lies in pipes, lies in the kernel."""
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    held, size = [os.pipe()], 0
-    while size < facts["megabytes"] << 20:
-        end = held[-1][1]
-        os.set_blocking(end, False)
-        with suppress(OSError):
-            fcntl.fcntl(end, 1031, 1 << 20)  # F_SETPIPE_SZ
-        with suppress(BlockingIOError):
-            while True:
-                size += os.write(end, bytes(1 << 16))
-        held.append(os.pipe())
-    return True

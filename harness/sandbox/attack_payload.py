@@ -305,37 +305,13 @@ def page_tables(facts: dict[str, Any]) -> bool:
     return True
 
 
-def shared_memory(facts: dict[str, Any]) -> bool:
-    """Pages of a shared mapping stay when no page table leads to them any more."""
-    space = mmap.mmap(-1, facts["megabytes"] << 20)
-    for place in range(0, len(space), 1 << 20):
-        space[place : place + (1 << 20)] = bytes([1]) * (1 << 20)
-        space.madvise(mmap.MADV_DONTNEED, place, 1 << 20)
-    return sum(space[place] for place in range(0, len(space), 1 << 20)) == facts["megabytes"]
-
-
-def socket_buffers(facts: dict[str, Any]) -> bool:
-    """What is sent and never read lies in the kernel."""
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    held: list[tuple[socket.socket, socket.socket]] = []
-    size = 0
-    while size < facts["megabytes"] << 20:
-        pair = socket.socketpair()
-        held.append(pair)
-        for end in pair:
-            end.setblocking(False)
-            with suppress(BlockingIOError):
-                while True:
-                    size += end.send(bytes(60_000))
-    return bool(held)
-
-
 def main() -> None:
     """Try the attacks named in argv[1], separated by commas."""
     facts: dict[str, Any] = json.loads(sys.argv[2])
     facts["until"] = time.monotonic() + facts["seconds"]
-    attacks = globals() | runpy.run_path("attack_calls.py") | runpy.run_path("attack_host.py")
+    attacks = globals()
+    for further in sorted(Path().glob("attack_[!p]*.py")):
+        attacks |= runpy.run_path(str(further))
     facts["descriptors"] = attacks["open_descriptors"]()
     for name in sys.argv[1].split(","):
         print("TRIED", name, flush=True)

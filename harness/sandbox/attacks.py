@@ -7,7 +7,6 @@ import os
 import secrets
 import select
 import socket
-import stat
 import subprocess
 import sys
 import tempfile
@@ -56,18 +55,6 @@ REACHING = [
     "core_dump",
     "terminal",
     "inherited_descriptors",
-    "standard_input",
-    "kept_devices",
-    "leases",
-    "read_attributes",
-    "mount_table",
-    "watched_programs",
-    "host_facts",
-    "waiting_signals",
-    "pseudo_terminals",
-    "scheduled_host",
-    "priority_of_others",
-    "handled_crash",
     "signal_parent",
     "kernel_doors",
     "kernel_keys",
@@ -102,22 +89,15 @@ CONSUMING = [
     "held_output",
     "stopped_group",
     "empty_files",
-    "headless_files",
-    "headless_maps",
-    "headless_memory",
 ]
 ATTACKS = (*REACHING, *CONSUMING)
-# Stopped where the kernel limits memory (`cgroups`); no back end is refused because of them.
-KERNEL_MEMORY = ["shared_memory", "socket_buffers", "pipe_buffers"]
 PROBE_LIMITS = Limits(
     wall_s=2.0, cpu_s=5, memory_mb=96, processes=12, output_bytes=100_000, disk_mb=4
 )
 PATIENCE = 5.0
 """How much longer an attack may take when it is tried again."""
 _HERE = Path(__file__).parent
-_PAYLOADS = (
-    _HERE / "attack_payload.py", _HERE / "attack_calls.py", _HERE / "attack_host.py",
-)  # fmt: skip
+_PAYLOADS = (_HERE / "attack_payload.py", _HERE / "attack_calls.py")
 
 # The victim sends back what it is sent. A stopped one does not.
 ECHO = "import os\nwhile os.write(1, os.read(0, 1)): pass"
@@ -153,13 +133,16 @@ class Bait(ExitStack):
             stdout=subprocess.PIPE,
             bufsize=0,
         )
-        self.nice = os.getpriority(os.PRIO_PROCESS, self.victim.pid)
         self.callback(self.victim.__exit__, None, None, None)
         self.callback(self.victim.kill)
         return self
 
     def attack(
-        self, sandbox: Sandbox, names: Sequence[str], limits: Limits = PROBE_LIMITS
+        self,
+        sandbox: Sandbox,
+        names: Sequence[str],
+        limits: Limits = PROBE_LIMITS,
+        payloads: Sequence[Path] = (),
     ) -> tuple[set[str], Result]:
         """Run the attacks in one execution; the names of those that got through, and its result."""
         with temporary_work_folder("harness-range-") as work:
@@ -184,7 +167,7 @@ class Bait(ExitStack):
             result = sandbox.exec(
                 [*program, ",".join(names), json.dumps(facts)],
                 workdir=work,
-                files={path.name: path.read_bytes() for path in _PAYLOADS},
+                files={path.name: path.read_bytes() for path in (*_PAYLOADS, *payloads)},
                 limits=limits,
             )
             lines = result.stdout.splitlines()
@@ -206,17 +189,9 @@ class Bait(ExitStack):
         seen = {name for name, changed in files.items() if changed and name in names}
         if any(path.lstat().st_mode & 0o6000 for path in work.iterdir()) and "setuid_file" in names:
             seen.add("setuid_file")
-        null = Path(os.devnull).stat()
-        if null.st_mtime == 0 or null.st_mode & 0o777 != 0o666:
+        if "device_times" in names and Path(os.devnull).stat().st_mtime == 0:
             os.utime(os.devnull)
-            Path(os.devnull).chmod(0o666)
-            seen |= {"device_times", "standard_input"} & set(names)
-        if any(stat.S_ISCHR(path.lstat().st_mode) for path in work.iterdir()):
-            seen |= {"kept_devices"} & set(names)
-        if "scheduled_host" in names and sys.platform.startswith("linux"):
-            pid = self.victim.pid
-            if os.sched_getscheduler(pid) or os.getpriority(os.PRIO_PROCESS, pid) != self.nice:
-                seen.add("scheduled_host")
+            seen.add("device_times")
         if "udp" in names:
             with suppress(BlockingIOError):
                 self.udp.recv(64)

@@ -63,8 +63,8 @@ def launch_bubblewrap(plan: Plan) -> Launch:
     os.close(write)
     work, tmp = str(plan.workdir), str(plan.scratch / "tmp")
     # Set in front of the filter, which keeps it: 0 would leave a crash to a handler of the host's.
-    argv = [shutil.which("prlimit") or "prlimit", "--core=1", "--"]
-    argv += [shutil.which("bwrap") or "bwrap", "--unshare-all", "--unshare-user"]
+    programs = [shutil.which(name) or name for name in ("prlimit", "bwrap")]
+    argv = [programs[0], "--core=1", "--", programs[1], "--unshare-all", "--unshare-user"]
     argv += ["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--proc", "/proc"]
     argv += ["--dev", "/dev", "--bind", tmp, "/dev/shm", "--bind", tmp, "/tmp"]
     for path in plan.readable:
@@ -78,11 +78,21 @@ def launch_bubblewrap(plan: Plan) -> Launch:
         argv += ["--dev-bind", str(node), f"/dev/{node.name}"]
     empty = plan.outside / "empty"
     empty.touch()
-    for path in (Path("/proc", name) for name in _HIDDEN):
-        argv += ["--ro-bind", str(empty), str(path)] if path.exists() else []
+    hidden = [f"/proc/{name}" for name in _HIDDEN if Path("/proc", name).exists()]
+    argv += [word for path in hidden for word in ("--ro-bind", str(empty), path)]
     # Pseudo terminals are counted for the whole machine.
-    argv += ["--tmpfs", "/dev/pts", "--remount-ro", "/dev/pts"]
-    argv += ["--remount-ro", "/dev", "--remount-ro", "/proc", "--remount-ro", "/"]
+    argv += [
+        "--tmpfs",
+        "/dev/pts",
+        "--remount-ro",
+        "/dev/pts",
+        "--remount-ro",
+        "/dev",
+        "--remount-ro",
+        "/proc",
+        "--remount-ro",
+        "/",
+    ]
     argv += ["--seccomp", str(read), "--"]
     return Launch([*argv, *_prlimit(plan), *plan.command], plan.env, (read,))
 

@@ -112,21 +112,25 @@ _SILENT = [
 ]
 # As on a file system without them, which programs that copy files know: file capabilities, access
 # lists, and data that is not counted.
-_XATTR = [
+_UNSUPPORTED = [
     *("setxattr", "lsetxattr", "fsetxattr", "setxattrat"),
     *("removexattr", "lremovexattr", "fremovexattr", "removexattrat"),
     *("getxattr", "lgetxattr", "fgetxattr", "getxattrat"),
     *("listxattr", "llistxattr", "flistxattr", "listxattrat"),
+    # It takes a whole disk in a moment, before anyone looks. Without it, libraries write zeros.
+    "fallocate",
 ]
 # Local, IPv4, IPv6, netlink: what a network namespace holds. A virtual machine's host (vsock) is
 # beyond it, and so are the kernel's ciphers.
 _FAMILIES = (1, 2, 10, 16)
 # System call -> the argument that holds the mode of a file. A set-user-ID file in the work folder
 # would run for every user of the machine with the rights of ours. Devices need a capability, too.
-_MODES = {"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2, "creat": 1}
-_NODES = {"mknod": 1, "mknodat": 2}
-_OPENING = {"open": 1, "openat": 2}  # the flags; the mode stands behind them
 _SETID, _DEVICE = 0o6000, 0o020000
+_MODES = {
+    "chmod": (1, _SETID), "fchmod": (1, _SETID), "fchmodat": (2, _SETID), "fchmodat2": (2, _SETID),
+    "creat": (1, _SETID), "mknod": (1, _SETID | _DEVICE), "mknodat": (2, _SETID | _DEVICE),
+}  # fmt: skip
+_OPENING = {"open": 1, "openat": 2}  # the flags; the mode stands behind them
 _CREATES = 0o100 | 0o20000000  # O_CREAT, __O_TMPFILE
 _SET_DUMPABLE = 4
 _OWN_ONLY = [
@@ -198,14 +202,10 @@ def program(kind: Literal["namespaces", "landlock"]) -> bytes:
         refuse_argument("prlimit64", 1, _CORE, half, _ANY, test=_JEQ, error=0)
     # What its descriptors hold must stay visible: see `supervision`.
     refuse_argument("prctl", 0, _SET_DUMPABLE, test=_JEQ)
-    for name, mode in _MODES.items():
-        refuse_argument(name, mode, _SETID)
-    for name, mode in _NODES.items():
-        refuse_argument(name, mode, _SETID | _DEVICE)
-    for name in _XATTR:
+    for name, (mode, bits) in _MODES.items():
+        refuse_argument(name, mode, bits)
+    for name in _UNSUPPORTED:
         refuse(name, errno.EOPNOTSUPP)
-    # It takes a whole disk in a moment, before anyone looks. Without it, libraries write zeros.
-    refuse("fallocate", errno.EOPNOTSUPP)
     count = len(_FAMILIES)
     out += [_op(_JEQ, _NUMBERS["socket"][column], 0, count + 3), _op(_LOAD, 16)]
     out += [_op(_JEQ, family, count - index, 0) for index, family in enumerate(_FAMILIES)]

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
-from harness.core import BadInput, Score, Task, Value, failed, invalid, passed, plain, render
+from harness.core import BadInput, Score, Task, failed, invalid, passed, plain, render
 from harness.corpora import last_box
 from harness.tasks.answers import accepted_answers
 from harness.tasks.bounded import workers
@@ -57,20 +58,20 @@ def judge_math(accepted: list[str], answer: str | None) -> Score:
     if answer is None or not answer.strip():
         return failed("there is no final answer")
     answer = plain(answer)
-    comparisons: list[Verified] = []
+    comparisons: list[dict[str, Any]] = []
     for gold in map(plain, accepted):
         if same_words(gold, answer):
             return passed(read=gold)
         comparisons.append(verify(gold, answer))
-        if comparisons[-1].ok:
-            return passed(read=comparisons[-1].answer)
+        if comparisons[-1]["ok"]:
+            return passed(read=comparisons[-1]["answer"])
     last = comparisons[-1]
-    if last.error:
-        return failed(f"the answer could not be compared: {last.error}")
-    if all(comparison.gold is None for comparison in comparisons):
+    if last.get("error"):
+        return failed(f"the answer could not be compared: {last['error']}")
+    if all(comparison["gold"] is None for comparison in comparisons):
         return invalid(f"the gold answer {accepted[0]!r:.200} cannot be read")
-    read = "no formula and no number" if last.answer is None else repr(last.answer)
-    return failed(f"expected {accepted[0]!r:.200}, read {read} in the reply", read=last.answer)
+    read = "no formula and no number" if last["answer"] is None else repr(last["answer"])
+    return failed(f"expected {accepted[0]!r:.200}, read {read} in the reply", read=last["answer"])
 
 
 def same_words(gold: str, reply: str) -> bool:
@@ -95,22 +96,6 @@ def _plain(text: str) -> str:
     return " ".join(inner.rstrip(".").casefold().split())
 
 
-class Verified(Value):
-    """Findings about a reply.
-
-    Attributes:
-        ok: whether it is equal to the gold answer.
-        gold: the gold answer as it was read, None if it could not be.
-        answer: the reply's answer as it was read, None if there is none.
-        error: why there is no comparison; "" if there is one.
-    """
-
-    ok: bool
-    gold: str | None = None
-    answer: str | None = None
-    error: str = ""
-
-
 def require() -> None:
     """Find out whether math-verify is there, before a model call is paid for.
 
@@ -121,7 +106,7 @@ def require() -> None:
         raise BadInput("math tasks need math-verify: pip install 'agent-skill-harness[math]'")
 
 
-def verify(gold: str, reply: str) -> Verified:
+def verify(gold: str, reply: str) -> dict[str, Any]:
     """Compare a reply's final answer with the gold answer by math-verify (Apache-2.0).
 
     Its last boxed answer counts, or else its last formula or number. May be called in any thread.
@@ -135,10 +120,9 @@ def verify(gold: str, reply: str) -> Verified:
     """
     require()
     try:
-        row = workers("math").call("compare", gold, tail(reply), about="the answer")
+        return workers("math").call("compare", gold, tail(reply), about="the answer")
     except BadInput as error:
-        return Verified(ok=False, error=str(error))
-    return Verified.model_validate(row)
+        return {"ok": False, "gold": None, "answer": None, "error": str(error)}
 
 
 def tail(reply: str) -> str:

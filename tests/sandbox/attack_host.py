@@ -13,6 +13,7 @@ import os
 import resource
 import runpy
 import signal
+import socket
 import struct
 import sys
 import threading
@@ -183,3 +184,46 @@ def headless_memory(facts: dict[str, Any]) -> None:
             _headless(lambda: time.sleep(3 * len(bytearray(b"x" * (facts["megabytes"] << 18))) > 0))
     time.sleep(2)
     print("ESCAPED", sys.argv[1], flush=True)
+
+
+def shared_memory(facts: dict[str, Any]) -> bool:
+    """Pages of a shared mapping stay when no page table leads to them any more."""
+    space = mmap.mmap(-1, facts["megabytes"] << 20)
+    for place in range(0, len(space), 1 << 20):
+        space[place : place + (1 << 20)] = bytes([1]) * (1 << 20)
+        space.madvise(mmap.MADV_DONTNEED, place, 1 << 20)
+    return sum(space[place] for place in range(0, len(space), 1 << 20)) == facts["megabytes"]
+
+
+def socket_buffers(facts: dict[str, Any]) -> bool:
+    """What is sent and never read lies in the kernel."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    held: list[tuple[socket.socket, socket.socket]] = []
+    size = 0
+    while size < facts["megabytes"] << 20:
+        pair = socket.socketpair()
+        held.append(pair)
+        for end in pair:
+            end.setblocking(False)
+            with suppress(BlockingIOError):
+                while True:
+                    size += end.send(bytes(60_000))
+    return bool(held)
+
+
+def pipe_buffers(facts: dict[str, Any]) -> bool:
+    """What lies in pipes, lies in the kernel."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    held, size = [os.pipe()], 0
+    while size < facts["megabytes"] << 20:
+        end = held[-1][1]
+        os.set_blocking(end, False)
+        with suppress(OSError):
+            fcntl.fcntl(end, 1031, 1 << 20)  # F_SETPIPE_SZ
+        with suppress(BlockingIOError):
+            while True:
+                size += os.write(end, bytes(1 << 16))
+        held.append(os.pipe())
+    return True
