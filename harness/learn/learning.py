@@ -43,16 +43,18 @@ def recipients(
     where = {role: place(spec, settings.base_url, environment) for role, spec in roles.items()}
     analysts, merges = settings.asking
     lines: list[str] = []
+    projects = ", ".join(sorted({row.project or "no folder" for row in gathered.teaching}))
     if analysts:
         lines.append(
-            f"the analysts' model {where['analyst']}: {len(gathered.teaching)} sessions, about "
-            f"{gathered.tokens:,} tokens (packaged count)"
+            f"the analysts' model {where['analyst']}: {len(gathered.teaching)} sessions of "
+            f"{projects or 'no folder'}, about {gathered.tokens:,} tokens (packaged count)"
         )
     if merges:
         lines.append(f"the merger's model {where['merger']}: the analysts' rules and their quotes")
     if gathered.gate:
         held = len({task.task for task in gathered.tasks if task.held_out})
-        content = f"prompts and repository files of the {held} tasks that the gate runs"
+        suite = settings.out / SUITE
+        content = f"prompts and repository files of the {held} tasks that the gate runs ({suite})"
         lines.append(f"the agent's model {where['agent']}: {content}")
         if (settings.agent or "").startswith(("cmd:", "graph:")):
             lines.append(f"the agent {settings.agent}, wherever it sends them: the same")

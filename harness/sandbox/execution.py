@@ -168,6 +168,8 @@ def _environment(scratch: Path, extra: Mapping[str, str]) -> dict[str, str]:
         # One thread a library: the memory and process limits are for the work, not for pools.
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
+        # Our plugin of pytest lies in a checkout that the sandbox does not show; tests need none.
+        "PYTEST_ADDOPTS": "-p no:harness",
         **{key: value for key, value in extra.items() if key not in RESERVED_ENV},
         "HOME": str(scratch / "home"),
         **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), tmp),

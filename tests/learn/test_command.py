@@ -82,9 +82,7 @@ def test_from_logs_to_a_staged_skill(
 
     done = harness(*command, "--yes", "--json")
     assert done.returncode == 0, done.stderr
-    told = (
-        f"would be sent to the analysts' model openai/test at {chat_server.url}: 6 sessions, about"
-    )
+    told = f"would be sent to the analysts' model openai/test at {chat_server.url}: 6 sessions of "
     assert told in done.stderr
     result = json.loads(done.stdout)
     sent = json.dumps(chat_server.requests, ensure_ascii=False)

@@ -22,6 +22,7 @@ from harness.learn import (
     recipients,
     session_files,
 )
+from harness.learn.cli.learn import plan_text
 from harness.learn.gathering import Read, write_sessions
 from harness.learn.session_logs import fault, since_time
 from harness.trajectories import dump, open_trajectories
@@ -259,3 +260,14 @@ def test_a_fork_counts_once(
     found = gather(LearnSettings(out=tmp_path / "out", paths=(tmp_path,), rebuild=False))
     assert ids(found) == teaching
     assert len(found.sessions) + len(found.skipped) == 1 + original
+
+
+def test_the_plan_says_why_outcomes_are_unknown_and_whose_sessions_go(home: Path) -> None:
+    write_claude(home / ".claude", "open", (ASK, EDIT, DONE))
+    found = taken(home)
+    settings = LearnSettings(out=home, models=("openai/a",), agent="cmd:claude")
+    gated = found.model_copy(update={"gate": "gate.yaml"})
+    plan = plan_text(settings, gated)
+    assert "  unknown: 1 x nothing behind the last edit says how it went" in plan
+    assert "2 sessions of /home/ada/calc, /home/ada/other, about" in plan
+    assert f"that the gate runs ({home / 'suite'})" in plan

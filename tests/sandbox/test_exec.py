@@ -43,6 +43,18 @@ def test_openpyxl_works_inside(tmp_path: Path) -> None:
     assert result.ok, result.stderr
 
 
+def test_pytest_runs_although_our_plugin_lies_out_of_sight(tmp_path: Path) -> None:
+    distribution = tmp_path / "editable-1.dist-info"
+    distribution.mkdir()
+    (distribution / "METADATA").write_text("Metadata-Version: 2.1\nName: editable\nVersion: 1\n")
+    (distribution / "entry_points.txt").write_text("[pytest11]\nharness = out_of_sight\n")
+    (tmp_path / "test_one.py").write_text("def test_one(): pass\n")
+    result = select().exec([sys.executable, "-m", "pytest", "-q"], workdir=tmp_path)
+    if "No module named pytest" in result.stderr:
+        pytest.skip("pytest lies out of the sandbox's sight, too")
+    assert "1 passed" in result.stdout, result.stderr
+
+
 def test_many_threads_with_big_output(tmp_path: Path) -> None:
     script = "import sys; sys.stdout.write('o' * 300_000); sys.stderr.write('e' * 300_000)"
 

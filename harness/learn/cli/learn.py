@@ -97,6 +97,9 @@ def plan_text(settings: LearnSettings, gathered: Gathered) -> str:
     lines += [f"  {session.outcome.claims[-1]}" for session in decided[:SHOWN]]
     if len(decided) > SHOWN:
         lines.append(f"  and {len(decided) - SHOWN} more: {settings.out / 'learn.json'}")
+    silent = [row for row in gathered.sessions if row.outcome.verdict == "unknown"]
+    unsettled = Counter(row.outcome.reason for row in silent)
+    lines += [f"  unknown: {count} x {reason}" for reason, count in unsettled.most_common()]
     lines += [f"skipped {skip}" for skip in gathered.skipped if skip.line]
     unread = Counter(skip.reason for skip in gathered.skipped if not skip.line)
     lines += [f"skipped {count} x {reason}" for reason, count in unread.items()]
