@@ -32,7 +32,7 @@ SPINE = (
 GRAPHS = {
     "judge": ("reward_skill",),
     "rag": ("longdoc", "march", "search"),
-    "synth": ("plan_act_reflect", "taboo", "task_factory"),
+    "synth": ("task_factory",),
     "vision": ("vqa", "vqa_text", "vqa_verify"),
 }
 """Graph files that belong to a wing."""

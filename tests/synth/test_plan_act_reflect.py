@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from examples.screens import plan_act_reflect
+from examples.screens.environments import Agent, read_action, read_mark, remembered
+from examples.screens.phone import Phone, Screen
 from harness.checkpoints import open_saver
-from harness.core import assets
-from harness.synth.environments import Agent, read_action, read_mark, remembered
 from lab.worlds.models import FunctionModel
-from lab.worlds.phone import Phone, Screen
 from tests.synth.cases import acts, run
 
 SCREENS = {
@@ -42,7 +42,7 @@ def plays(script: list[str], steps: int = 20) -> tuple[dict[str, Any], Agent]:
     sees = FunctionModel(acts(script, wrong="Inbox", keep=KEEP))
     planner = FunctionModel(lambda m, s: "done so far")  # pyright: ignore[reportUnknownLambdaType]  # a model of one line
     agent = Agent(phone(), sees, planner, steps)
-    graph = assets.load_graph("plan_act_reflect")
+    graph = plan_act_reflect.graph
     config: Any = {"recursion_limit": 300}
     return run(graph.ainvoke({"instruction": "Save the code"}, config, context=agent)), agent
 
@@ -93,7 +93,7 @@ def test_the_step_cap() -> None:
 @pytest.mark.parametrize("node", ["decide", "remember", "act", "reflect", "plan"])
 def test_a_killed_loop_goes_on_in_the_same_place(tmp_path: Path, node: str) -> None:
     whole, _ = plays(SCRIPT)
-    module: Any = assets.load_module(assets.find("graphs/plan_act_reflect.py"))
+    module: Any = plan_act_reflect
     model = FunctionModel(acts(SCRIPT, wrong="Inbox", keep=KEEP))
     planner = FunctionModel(lambda m, s: "done so far")  # pyright: ignore[reportUnknownLambdaType]  # a model of one line
 

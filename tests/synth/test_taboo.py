@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.core import Unreachable, assets
-from harness.models import Message, Sampling
-from harness.synth.games.taboo import (
+from examples.games import graph as taboo
+from examples.games.taboo import (
     Table,
     Utterance,
     WordLeaked,
@@ -23,6 +22,8 @@ from harness.synth.games.taboo import (
     outcome,
     rewards,
 )
+from harness.core import Unreachable
+from harness.models import Message, Sampling
 from lab.worlds.models import FunctionModel
 from tests.synth.cases import down, run
 
@@ -113,7 +114,7 @@ def test_rewards_sum_to_one_and_roles_weigh_alike(plans: list[tuple[int, str]]) 
 
 def play(word: str, attacker: Any, defender: Any) -> tuple[dict[str, Any], FunctionModel]:
     models = FunctionModel(attacker), FunctionModel(defender)
-    graph = assets.load_graph("taboo")
+    graph = taboo.graph
     return run(graph.ainvoke({"word": word}, context=Table(*models, sealed=word))), models[1]
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.synth.worth import write_arms
-from benchmarks.train.designs import DESIGNS
-from benchmarks.train.proofs import PROOFS
+from examples.objectives.designs import DESIGNS
+from examples.objectives.proofs import PROOFS
 from harness.core import BadInput
 from harness.evals import load_suite
 from harness.synth.registry import suite_tasks

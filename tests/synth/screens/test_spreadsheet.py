@@ -8,10 +8,11 @@ from typing import Any
 import openpyxl
 import pytest
 
-from harness.core import BadInput, Task, assets
+from examples.screens import plan_act_reflect
+from examples.screens.environments import Action, Agent
+from examples.screens.spreadsheet import Spreadsheet
+from harness.core import BadInput, Task
 from harness.sandbox import select
-from harness.synth.environments import Action, Agent
-from harness.synth.screens.spreadsheet import Spreadsheet
 from harness.tasks import SpreadsheetFamily, find_soffice
 from lab.worlds.models import FunctionModel
 from tests.synth.cases import acts, run
@@ -71,7 +72,7 @@ def test_a_spreadsheet_task_is_solved(tmp_path: Path) -> None:
     assert family.score(task, tmp_path, workdir, None).outcome == "fail"  # the untouched input
     given: Any = {"instruction": task.prompt}
     config: Any = {"recursion_limit": 100}
-    end = run(assets.load_graph("plan_act_reflect").ainvoke(given, config, context=agent))
+    end = run(plan_act_reflect.graph.ainvoke(given, config, context=agent))
     done = [SCRIPT[n] for n in (1, 2, 4, 5)]  # neither the wrong sheet nor the second typing
     assert (end["end"], end["history"]) == ("stopped", [f"do {step}" for step in done])
     decisions = [text for text in sees.prompts if "Reply with three lines" in text]

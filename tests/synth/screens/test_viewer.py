@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from harness.core import BadInput, assets
-from harness.synth.environments import Action, Agent
-from harness.synth.screens.viewer import SHOWN, Viewer
+from examples.screens import plan_act_reflect
+from examples.screens.environments import Action, Agent
+from examples.screens.viewer import SHOWN, Viewer
+from harness.core import BadInput
 from lab.corpora.folio.canvas import pdf_file
 from lab.worlds.models import FunctionModel
 from tests.synth.cases import acts, run
@@ -65,7 +66,7 @@ def test_a_value_at_the_foot_of_a_page_is_read(viewer: Viewer, pictures: bool) -
     agent = Agent(viewer, sees, planner, pictures=pictures)
     given: Any = {"instruction": "What does a barge pay?"}
     # The second page is wrong and taken back twice; only then the words are looked for.
-    end = run(assets.load_graph("plan_act_reflect").ainvoke(given, context=agent))
+    end = run(plan_act_reflect.graph.ainvoke(given, context=agent))
     assert (end["end"], end["history"]) == ("stopped", [f"do {step}" for step in SCRIPT[2:4]])
     assert end["world"] == [[1, "", ""], [3, "", "harbour dues"], [3, "bottom", "harbour dues"]]
     assert end["screen"].splitlines()[0] == "dues.pdf, page 3 of 3, bottom"

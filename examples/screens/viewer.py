@@ -12,8 +12,8 @@ from functools import cache
 from math import sqrt
 from pathlib import Path
 
+from examples.screens.environments import BACK, STOP, Action, Step, Trail
 from harness.core import BadInput, require
-from harness.synth.environments import BACK, STOP, Action, Step, Trail
 
 SHOWN, ZOOMED, LEAD = 1200, 4000, 200
 """Characters of a page, of a part, and of them before the words that were looked for."""
@@ -26,7 +26,7 @@ _HYPHEN = re.compile("[\u0002\ufffe](?:\r?\n)?")  # how pdfium marks a word brok
 
 
 class Viewer(Trail):
-    """Implements :class:`harness.synth.environments.Environment`; steps are (page, part, words).
+    """Implements :class:`examples.screens.environments.Environment`; steps are (page, part, words).
 
     Args:
         path: of a PDF.
@@ -46,7 +46,7 @@ class Viewer(Trail):
 
     @property
     def actions(self) -> dict[str, str]:
-        """See :class:`harness.synth.environments.Environment`."""
+        """See :class:`examples.screens.environments.Environment`."""
         return {
             "Find": "words; opens the next page that holds them",
             "Page": f"a number from 1 to {len(self._pdf)}",
@@ -57,7 +57,7 @@ class Viewer(Trail):
         }
 
     def step(self, action: Action) -> Step | None:
-        """See :class:`harness.synth.environments.Trail`."""
+        """See :class:`examples.screens.environments.Trail`."""
         number, _, words = self.steps[-1]
         wanted = " ".join(action.argument.casefold().split())
         if action.name == "Page" and wanted.isdecimal() and 0 < int(wanted) <= len(self._pdf):
@@ -69,7 +69,7 @@ class Viewer(Trail):
         return None
 
     def show(self, steps: list[Step]) -> str:
-        """See :class:`harness.synth.environments.Trail`."""
+        """See :class:`examples.screens.environments.Trail`."""
         number, part, words = steps[-1]
         text = self._text(number, part)
         match = _pattern(words).search(text) if words else None
@@ -83,7 +83,7 @@ class Viewer(Trail):
         return "\n".join(lines)
 
     def picture(self) -> bytes:
-        """See :class:`harness.synth.environments.Environment`."""
+        """See :class:`examples.screens.environments.Environment`."""
         require("PIL.Image", "pictures of pages need pillow", "'agent-skill-harness[vqa]'")
         number, part, _ = self.steps[-1]
         page = self._pdf[number - 1]

@@ -6,7 +6,7 @@ from statistics import fmean
 
 import torch
 
-from benchmarks.train.steps import reseed, step
+from examples.objectives.steps import reseed, step
 from harness.train.objectives.advantages import Rule, clipped_loss, gd2po
 
 

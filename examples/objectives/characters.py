@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from benchmarks.train.steps import reseed, step
 from examples.objectives.siamese import SiameseBlock, SiameseOutput
+from examples.objectives.steps import reseed, step
 from harness.core import assets
 
 # Three times the rate that is usual for so small a model.

@@ -128,7 +128,7 @@ class Trail(ABC):
 
 @dataclass
 class Agent:
-    """The context of `graphs/plan_act_reflect.py`.
+    """The context of `examples/screens/plan_act_reflect.py`.
 
     Attributes:
         sees: decides, remembers and reflects, by the screen.

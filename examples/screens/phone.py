@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from harness.synth.environments import BACK, STOP, TYPE, Action
+from examples.screens.environments import BACK, STOP, TYPE, Action
 
 HOME = "home"
 
@@ -29,7 +29,7 @@ class Screen:
 
 @dataclass
 class Phone:
-    """Implements :class:`harness.synth.environments.Environment`.
+    """Implements :class:`examples.screens.environments.Environment`.
 
     Attributes:
         screens: by name; `home` is the first.
@@ -43,7 +43,7 @@ class Phone:
 
     @property
     def actions(self) -> dict[str, str]:
-        """See :class:`harness.synth.environments.Environment`."""
+        """See :class:`examples.screens.environments.Environment`."""
         offered = {"Tap": "a label on the screen", BACK: "to the screen before", "Home": "home",
                    STOP: "when all is done"}  # fmt: skip
         if self.screens[self.stack[-1]].keyboard:
@@ -76,6 +76,6 @@ class Phone:
         return {"stack": [*self.stack], "typed": self.typed}
 
     def restore(self, state: JsonValue) -> None:
-        """See :class:`harness.synth.environments.Environment`."""
+        """See :class:`examples.screens.environments.Environment`."""
         value: Any = state
         self.stack, self.typed = [*value["stack"]], value["typed"]

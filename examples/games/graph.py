@@ -17,8 +17,8 @@ from typing import Any, TypedDict
 from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
 from langgraph.runtime import Runtime
 
+from examples.games.taboo import TURNS, Role, Table, Utterance, outcome
 from harness.core import render
-from harness.synth.games.taboo import TURNS, Role, Table, Utterance, outcome
 from harness.synth.types import Unjudged
 
 

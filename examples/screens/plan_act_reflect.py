@@ -5,7 +5,7 @@
        │            └─► END (Stop, or step cap)     ├─ B: wrong page, Back, flagged
        └────────────────────────────────────────────┴─ C: no change, flagged
 
-Environments: a document viewer and a workbook (`harness/synth/screens/`), or your own. Only actions
+Environments: a document viewer and a workbook (`this folder`), or your own. Only actions
 that did what was intended enter the history and lead to planning. The planner sees text alone: the
 instruction, the history and its own last progress. State holds JSON, the environment's own state
 included, so that a killed loop goes on where it was.
@@ -18,8 +18,7 @@ from typing import Any, TypedDict
 from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
 from langgraph.runtime import Runtime
 
-from harness.core import render
-from harness.synth.environments import (
+from examples.screens.environments import (
     BACK,
     STOP,
     Action,
@@ -28,6 +27,7 @@ from harness.synth.environments import (
     read_mark,
     remembered,
 )
+from harness.core import render
 
 
 class State(TypedDict, total=False):

@@ -13,9 +13,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from examples.screens.environments import BACK, STOP, TYPE, Action, Step, Trail
 from harness.core import BadInput, temporary_work_folder
 from harness.sandbox import Sandbox
-from harness.synth.environments import BACK, STOP, TYPE, Action, Step, Trail
 from harness.synth.tables.table import cell_of
 from harness.tasks import (
     INPUT_NAME,
@@ -35,7 +35,7 @@ _QUOTED = re.compile('"[^"]*"')
 
 
 class Spreadsheet(Trail):
-    """Implements :class:`harness.synth.environments.Environment`.
+    """Implements :class:`examples.screens.environments.Environment`.
 
     Steps are (sheet, cells), or (sheet, cells, content) where something was typed.
 
@@ -56,7 +56,7 @@ class Spreadsheet(Trail):
 
     @property
     def actions(self) -> dict[str, str]:
-        """See :class:`harness.synth.environments.Environment`."""
+        """See :class:`examples.screens.environments.Environment`."""
         return {
             "Sheet": f"the name of a sheet: {', '.join(self._sheets)}",
             "Select": "a cell or a range, such as B2 or B2:B40",
@@ -67,7 +67,7 @@ class Spreadsheet(Trail):
         }
 
     def step(self, action: Action) -> Step | None:
-        """See :class:`harness.synth.environments.Trail`."""
+        """See :class:`examples.screens.environments.Trail`."""
         sheet, cells = self.steps[-1][:2]
         wanted = action.argument.strip()
         if action.name == "Sheet" and wanted in self._sheets:
@@ -82,7 +82,7 @@ class Spreadsheet(Trail):
         return None
 
     def show(self, steps: list[Step]) -> str | None:
-        """See :class:`harness.synth.environments.Trail`."""
+        """See :class:`examples.screens.environments.Trail`."""
         script = Path(__file__).with_name("steps.py").read_bytes()
         files = {SCRIPT: script, STEPS: json.dumps(steps).encode()}
         command = [sys.executable, SCRIPT, INPUT_NAME, OUTPUT_NAME, STEPS]

@@ -1,6 +1,6 @@
 """Does each objective learn what it is for? A small problem each, beside its control, five seeds.
 
-    python -m benchmarks.train.proofs [--only NAME ...] [--designs] [--out FILE]
+    python -m examples.objectives.proofs [--only NAME ...] [--designs] [--out FILE]
 
 Synthetic throughout: each problem has the fault that the objective is against, and nothing else.
 `gain` is the objective's figure less the control's, with a 95 % interval over seeds (Student's t);
@@ -23,21 +23,21 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from benchmarks.reports import earlier_report, option, read_options, report
-from benchmarks.train.bandit import two_rewards
-from benchmarks.train.characters import fast_rate
-from benchmarks.train.designs import DESIGNS
-from benchmarks.train.outliers import outlier, outlier_by_neighbour, outlier_of_one_way
-from benchmarks.train.steps import reseed, step
+from examples.objectives.bandit import two_rewards
+from examples.objectives.characters import fast_rate
 from examples.objectives.coteaching import trusted
+from examples.objectives.designs import DESIGNS
 from examples.objectives.distillation import distillation_loss, reverse_kl
 from examples.objectives.long_context import Likelihoods, solopo_loss
 from examples.objectives.mixture import GradientMixture
+from examples.objectives.outliers import outlier, outlier_by_neighbour, outlier_of_one_way
 from examples.objectives.preferences import (
     apo_loss,
     bradley_terry,
     dir_loss,
     fit_bias,
 )
+from examples.objectives.steps import reseed, step
 from harness.stats import t_of
 from harness.train.objectives.advantages import clipped_loss, normalized, refill
 from harness.vision.metrics import global_reward, local_reward
@@ -378,7 +378,7 @@ def main() -> None:
         out=option(type=Path, default=None),
     )  # fmt: skip
     torch.set_num_threads(1)
-    head = {"command": "python -m benchmarks.train.proofs", "seeds": options.seeds}
+    head = {"command": "python -m examples.objectives.proofs", "seeds": options.seeds}
     proofs: dict[str, Any] = earlier_report(options.out).get("proofs", {})
     tried: dict[str, Any] = earlier_report(options.out).get("tried", {})
     for name in options.only:

@@ -1,1 +1,0 @@
-"""Games between models, whose outcome a program decides."""

@@ -1,1 +1,0 @@
-"""Environments that are real: a document viewer, and a workbook."""
