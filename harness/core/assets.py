@@ -1,4 +1,4 @@
-"""What travels with the library: graphs, prompts, skills, corpora, suites; and templates rendered.
+"""Data that travels with the library: graphs, prompts, skills, corpora, suites; rendered templates.
 
 In a checkout or an editable install they lie beside the package; in a wheel under
 `harness/_assets/`. Code that users bring is loaded by the same loader as ours.

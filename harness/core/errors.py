@@ -45,7 +45,8 @@ class Refused(HarnessError):
 
 
 def last_words(output: str, limit: int = 400) -> str:
-    """What a program that failed said last: its last line, and below it the lines that led there.
+    """Return the end of a failed program's output: its last line, below it the lines that led
+    there.
 
     Args:
         output: what it wrote.
@@ -66,7 +67,7 @@ _DISK = {
 
 
 def shortage(error: BaseException) -> str | None:
-    """What this process ran out of, and what to do about it; None for another error."""
+    """Name the resource that ran out, and what to do about it; None for another error."""
     number = error.errno if isinstance(error, OSError) else None
     if number == errno.EMFILE:
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]

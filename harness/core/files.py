@@ -140,7 +140,7 @@ def decoding(source: object) -> Generator[None]:
 
 
 def decompressed(data: bytes) -> bytes:
-    """What zstd compressed, of limited size: few bytes may stand for gigabytes.
+    """Decompress zstd to a limited size: few bytes may stand for gigabytes.
 
     Raises:
         ValueError: if it has more than :data:`MOST_UNPACKED` bytes.

@@ -90,7 +90,7 @@ async def limit_async_reply(response: Any) -> None:
 
 
 def on_loopback(url: str) -> bool:
-    """Whether a URL leads to the machine that asks, whichever that is."""
+    """Return True if a URL leads to the machine that asks, whichever that is."""
     host = urlsplit(url).hostname or ""
     with suppress(ValueError):
         return ip_address(host).is_loopback

@@ -1,4 +1,4 @@
-"""What wings and other packages add to the spine: entry points, read when they are needed.
+"""Plug-ins of wings and other packages: entry points, read when they are needed.
 
 A package registers what it adds in its own metadata, one group per kind of addition:
 
@@ -56,7 +56,7 @@ def plugins(group: str) -> dict[str, EntryPoint]:
 
 
 def load(group: str, name: str) -> Any:
-    """What the plugin of that name registered.
+    """Load the plug-in of that name.
 
     Raises:
         BadInput: if there is no such plugin, or it cannot be imported (the cause is named).
@@ -89,7 +89,7 @@ def require(module: str, need: str, install: str = "'agent-skill-harness[rag]'")
 
 
 def _present(module: str) -> bool:
-    """Whether a module's wing is in the tree: the metadata of an installation may name more.
+    """Return True if a module's wing is in the tree: an installation's metadata may name more.
 
     A folder alone is no wing: caches of its modules may have stayed behind.
     """

@@ -141,7 +141,7 @@ def _quoted(text: str, mark: re.Match[str]) -> bool:
 
 
 def _mentioned(text: str, mark: re.Match[str]) -> bool:
-    """Whether a sentence speaks of the mark."""
+    """Return True if a sentence speaks of the mark."""
     before = text[max(0, mark.start() - 2) : mark.start()]
     after = text[mark.end() : mark.end() + 2]
     sentence = _WITHIN.search(before) and re.match(r" [a-z]| ?[.,;:)]", after)

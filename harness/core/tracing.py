@@ -45,7 +45,7 @@ class Block:
         """Ids, counts and settings."""
 
     def say(self, **content: Any) -> None:
-        """What was said."""
+        """Receive the messages of a call."""
 
 
 class Operation(Block):
@@ -180,12 +180,12 @@ _UNWATCHED = Block()
 
 
 def watched() -> bool:
-    """Whether anybody watches: facts that cost something to find can be left out if not."""
+    """Return True if anybody watches: facts that cost something to find can be left out if not."""
     return bool(_seats)
 
 
 def content_wanted() -> bool:
-    """Whether anybody looks at what was said."""
+    """Return True if anybody looks at the messages."""
     return any(seat.watcher.content for seat in _seats)
 
 

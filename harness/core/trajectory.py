@@ -62,14 +62,14 @@ _AGENT_ONLY = ("model_name", "reasoning_effort", "reasoning_content", "tool_call
 
 
 class ImageSource(Value):
-    """Where an image lies: a path relative to the trajectory, an absolute path, or a URL."""
+    """Location of an image: a path relative to the trajectory, an absolute path, or a URL."""
 
     media_type: ImageMediaType
     path: str
 
 
 class AudioSource(Value):
-    """Where a recording lies; `duration_sec` in seconds. Common aliases of a type are accepted."""
+    """Location of a recording; `duration_sec` in seconds. Common aliases of a type are accepted."""
 
     media_type: AudioMediaType
     path: str
@@ -131,7 +131,7 @@ class SubagentRef(Value):
 
 
 class ObservationResult(Value):
-    """What one tool call returned, or an observation that no call caused."""
+    """Result of one tool call, or an observation that no call caused."""
 
     source_call_id: str | None = None
     content: Content | None = None
@@ -219,7 +219,7 @@ class Step(Value):
 
 
 class AgentInfo(Value):
-    """Which agent acted."""
+    """Agent that acted."""
 
     name: str
     version: str
@@ -321,7 +321,7 @@ class Trajectory(Value):
 
     @property
     def prompt(self) -> str:
-        """What the agent was asked: the task's own words, else the first message of the user."""
+        """Request to the agent: the task's own words, else the first message of the user."""
         task = self.harness.get("task")
         if isinstance(task, dict):
             for key in ("prompt", "instruction", "question"):

@@ -84,7 +84,7 @@ def without_thoughts(text: str) -> str:
 
 
 def first_fault(error: ValidationError, document: str = "document") -> str:
-    """What does not fit a model, as `field: message`; of many faults the first.
+    """Describe the first fault of a document, as `field: message`.
 
     Args:
         error: of the validation.
@@ -117,7 +117,7 @@ def from_keywords(kind: type[ValueT], fields: Mapping[str, object]) -> ValueT:
 
 @dataclass(frozen=True)
 class Option:
-    """How a field of settings is given on the command line: `Annotated[int, Option("Help.")]`.
+    """Command-line form of a settings field: `Annotated[int, Option("Help.")]`.
 
     Attributes:
         help: one sentence, for `--help` and the reference page.
@@ -139,7 +139,7 @@ class Option:
 
 
 class Usage(Value):
-    """What one or many calls used.
+    """Use of one or many calls.
 
     `cost_usd` is None where a price is unknown: unknown is not zero, and a sum with an unknown
     part is unknown. `unreported` counts the calls whose tokens the server did not report: they are

@@ -1,4 +1,4 @@
-"""What happened in a session, in order and in the same words for every client."""
+"""Acts of a session, in order and in the same words for every client."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PATHS = (
 
 
 def prompts(trajectory: Trajectory) -> list[str]:
-    """What the user asked, without what clients add to it, and without answers to questions."""
+    """List the user's requests, without what clients add, and without answers to questions."""
     return [act.text for act in acts(trajectory) if act.kind == "user" and not act.output]
 
 

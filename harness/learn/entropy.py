@@ -1,4 +1,4 @@
-"""What looks random in a text that is about to be sent: a person decides whether it is a secret."""
+"""Random-looking words of a text about to be sent: a person decides whether they are secrets."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ _CLIENTS = {"claude": "claude-code", "codex": "codex"}
 
 
 class Gathered(Value):
-    """What was read, and what is about to be sent.
+    """Sessions that were read, and what is about to be sent.
 
     Attributes:
         key: digest of the settings that decided it.
@@ -69,7 +69,7 @@ class Gathered(Value):
 
     @property
     def outcomes(self) -> dict[str, int]:
-        """How many sessions passed, failed and are unknown."""
+        """Count the sessions that passed, failed and are unknown."""
         counts = Counter(session.outcome.verdict for session in self.sessions)
         return {"pass": counts["pass"], "fail": counts["fail"], "unknown": counts["unknown"]}
 
@@ -134,7 +134,7 @@ def read_sessions(
 
 
 def _copies(read: Read, reads: Iterable[Read], skipped: list[Skipped]) -> bool:
-    """Whether a log only copies the beginning of another session, as `codex fork` does."""
+    """Return True if a log only copies the beginning of another session, as `codex fork` does."""
     source = string(read.trajectory.harness.get("forked_from_id"))
     if not source:
         return False
@@ -189,7 +189,9 @@ def _of_file(
 def _unwanted(
     trajectory: Trajectory, settings: LearnSettings, since: datetime | None
 ) -> str | None:
-    """Why a session is left out: "" where a filter says so, None where it is wanted."""
+    """Give the reason why a session is left out: "" where a filter says so, None where it is
+    wanted.
+    """
     source = string(trajectory.harness.get("source"))
     unwanted = {name for client, name in _CLIENTS.items() if client != settings.client}
     if settings.client != "all" and source in unwanted:

@@ -172,7 +172,7 @@ def learn(
 def _tasks(
     settings: LearnSettings, reads: Sequence[Read], redactor: Redactor, progress: Progress
 ) -> tuple[list[Rebuilt], list[Task]]:
-    """What became of every session's task, and the tasks that could be made again."""
+    """Rebuild the tasks of sessions; return the outcome for each, and the tasks."""
     folder = settings.out / SUITE
     remove_tree(folder)
     rows: list[Rebuilt] = []

@@ -1,4 +1,4 @@
-"""How a session ended: rules on what its log says, and nothing where the log does not decide.
+"""Outcomes of sessions: rules on what the log says, and nothing where it does not decide.
 
 What counts is what came behind the last edit: the last verdict of the tests, and what the user
 did or said. Signs that contradict each other decide nothing. A sign whose quote cannot be found
@@ -98,7 +98,7 @@ def infer_outcome(trajectory: Trajectory, spans: Spans) -> Outcome:
 
 
 def _weakened(history: list[Act]) -> bool:
-    """Whether an edit takes away what tests demand, as far as the log shows it."""
+    """Return True if an edit takes away what tests demand, as far as the log shows it."""
     failed = False
     for act in history:
         if act.kind == "edit" and weakens_tests(act, failed):
@@ -109,7 +109,7 @@ def _weakened(history: list[Act]) -> bool:
 
 
 class _Signs:
-    """What was seen behind the last edit, in order; `void` says why tests do not count.
+    """Signs seen behind the last edit, in order; `void` says why tests do not count.
 
     Args:
         history: everything that was done.
@@ -203,7 +203,7 @@ class _Signs:
             self.void = ""
 
     def _concerns(self, folder: str | None) -> bool:
-        """Whether tests of a folder are tests of the work; where that cannot be told, they are."""
+        """Return True if tests of a folder are tests of the work, or that cannot be told."""
         if not self._root or "" in self._files or within(self._root, folder):
             return True
         inner = str(folder).removeprefix(self._root) if within(str(folder), self._root) else ""
@@ -221,7 +221,7 @@ class _Signs:
 
 
 def _works(act: Act) -> bool:
-    """Whether the agent did something, so that there is work to speak of."""
+    """Return True if the agent did something, so that there is work to speak of."""
     return act.kind in ("say", "command", "edit") and not act.by_user
 
 

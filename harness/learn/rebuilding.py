@@ -40,7 +40,7 @@ _NO_PROGRAM = re.compile(
 
 
 class NotRebuilt(BadInput):
-    """Why a session's task cannot be made again, in one sentence."""
+    """Reason why a session's task cannot be made again, in one sentence."""
 
 
 def _git(folder: Path, *words: str) -> str:
@@ -266,7 +266,7 @@ def _hidden_tests(root: Path, commit: str, later: str, into: Path) -> str:
 def _verify(
     check: str, tree: Path, folder: Path, root: Path, later: str, sandbox: Sandbox | None
 ) -> bool:
-    """Whether the check passes where the work was done; it must fail where it was not.
+    """Run the check: it must pass where the work was done, and fail where it was not.
 
     Raises:
         NotRebuilt: if it cannot be run, passes on the untouched repository, or fails on the

@@ -64,12 +64,12 @@ def session_files(
 
 
 def _is_log(file: Path) -> bool:
-    """Whether a file is a session's own: a helper's log is read with the session that called it."""
+    """Return True for a session's own file; a helper's log is read with its session."""
     return not file.name.startswith("agent-") and file.is_file()
 
 
 def fault(path: Path) -> Skipped | None:
-    """Where a JSONL log is damaged; None if it is whole.
+    """Find the damage of a JSONL log; None if it is whole.
 
     A last line without its end is no damage: the client may still be writing it.
     """

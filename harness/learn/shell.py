@@ -151,7 +151,7 @@ def _word(node: Node) -> str:
 
 
 def changes(program: Program) -> Iterator[Change]:
-    """What a program does to files that are work: (paths, replaced, inserted, hidden).
+    """List a program's changes to files that are work: (paths, replaced, inserted, hidden).
 
     A path that cannot be told is "", replaced text that the line does not show is None, and hidden
     is a change of what was there before.

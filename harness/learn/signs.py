@@ -37,7 +37,7 @@ class TestRun(NamedTuple):
 
 
 def test_run(act: Act) -> TestRun | None:
-    """What a command says about the tests; None if it runs none."""
+    """Read what a command says about the tests; None if it runs none."""
     line = parse(act.text, act.folder)
     program = next((program for program in line.programs if program.tests), None)
     # Between a stash and its return, tests are of another tree than the one that was edited.
@@ -77,12 +77,12 @@ def test_run(act: Act) -> TestRun | None:
 
 
 def is_test_file(path: str) -> bool:
-    """Whether a file holds tests, what they need, or how they are run, by its name."""
+    """Return True if a file holds tests, what they need, or how they are run, by its name."""
     return bool(sign("test_file").search(path))
 
 
 def weakens_tests(act: Act, after_failure: bool) -> bool:
-    """Whether an edit takes away or changes what tests demand, or has tests left out.
+    """Return True if an edit takes away or changes what tests demand, or has tests left out.
 
     Args:
         act: an edit.
@@ -142,19 +142,19 @@ def taken_back(program: Program, files: set[str], commits: Sequence[str]) -> set
 
 
 def near(folder: str | None, file: str) -> bool:
-    """Whether a file may lie in the repository that a folder is in."""
+    """Return True if a file may lie in the repository that a folder is in."""
     if not (folder or "").startswith("/") or not file.startswith("/"):
         return True
     return within(file, folder) or within(str(folder), str(PurePosixPath(file).parent))
 
 
 def within(path: str, folder: str | None) -> bool:
-    """Whether a path is a folder, or below it."""
+    """Return True if a path is a folder, or below it."""
     return f"{path}/".startswith(f"{str(folder).rstrip('/')}/")
 
 
 def saying(message: str, question: str = "") -> tuple[Saying, str] | None:
-    """What a message says about the work before it, and in which words; None if nothing.
+    """Read what a message says about the work before it, and in which words; None if nothing.
 
     Args:
         message: of the user.

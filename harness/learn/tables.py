@@ -36,7 +36,7 @@ def runners(kind: str) -> re.Pattern[str]:
 
 
 def leaves_out(command: str, line: str) -> bool:
-    """Whether a run of tests leaves some out, by the command line that it stands in."""
+    """Return True if a run of tests leaves some out, by its command line."""
     rows = (row for row in _table("runners")["runner"] if "part" in row)
     return any(
         re.match(rf"(?:\S*/)?(?:{row['command']})(?=\s|$)", command)

@@ -44,7 +44,7 @@ class Claim(Value):
 
 
 class Outcome(Value):
-    """How a session ended, as far as its log decides.
+    """Outcome of a session, as far as its log decides.
 
     Attributes:
         verdict: pass, fail or unknown.
@@ -75,7 +75,7 @@ class Skipped(Value):
 
 
 class RandomWord(Value):
-    """What looks random in a text that would be sent, and no rule explains.
+    """Random-looking word that would be sent, and that no rule explains.
 
     Attributes:
         file: that it stands in.
@@ -126,7 +126,7 @@ class Session(Value):
 
 
 class Rebuilt(Value):
-    """What became of a session's task.
+    """Result of rebuilding a session's task.
 
     Attributes:
         session: of which session.

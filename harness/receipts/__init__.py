@@ -1,4 +1,4 @@
-"""Which parts of a skill help: units, randomised subsets, effects, receipts."""
+"""Effects of the parts of a skill: units, randomised subsets, effects, receipts."""
 
 import lazy_loader
 

@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 
 
 class SkillSettings(SuiteSettings):
-    """What everything that measures a skill takes.
+    """Settings of everything that measures a skill.
 
     Attributes:
         skill: skill directory.
@@ -76,7 +76,7 @@ class SkillSettings(SuiteSettings):
     skill: Path
 
     def evaluation(self) -> EvalSettings:
-        """The same for an eval run."""
+        """Return the settings of an eval run."""
         return EvalSettings(**self.model_dump(include=set(SuiteSettings.model_fields)))
 
     def run_folder(self, kind: str) -> Path:
@@ -108,7 +108,7 @@ class Audited(Value):
 
 
 class Prepared(Value, arbitrary_types_allowed=True):
-    """What an audit will do."""
+    """Plan of an audit."""
 
     parsed: Cut
     suite: LoadedSuite
@@ -139,7 +139,7 @@ def prepare(settings: AuditSettings) -> Prepared:
 
 
 def plan_of(settings: AuditSettings) -> dict[str, Any]:
-    """What an audit would do, for `--dry-run`."""
+    """Return the plan of an audit, for `--dry-run`."""
     prepared = prepare(settings)
     plan, suite = prepared.plan, prepared.suite.suite
     return {
@@ -162,7 +162,7 @@ def plan_of(settings: AuditSettings) -> dict[str, Any]:
 
 
 def _expected(settings: AuditSettings, prepared: Prepared) -> Estimate:
-    """What the rollouts will use: about what attempts with the whole skill did."""
+    """Estimate the use of the rollouts: about that of attempts with the whole skill."""
     from harness.evals import estimate
 
     plan, tasks, skill = prepared.plan, prepared.suite.tasks, settings.skill
@@ -315,7 +315,7 @@ class AuditRun(EvalPlan):
         return self.planned
 
     def lock(self, model: Model) -> dict[str, Any]:
-        """What `run.json` records."""
+        """Return the content of `run.json`."""
         return super().lock(model) | {"kind": "audit", **self.facts}
 
 

@@ -48,7 +48,7 @@ class Disagreement(Value):
 
 
 class LibraryReport(Value):
-    """What was found in a folder of skills."""
+    """Findings in a folder of skills."""
 
     skills: tuple[str, ...]
     collisions: tuple[Collision, ...]
@@ -57,7 +57,7 @@ class LibraryReport(Value):
 
     @property
     def clear(self) -> bool:
-        """Whether nothing was found."""
+        """True if nothing was found."""
         return not (self.collisions or self.disagreements or self.same_name)
 
 

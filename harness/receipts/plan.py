@@ -1,4 +1,4 @@
-"""What an audit will run and can see, fixed before the first call."""
+"""Plan of an audit and its detectable effects, fixed before the first call."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class AuditPlan(Value):
 
     @property
     def spread(self) -> str:
-        """What to expect where a unit does more at some tasks than at others."""
+        """Describe what to expect where a unit does more at some tasks than at others."""
         error = (self.error**2 + SPREAD**2 / (self.groups or self.tasks)) ** 0.5
         width = critical(self.values[-1], self.degrees) * error
         kind = "group" if self.groups else "task"

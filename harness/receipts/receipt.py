@@ -52,14 +52,14 @@ class Interval(Value):
 
     @property
     def verdict(self) -> Verdict:
-        """What it says: an interval that holds zero shows nothing."""
+        """Verdict of an effect: an interval that holds zero shows nothing."""
         if self.low > 0:
             return "helps"
         return "hurts" if self.high < 0 else "nothing detectable"
 
 
 class Traces(Value):
-    """How often trajectories show a unit, with it in the skill and without.
+    """Share of trajectories that show a unit, with it in the skill and without.
 
     Attributes:
         read_with: rollouts with the unit in which a tool call named its file.
@@ -76,7 +76,7 @@ class Traces(Value):
 
 
 class UnitReceipt(Value):
-    """What is known of one unit.
+    """Findings on one unit.
 
     Attributes:
         effect: points by which the share of passed tasks rises with the unit, on average over
@@ -117,7 +117,7 @@ class Interaction(Value):
 
 
 class Digests(Value):
-    """What a receipt rests on, SHA-256 each.
+    """Digests of everything a receipt rests on, SHA-256 each.
 
     Attributes:
         calls: of the requests that were sent to the model.
@@ -204,7 +204,7 @@ def data_of(
 
 
 def why_stop(plan: AuditPlan, look: int, rows: Sequence[Row], groups: Mapping[str, str]) -> str:
-    """Why to stop after this look, "" to continue.
+    """Give the reason to stop after this look, "" to continue.
 
     Every unit is decided, or its interval is narrow enough, or it is without the planned chance of
     a decision.

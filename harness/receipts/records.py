@@ -1,4 +1,4 @@
-"""What was run, compactly: enough to compute a receipt again without a model.
+"""Compact records of a run: enough to compute a receipt again without a model.
 
 A record shows that a unit was read or followed, by the trajectory of its rollout.
 
@@ -54,7 +54,7 @@ RowT = TypeVar("RowT", bound="Attempted")
 
 
 class Origin(Value):
-    """Where a unit comes from, as the provenance beside the skill tells.
+    """Origin of a unit, as the provenance beside the skill tells.
 
     Attributes:
         trajectory: id of a trajectory that an edit of the unit's lines was learned from.
@@ -66,7 +66,7 @@ class Origin(Value):
 
 
 class Conditions(Value):
-    """What every measurement of a skill depends on.
+    """Conditions that every measurement of a skill depends on.
 
     Attributes:
         skill: digest of the skill directory.
@@ -153,7 +153,7 @@ class Row(Attempted):
 
 
 class RecordsFile(Value, Generic[HeaderT, RowT]):
-    """What was run: a header, and a row an attempt."""
+    """Records of a run: a header, and a row an attempt."""
 
     header: HeaderT
     rows: tuple[RowT, ...]
@@ -231,7 +231,7 @@ class RunContents(NamedTuple):
     calls: dict[str, StoredCall]
 
     def altered(self, step: Step) -> bool:
-        """Whether a step says other than the recorded reply to its call."""
+        """Return True if a step says other than the recorded reply to its call."""
         call = self.calls.get(call_of(step))
         if call is None:
             return False
@@ -240,7 +240,7 @@ class RunContents(NamedTuple):
 
 
 def read_run(run: Path, calls: Iterable[StoredCall]) -> RunContents:
-    """What a run folder holds, beside its calls.
+    """Read a run folder, except its calls.
 
     Raises:
         BadInput: if there is no run.
@@ -266,7 +266,7 @@ def row_of(rollout: Rollout, run: RunContents, parsed: Cut) -> Row:
 
 
 def attempted_of(id_: str, run: RunContents) -> dict[str, Any]:
-    """What the record of any finished attempt holds."""
+    """Return the fields in the record of any finished attempt."""
     item = run.items[id_]
     calls = [call_of(step) for step in replied(run.trajectories.get(id_))]
     replies = [digest(run.calls[call].response) for call in calls if call in run.calls]
@@ -329,7 +329,7 @@ _unit_runs = lru_cache(maxsize=1024)(_runs)
 
 
 def run_differs(run: Path, records: Records, parsed: Cut) -> Iterator[str]:
-    """What in the records is not as the run folder has it, one sentence each; at most one a kind.
+    """List differences between records and run folder, one sentence each; at most one a kind.
 
     Every rollout is taken from the run again, and every call that it names must be among the
     recorded ones, under the digest of its own request, with the reply that the trajectory has.
@@ -351,7 +351,7 @@ def run_differs(run: Path, records: Records, parsed: Cut) -> Iterator[str]:
 
 
 def genuine_run(run: Path) -> RunContents:
-    """What a run folder holds, with those of its calls that have the digest of their request.
+    """Read a run folder with those of its calls that have the digest of their request.
 
     Raises:
         BadInput: if there is no run, or its calls cannot be read.

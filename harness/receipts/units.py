@@ -173,7 +173,7 @@ def cut(skill: Skill) -> Cut:
 
 
 def _leads(body: list[Block], index: int) -> bool:
-    """Whether a block only stands there for others: headings, heads of tables, introductions."""
+    """Return True for a block that only leads others: headings, heads of tables, introductions."""
     block = body[index]
     if block.kind in ("heading", "comment", "ruler", "head"):
         return True

@@ -41,7 +41,7 @@ Scope = Literal[
 
 
 class Verified(Value):
-    """What a check found.
+    """Findings of a check.
 
     Attributes:
         valid: whether nothing differs.
@@ -127,7 +127,7 @@ def verify(
 
 
 def scope_of(run: Path | None) -> Scope:
-    """What a check with that run folder, or with none, shows."""
+    """Describe what a check with that run folder, or with none, shows."""
     if run is None:
         return "consistency only: answers not verified"
     return "answers compared with the recorded replies of the run"
@@ -150,7 +150,7 @@ def measured_files(skill: Skill, header: Conditions) -> tuple[Skill, list[str]]:
 
 
 def changes(kind: str, expected: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
-    """What is not as it was, by the digests of then and now."""
+    """List what has changed, by the digests of then and now."""
     for name in sorted(expected.keys() | now.keys()):
         if name not in now:
             yield f"{kind}: {name} is gone"
@@ -208,7 +208,7 @@ def rescore(suite: LoadedSuite, attempts: Sequence[Attempted]) -> tuple[list[str
 
 
 def files_differ(name: str, path: Path, page: Path, text: str, shown: str) -> Iterator[str]:
-    """What of a receipt, and of the page that shows it, is not as it was computed.
+    """List what of a receipt, and of the page that shows it, is not as it was computed.
 
     Args:
         name: of the receipt, for the sentences.

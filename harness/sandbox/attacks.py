@@ -105,7 +105,7 @@ ANSWER_S = 5.0
 
 
 class Bait(ExitStack):
-    """What attacks reach for, as a context: a secret, servers, a victim process, a token."""
+    """Bait for attacks, as a context: a secret, servers, a victim process, a token."""
 
     def __enter__(self) -> Bait:
         enter = self.enter_context
@@ -179,7 +179,7 @@ class Bait(ExitStack):
             return escaped | self._traces(names, work), result
 
     def _traces(self, names: Sequence[str], work: Path) -> set[str]:
-        """What the host sees, whatever the attack printed."""
+        """Collect the traces that the host sees, whatever the attack printed."""
         secret = self.secret.stat()
         files = {
             "write_outside": self.target.exists(),
@@ -214,7 +214,7 @@ class Bait(ExitStack):
         return seen
 
     def _victim_answers(self) -> bool:
-        """Whether the victim lives: a signal that is still on its way reaches it before it can."""
+        """Return True if the victim lives: a signal on its way reaches it before it can answer."""
         assert self.victim.stdin is not None and self.victim.stdout is not None
         with suppress(BrokenPipeError):
             self.victim.stdin.write(b"\n")

@@ -36,7 +36,7 @@ class MemoryGroup(NamedTuple):
         return ["/bin/sh", "-c", _ENTER, str(self.folder / "cgroup.procs"), *argv]
 
     def overrun(self) -> bool:
-        """Whether the kernel has killed a process in it because of the limit."""
+        """Return True if the kernel has killed a process in it because of the limit."""
         with suppress(OSError):
             lines = (self.folder / _FILES[self.version][2]).read_text().splitlines()
             return any(line.startswith("oom_kill ") and line != "oom_kill 0" for line in lines)

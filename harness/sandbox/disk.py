@@ -1,4 +1,4 @@
-"""How much a command has stored: what lies in its work folder, and what only it still holds."""
+"""Disk use of a command: files in its work folder, and files that only it still holds."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class Plan(NamedTuple):
 
 
 class Launch(NamedTuple):
-    """How a back end starts a plan: argument vector, environment, inherited file descriptors."""
+    """Start of a plan by a back end: argument vector, environment, inherited file descriptors."""
 
     argv: list[str]
     env: dict[str, str]

@@ -151,7 +151,7 @@ _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 
 
 def supported() -> bool:
-    """Whether the numbers of this processor are known."""
+    """Return True if the numbers of this processor are known."""
     return platform.machine() in _ARCH
 
 

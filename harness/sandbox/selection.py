@@ -1,4 +1,4 @@
-"""Which back ends run here, what each stops, how fast it starts, and which one to use."""
+"""Choice of a back end: those that run here, what each stops, and how fast it starts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PREFERRED = tuple(BACKENDS)
 
 
 class BackendReport(Value):
-    """What one back end can do on this machine.
+    """Abilities of one back end on this machine.
 
     Attributes:
         name: as typed after `--sandbox`.
@@ -46,7 +46,7 @@ class BackendReport(Value):
 
     @property
     def admitted(self) -> bool:
-        """Whether it stopped every attack."""
+        """True if it stopped every attack."""
         return self.available and not self.escaped
 
 
@@ -108,7 +108,7 @@ def preferred(reports: Iterable[BackendReport]) -> BackendReport | None:
 
 
 def cautions(name: str) -> tuple[str, ...]:
-    """What a back end does not keep from a hostile program on this machine, for this user."""
+    """List what a back end does not keep from a hostile program on this machine, for this user."""
     notes: list[str] = []
     if name in ("bubblewrap", "landlock") and os.geteuid() == 0:
         notes.append("you are root: it gets no capability, but an ordinary user risks less.")

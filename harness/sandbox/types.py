@@ -30,7 +30,7 @@ class Limits(Value):
 
 
 class Result(Value):
-    """What a command did.
+    """Result of a command.
 
     Attributes:
         exit_code: of the command; None if it was killed by a limit.
@@ -50,7 +50,7 @@ class Result(Value):
 
     @property
     def ok(self) -> bool:
-        """Whether the command ended by itself with exit code 0."""
+        """True if the command ended by itself with exit code 0."""
         return self.exit_code == 0
 
 

@@ -16,7 +16,7 @@ _SILENT = {
 
 
 def git(folder: Path, *words: str, protocols: str = "none", seconds: int = 120) -> str:
-    """What a git command prints.
+    """Run a git command and return its output.
 
     Args:
         folder: in which it runs.

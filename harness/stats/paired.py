@@ -26,7 +26,7 @@ DRAWS = 10_000
 
 
 class PairedComparison(Value):
-    """The same tasks under two conditions.
+    """Comparison of the same tasks under two conditions.
 
     Attributes:
         tasks: tasks with a valid attempt on both sides.

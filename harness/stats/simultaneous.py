@@ -71,7 +71,7 @@ def joint_critical(
 def false_difference_rate(
     changes: Sequence[float], critical: float, groups: Sequence[str] = ()
 ) -> float:
-    """How often two attempts with the same condition would be called different, by chance alone.
+    """Return how often two attempts with one condition would be called different by chance alone.
 
     The two sides of every task, or of every group as a whole, are swapped by a fair coin, 1,000
     times with a fixed seed: the share of draws whose interval leaves out zero.

@@ -73,7 +73,7 @@ class LogWatcher(Watcher):
 
 
 class _Warnings(logging.Handler):
-    """What our modules say through the standard library's logging."""
+    """Handler for messages of our modules through the standard library's logging."""
 
     def __init__(self, watcher: LogWatcher) -> None:
         super().__init__()

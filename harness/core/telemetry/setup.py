@@ -1,4 +1,4 @@
-"""Which watchers a command or a program asks for."""
+"""Choice of watchers for a command or a program."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def telemetry(
 
 @contextmanager
 def telemetry_by_variables() -> Generator[None]:
-    """What HARNESS_LOG and the standard variables of OpenTelemetry ask for.
+    """Set up the watchers that HARNESS_LOG and the standard variables of OpenTelemetry ask for.
 
     Those of OpenTelemetry are often set for a whole machine: where they cannot be followed, a line
     on stderr says so, and the work continues.
@@ -77,7 +77,7 @@ def telemetry_by_variables() -> Generator[None]:
 
 
 def spans_asked(environment: Mapping[str, str]) -> bool:
-    """Whether the standard variables of OpenTelemetry ask for traces."""
+    """Return True if the standard variables of OpenTelemetry ask for traces."""
     if environment.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return False
     exporter = environment.get("OTEL_TRACES_EXPORTER", "").strip().lower()

@@ -111,7 +111,7 @@ class SpanWatcher(Watcher):
 
 
 def _first(operation: Operation) -> dict[str, Any]:
-    """What a sampler may decide by, which must be known when a span begins."""
+    """Return the facts that a sampler may decide by, which must be known when a span begins."""
     named = _NAMED.get(operation.kind, "gen_ai.tool.name")
     first: dict[str, Any] = {"gen_ai.operation.name": operation.kind, named: operation.label}
     if operation.kind == "execute_tool":
@@ -182,7 +182,7 @@ def _input_messages(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _output_messages(reply: Any) -> list[dict[str, Any]]:
-    """The same of a :class:`harness.models.types.Reply`."""
+    """Return the messages of a :class:`harness.models.types.Reply`."""
     parts: list[dict[str, Any]] = []
     if reply.reasoning:
         parts.append({"type": "reasoning", "content": reply.reasoning})

@@ -82,7 +82,7 @@ def learn(
 
 
 def plan_text(settings: LearnSettings, gathered: Gathered) -> str:
-    """What was found, and what would be sent where, for people."""
+    """Format what was found, and what would be sent where, for people."""
     from harness.learn import recipients
 
     counts = gathered.outcomes

@@ -95,7 +95,7 @@ def ladder_lines(ladder: Ladder) -> list[str]:
 
 
 def rung_table(rungs: Sequence[RungResult]) -> str:
-    """What was reached on each rung."""
+    """Format the result of each rung."""
     rows: list[tuple[str, ...]] = []
     for rung in rungs:
         rate, difference = rung.rate, rung.difference

@@ -59,7 +59,7 @@ class Refusal(Value):
 
 
 class Pool(Value):
-    """What examples may be drawn from.
+    """Examples that may be drawn.
 
     Attributes:
         source: where the pairs came from.
@@ -113,7 +113,7 @@ def read_pairs(source: str, splits: Mapping[str, Iterable[Task]]) -> list[Pair]:
 
 
 def pairs_of(trajectories: Iterable[Trajectory]) -> Iterator[Pair]:
-    """Of each that did not fail: its last program as a block, else its answer."""
+    """Pair each request that did not fail with its last program as a block, else its answer."""
     for run in trajectories:
         if run.outcome in ("pass", ""):
             texts = [content_text(step.message) for step in run.steps if step.source == "agent"]

@@ -1,4 +1,4 @@
-"""What a ladder will do: its settings, its texts and its plan; no model call."""
+"""Plan of a ladder: its settings and its texts; no model call."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class LadderSettings(SkillSettings):
 
 @dataclass(frozen=True)
 class Prepared:
-    """What a ladder will do.
+    """Plan of a ladder with its texts.
 
     Attributes:
         skill: the whole skill.
@@ -341,7 +341,7 @@ def chooser_of(
 
 
 def plan_of(settings: LadderSettings, prepared: Prepared | None = None) -> dict[str, Any]:
-    """What a ladder would do, for `--dry-run` and before the first call."""
+    """Return the plan of a ladder, for `--dry-run` and before the first call."""
     prepared = prepared or prepare(settings, None)
     tasks, names = len(prepared.suite.tasks), prepared.names
     rows: list[dict[str, Any]] = []

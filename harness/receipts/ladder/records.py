@@ -92,7 +92,7 @@ class Rung(Value):
 
 
 class Choice(Value):
-    """How the best of several sets was chosen, on tasks that are not those of the test.
+    """Choice of the best of several sets, on tasks that are not those of the test.
 
     Attributes:
         tokens: of each set.

@@ -82,7 +82,7 @@ class Again(Value):
 
 
 class LadderDigests(Value):
-    """What a ladder rests on, SHA-256 each."""
+    """Digests of everything a ladder rests on, SHA-256 each."""
 
     skill: str
     suite: str
@@ -301,7 +301,7 @@ def _mean(values: Iterable[float]) -> float | None:
 
 
 def verdicts_of(results: Sequence[RungResult], again: Again | None) -> tuple[bool, tuple[str, ...]]:
-    """Whether the skill won, and the sentences: the first one is the verdict as a whole.
+    """Decide if the skill won, and write the sentences: the first is the verdict as a whole.
 
     It wins if it beats every control, loses to no part of itself, was compared with no skill and
     with gold examples, and its second run does not differ from the first.

@@ -1,4 +1,4 @@
-"""What stands on each rung: texts of the length of the skill's, and the skill itself.
+"""Texts of the rungs: controls of the length of the skill, and the skill itself.
 
 Length is counted in tokens of the body of SKILL.md, by the tokenizer of the project. A text counts
 as equally long within 5 %.
@@ -50,7 +50,7 @@ FILE_FORMS = {
 
 
 class LessonRecord(BaseModel):
-    """What is needed of an analyst's record: its lessons."""
+    """Lessons of an analyst's record, the part that is needed."""
 
     items: tuple[MemoryItem, ...] = ()
 
@@ -96,7 +96,7 @@ def body_tokens(body: str) -> int:
 
 
 def near(tokens: int, target: int) -> bool:
-    """Whether a length counts as equal."""
+    """Return True if a length counts as equal."""
     return abs(tokens - target) <= TOLERANCE * target
 
 
@@ -156,7 +156,7 @@ def lesson_list(lessons: Sequence[str], tokens: int) -> str:
 
 
 def format_rule(suite: LoadedSuite, agent: str, answered: Sequence[Task]) -> str:
-    """What an answer must look like, as the agent, the checks and answers of other splits tell.
+    """Describe the form of an answer, as the agent, the checks and answers of other splits tell.
 
     Args:
         suite: whose tasks will be attempted; only their checks are looked at.

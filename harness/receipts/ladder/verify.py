@@ -165,7 +165,7 @@ def attempts_differ(records: LadderRecords) -> Iterator[str]:
 
 
 def runs_differ(folder: Path, records: LadderRecords) -> Iterator[str]:
-    """What in the records is not as the rungs' run folders have it; at most one a kind and rung."""
+    """List differences between records and the rungs' run folders; one a kind and rung at most."""
     names: list[RungName] = [rung.name for rung in records.header.rungs]
     for name in names:
         if not any(row.rung == name for row in records.rows):

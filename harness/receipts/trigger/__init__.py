@@ -1,4 +1,4 @@
-"""Whether a skill loads when it should: precision, recall and confusion of its description."""
+"""Loading of a skill when it should: precision, recall and confusion of its description."""
 
 import lazy_loader
 

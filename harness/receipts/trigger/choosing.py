@@ -108,7 +108,7 @@ async def measure_descriptions(
     foreign: Sequence[str],
     model: Model,
 ) -> tuple[list[Candidate], Usage]:
-    """How descriptions of one skill do with a model, a call a query: the plugin `choose`.
+    """Measure descriptions of one skill with a model, a call a query: the plugin `choose`.
 
     Args:
         name: of the skill.

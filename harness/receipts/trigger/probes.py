@@ -199,7 +199,7 @@ class Call(NamedTuple):
 
 
 class Output(NamedTuple):
-    """What a client's output says.
+    """Content of a client's output.
 
     Attributes:
         events: how many lines are events of a client (JSON objects with a type).
@@ -245,7 +245,7 @@ def read_output(text: str) -> Output:
 
 
 def loaded(calls: Sequence[Call], names: Sequence[str]) -> tuple[str, ...]:
-    """Those of the skills that the calls loaded, in the order of loading."""
+    """List the skills that the calls loaded, in the order of loading."""
     skills: dict[str, None] = {}
     for call in calls:
         if call.failure:
@@ -262,7 +262,7 @@ def loaded(calls: Sequence[Call], names: Sequence[str]) -> tuple[str, ...]:
 
 
 def matched(text: str, pattern: re.Pattern[str], names: Sequence[str]) -> tuple[str, ...]:
-    """Those of the skills that the first group of a pattern of the user's names in a text."""
+    """List the skills that the first group of a user's pattern names in a text."""
     groups = (match.group(1) for match in pattern.finditer(text))
     return tuple(dict.fromkeys(name for name in groups if name in names))
 
@@ -312,7 +312,7 @@ def _failed_ids(event: dict[str, Any]) -> Iterator[str]:
 
 
 def _says(event: dict[str, Any]) -> bool:
-    """Whether an event holds text of the model."""
+    """Return True if an event holds text of the model."""
     texts = [item.get(key) for item in _objects(event) for key in ("text", "result")]
     return any(isinstance(text, str) and text.strip() for text in texts)
 

@@ -37,7 +37,7 @@ class Share(Value):
 
 
 class SkillTrigger(Value):
-    """How well a description loads its skill, and only it.
+    """Measure of how well a description loads its skill, and only it.
 
     Attributes:
         control: of the queries that name the skill, the share that loaded it.

@@ -89,7 +89,7 @@ class Library(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of all skills."""
+        """Names of all skills."""
         return tuple(skill.name for skill in self.skills)
 
 
@@ -133,7 +133,7 @@ class _Loading:
         return task.prompt
 
     def score(self, task: Task, base: Path, workdir: Path, answer: str | None) -> Score:
-        """Whether the skills that were loaded are the expected ones."""
+        """Pass if the skills that were loaded are the expected ones."""
         skills: list[str] = json.loads(answer or "[]")
         query = query_of(task)
         if query.expect is not None:
@@ -168,7 +168,7 @@ def queries_for(settings: TriggerSettings, library: Library) -> tuple[Query, ...
 
 
 def plan_of(settings: TriggerSettings) -> dict[str, Any]:
-    """What a run would do, for `--dry-run`; no model is called."""
+    """Return the plan of a run, for `--dry-run`; no model is called."""
     library = read_library(settings)
     queries = queries_for(settings, library)
     attempts = len(queries[: settings.limit]) * settings.epochs
