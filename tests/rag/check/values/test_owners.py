@@ -1,11 +1,15 @@
 """Claims with a value of somebody else: refused, where the same claim of the right one passes.
 
-Documents and claims of `owners.txt` were written in this house while the rule was made: they are
-cases, not a figure.
+    python -m tests.rag.check.values.test_owners [FILE]
+
+prints how many are judged right. `owners.txt` was written in this house while the rule was made:
+cases, not a figure. `owners_outside.txt` is by an author who had seen no code; it was run once when
+it came, and nothing was chosen on it.
 """
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +19,8 @@ from harness.rag.check import check
 
 LEAST = 0.95
 """Share of right claims that must pass, and of swapped ones that must not."""
+OUTSIDE = {True: 0.75, False: 0.69}
+"""Shares of right claims that passed and of swapped ones that were refused, by the other author."""
 TABLE = """\
 | Room | Seats 2023 | Seats 2024 |
 |---|---|---|
@@ -31,25 +37,36 @@ class Case(NamedTuple):
     right: bool
 
 
-def cases() -> list[Case]:
-    """Claims of `owners.txt`."""
+def cases(name: str) -> list[Case]:
+    """Claims of a file."""
     document, rows = "", list[Case]()
-    for line in Path(__file__).with_name("owners.txt").read_text("utf-8").splitlines():
+    for line in Path(__file__).with_name(name).read_text("utf-8").splitlines():
         mark, text = line.split(" ", 1)
         if mark == "@":
-            document = text
+            document = text.replace("\\n", "\n")
         else:
             rows.append(Case(document, text, mark == "="))
     return rows
 
 
+def wrongly_judged(name: str, right: bool) -> tuple[list[Case], int]:
+    """Claims that are right, or swapped, and judged otherwise; and how many there are."""
+    chosen = [case for case in cases(name) if case.right is right]
+    passed = [check(case.claim, case.document).verdict == "PASS" for case in chosen]
+    pairs = zip(chosen, passed, strict=True)
+    return [case for case, verdict in pairs if verdict is not right], len(chosen)
+
+
 @pytest.mark.parametrize("right", [True, False])
 def test_a_value_belongs_to_whom_the_document_gives_it(right: bool) -> None:
-    chosen = [case for case in cases() if case.right is right]
-    wrong = [
-        case for case in chosen if (check(case.claim, case.document).verdict == "PASS") is not right
-    ]
-    assert len(wrong) <= (1 - LEAST) * len(chosen), wrong
+    wrong, count = wrongly_judged("owners.txt", right)
+    assert len(wrong) <= (1 - LEAST) * count, wrong
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_claims_by_another_author_are_judged_no_worse(right: bool) -> None:
+    wrong, count = wrongly_judged("owners_outside.txt", right)
+    assert len(wrong) <= (1 - OUTSIDE[right]) * count, wrong
 
 
 @pytest.mark.parametrize(
@@ -90,3 +107,14 @@ def test_whom_no_document_knows_has_no_value(claim: str) -> None:
 )  # fmt: skip
 def test_other_words_for_the_same_pass(document: str, claim: str) -> None:
     assert check(claim, document).verdict == "PASS"
+
+
+def main() -> None:
+    """Print the share of each kind that is judged right."""
+    for right in (True, False):
+        wrong, count = wrongly_judged([*sys.argv[1:], "owners_outside.txt"][0], right)
+        print("right" if right else "swapped", f"{count - len(wrong)} of {count}")
+
+
+if __name__ == "__main__":
+    main()
