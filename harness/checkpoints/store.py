@@ -6,10 +6,10 @@ import asyncio
 import json
 import os
 import sqlite3
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
-from functools import partial
+from functools import partial, wraps
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +32,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from harness.checkpoints.database import ThreadDatabase, head_key, read_refs
+from harness.checkpoints.held import StoreSerializer
 from harness.checkpoints.values import CheckpointKey, Ref, Values, pack, unpack
 
 if TYPE_CHECKING:
@@ -66,12 +67,16 @@ def config_at(thread: str, ns: str, checkpoint: str | None) -> RunnableConfig:
     return {"configurable": {"thread_id": thread, "checkpoint_ns": ns, "checkpoint_id": checkpoint}}
 
 
-def _in_worker(name: str) -> Any:
-    """The asynchronous twin of a method: the method, in the store's own thread."""
+def _in_worker(method: Callable[..., Any]) -> Any:
+    """The asynchronous twin of a method: the method, in the store's own thread.
 
+    It has the same signature: LangGraph gives `task_path` to those alone that name it.
+    """
+
+    @wraps(method)
     async def call(store: CheckpointStore, *args: Any, **kwargs: Any) -> Any:
-        method = partial(getattr(store, name), *args, **kwargs)
-        return await asyncio.get_running_loop().run_in_executor(store.worker, method)
+        work = partial(getattr(store, method.__name__), *args, **kwargs)
+        return await asyncio.get_running_loop().run_in_executor(store.worker, work)
 
     return call
 
@@ -101,7 +106,7 @@ class CheckpointStore(ThreadDatabase, BaseCheckpointSaver[Any]):
         Raises:
             BadInput: if the file is something else.
         """
-        serde = serde or JsonPlusSerializer(allowed_msgpack_modules=None)
+        serde = serde or StoreSerializer(allowed_msgpack_modules=None)
         super().__init__(path, Values(split_lists=isinstance(serde, JsonPlusSerializer)))
         super(ThreadDatabase, self).__init__(serde=serde)  # LangGraph's part
         self.worker = ThreadPoolExecutor(1, thread_name_prefix="checkpoints")
@@ -257,13 +262,13 @@ class CheckpointStore(ThreadDatabase, BaseCheckpointSaver[Any]):
         with self._reading() as db:
             return self._stored_values.get(db, self.serde, refs)
 
-    aget_tuple = _in_worker("get_tuple")
-    aput = _in_worker("put")
-    aput_writes = _in_worker("put_writes")
-    adelete_thread = _in_worker("delete_thread")
-    adelete_for_runs = _in_worker("delete_for_runs")
-    acopy_thread = _in_worker("copy_thread")
-    aprune = _in_worker("prune")
+    aget_tuple = _in_worker(get_tuple)
+    aput = _in_worker(put)
+    aput_writes = _in_worker(put_writes)
+    adelete_thread = _in_worker(ThreadDatabase.delete_thread)
+    adelete_for_runs = _in_worker(ThreadDatabase.delete_for_runs)
+    acopy_thread = _in_worker(ThreadDatabase.copy_thread)
+    aprune = _in_worker(ThreadDatabase.prune)
 
     async def alist(
         self,

@@ -51,8 +51,8 @@ def thread_ids(uri: str) -> list[str]:
 def copy_thread(uri: str, thread: str, store: CheckpointStore, target: str | None = None) -> str:
     """Copy a thread of `SqliteSaver` or `PostgresSaver` into `store`; its id there.
 
-    The saver is opened read-only and may be in use. Values restore as plain data and LangChain
-    messages; types that a graph's schema names are restored when the graph runs.
+    The saver is opened read-only and may be in use. Values are copied as they are serialised;
+    types of the application are restored when a graph that knows them is opened on the store.
 
     Args:
         uri: a path, `file:…`, `sqlite:///…` or `postgresql://…`.
@@ -70,7 +70,7 @@ def copy_thread(uri: str, thread: str, store: CheckpointStore, target: str | Non
         names = source.thread_ids()
         if thread not in names:
             raise BadInput(f"no thread {thread!r} there; it has {names[:10]}")
-        for ns, name, parent, checkpoint, metadata, rows in source.checkpoints(thread, store.serde):
+        for ns, name, parent, checkpoint, metadata, rows in source.checkpoints(thread, _as_it_is()):
             versions = dict(checkpoint["channel_versions"])
             store.put(config_at(target, ns, parent), checkpoint, metadata, versions)
             tasks: dict[tuple[str, str], list[tuple[str, Any]]] = {}
@@ -79,6 +79,14 @@ def copy_thread(uri: str, thread: str, store: CheckpointStore, target: str | Non
             for (task, path), writes in tasks.items():
                 store.put_writes(config_at(target, ns, name), writes, task, path)
     return target
+
+
+def _as_it_is() -> SerializerProtocol:
+    """A reader that leaves every object of a type as the bytes that stand for it."""
+    import ormsgpack
+    from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+    return JsonPlusSerializer(__unpack_ext_hook__=ormsgpack.Ext)
 
 
 @contextmanager

@@ -34,7 +34,7 @@ class Subject:
     Attributes:
         graph: the compiled graph.
         start: its input; None to open `thread`.
-        thread: the thread to start or to open; None where an input starts `main`.
+        thread: the thread to start or to open; None where an input starts one of its own.
         hold: stop in front of the first node.
         context: the graph's runtime context.
         config: LangGraph's config for every run.
@@ -73,7 +73,7 @@ class Subject:
         if self.answers is not None and self.over_http:
             self.answers.place = debugger.place
         if self.start is not None:
-            debugger.start(self.start, thread=self.thread or "main", hold=self.hold)
+            debugger.start(self.start, thread=self.thread, hold=self.hold)
         elif self.thread is not None:
             debugger.open(self.thread)
         return debugger

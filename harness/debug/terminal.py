@@ -6,12 +6,12 @@ Nothing that a model wrote reaches the terminal as control.
 from __future__ import annotations
 
 import json
-import re
 import shlex
 import sys
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +20,14 @@ from harness.debug.engine.compare import compare
 from harness.debug.engine.expressions import Expression
 from harness.debug.engine.history import Event, Point, listed, timeline
 from harness.debug.engine.session import Debugger
-from harness.debug.engine.stops import Breakpoint, Stop, TaskInfo
+from harness.debug.engine.stops import Breakpoint, Stop
+from harness.debug.texts import full, short, stop_text, usage_text
 
 PROMPT = "(debug) "
-WIDTH = 100
-"""Characters of a value on one line."""
 SHORT = {"b": "break", "s": "step", "c": "continue", "r": "replay", "w": "watch"}
 """Beginnings of several commands, and the one that is meant."""
 PASSED_OVER = ("breaks", "locals", "branches", "reload", "help", "quit")
 """Commands without arguments that pass over words behind them: `help step` is the list, too."""
-_IMAGE = re.compile(r"data:(image/[\w+.-]+);base64,([A-Za-z0-9+/=]+)")
 
 
 @contextmanager
@@ -133,6 +131,11 @@ class Terminal:
             "replay": Command(
                 "[BRANCH]", "run it from its recording", lambda words: d.replay(words or None)
             ),
+            "start": Command(
+                "JSON",
+                "run the graph on an input, in a thread of its own",
+                lambda words: d.start(_value(words), thread=None),
+            ),
             "answer": Command("JSON", "answer an interrupt", lambda words: d.answer(_value(words))),
             "retry": Command("", "run the node that raised again", lambda _: d.retry()),
             "live": Command("", "continue where the recording ends", lambda _: d.live()),
@@ -176,6 +179,8 @@ class Terminal:
             self._write(str(error))
         except KeyboardInterrupt:
             self.show(self._debugger.pause())
+        except Exception as error:  # noqa: BLE001  # a user's types may raise: the session goes on
+            self._write(f"{type(error).__name__}: {error}")
         else:
             if isinstance(result, Stop):
                 self.show(result)
@@ -196,8 +201,24 @@ class Terminal:
         node, _, visit = place.strip().partition(":")
         if not node or (visit and not visit.isdigit()):
             raise BadInput(f"expected NODE[:VISIT] [if EXPRESSION], found {words!r}")
+        known = self._nodes()
+        if node not in known and (close := get_close_matches(node, known)):
+            raise BadInput(f"no node {node!r}; did you mean {', '.join(close)}?")
         point = Breakpoint(node, int(visit) if visit else None, condition or None)
         return f"breakpoint {self._debugger.breakpoints.add(point)}"
+
+    def _nodes(self) -> set[str]:
+        """Nodes by name and by `outer/node`, and those that have run; empty for any graph."""
+        graph = self._debugger.graph
+        if graph is None:
+            return set()
+        inner = dict(graph.get_subgraphs(recurse=True))
+        places = [*graph.nodes]
+        places += [
+            f"{ns.replace('|', '/')}/{name}" for ns, sub in inner.items() for name in sub.nodes
+        ]
+        names = {*places, *(place.rpartition("/")[2] for place in places)}
+        return {"*", *names, *self._debugger.breakpoints.visits()} - {"__start__"}
 
     def _breaks(self) -> str:
         lines: list[str] = []
@@ -228,7 +249,7 @@ class Terminal:
             wrote = ", ".join(f"{key}={short(value, 40)}" for key, value in event.wrote)
             goes = f" → {', '.join(event.goes_to)}" if event.goes_to else ""
             state = "  not finished" if event.error is None else f"  failed: {event.error}"
-            tokens = "" if usage is None else f"{_usage_text(usage)}  "
+            tokens = "" if usage is None else f"{usage_text(usage)}  "
             head = f"{number:>4}  {event.node}{goes}  {tokens}"
             lines.append(head + wrote + ("" if event.done else state))
         return "\n".join(lines) or "none yet"
@@ -243,7 +264,7 @@ class Terminal:
         rows = [*nodes.items(), ("all", [usage for usages in nodes.values() for usage in usages])]
         width = max(len(node) for node, _ in rows)
         lines = [
-            f"{node:<{width}}  {len(usages):>4} runs  {_usage_text(sum(usages, Usage()))}"
+            f"{node:<{width}}  {len(usages):>4} runs  {usage_text(sum(usages, Usage()))}"
             for node, usages in rows
         ]
         return "\n".join(lines)
@@ -330,58 +351,3 @@ def _number(text: str) -> int:
     if not text.isdigit():
         raise BadInput(f"expected a number, found {text!r}")
     return int(text)
-
-
-def short(value: Any, width: int = WIDTH) -> str:
-    """A value on one line, cut to `width`."""
-    text = full(value, None).replace("\n", " ")
-    return text if len(text) <= width else f"{text[: width - 1]}…"
-
-
-def full(value: Any, indent: int | None = 2) -> str:
-    """A value as JSON; images by their kind and size: nobody reads their bytes."""
-
-    def plain(part: Any) -> Any:
-        dump = getattr(part, "model_dump", None)
-        return dump(mode="json") if callable(dump) else repr(part)
-
-    def image(match: re.Match[str]) -> str:
-        size = len(match[2]) * 3 // 4 - match[2][-2:].count("=")
-        return f"<{match[1]}, {size} bytes>"
-
-    text = json.dumps(value, ensure_ascii=False, indent=indent, default=plain)
-    return _IMAGE.sub(image, text)
-
-
-def stop_text(stop: Stop) -> str:
-    """Where a run stands, in a few lines."""
-
-    def line(task: TaskInfo) -> str:
-        pushed = "" if task.path[:1] == ("__pregel_pull",) else "  (sent)"
-        return f"{task.where}  visit {task.visit}, step {task.step}{pushed}"
-
-    number = "" if stop.breakpoint is None else f" {stop.breakpoint}"
-    task = "" if stop.task is None else f" {line(stop.task)}"
-    lines = [f"[{stop.reason}{number}]{task}"]
-    lines += [f"  waiting  {line(task)}" for task in stop.waiting[1:]]
-    lines += [f"  running  {line(task)}" for task in stop.running]
-    lines += [f"  {node} changed its input in place" for node in stop.mutated]
-    lines += [f"  {text} = " + short(value) for text, value in stop.watches.items()]
-    if stop.failure is not None:
-        lines += [
-            f"  {frame.file}:{frame.line} in {frame.function}\n    {frame.code}"
-            for frame in stop.failure.frames
-        ]
-        lines.append(f"  {stop.failure.type}: {stop.failure.message}")
-    lines += [f"  {name}: " + short(value) for name, value in stop.interrupts.items()]
-    if stop.reason == "interrupt":
-        lines.append("  answer with: answer JSON")
-    if stop.reason == "done" and stop.values is not None:
-        lines.append(full(stop.values))
-    return "\n".join(lines)
-
-
-def _usage_text(usage: Usage) -> str:
-    """Tokens and money; an unknown price is a question mark."""
-    cost = "$?" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
-    return f"{usage.tokens:,} tokens {cost}"

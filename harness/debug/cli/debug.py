@@ -86,6 +86,13 @@ def debug(graph: str | None, path: Path | None, web: bool, terminal: bool, **opt
             debugger = subject.begin(store, find_mutations=True)
             for note in subject.notes:
                 echo(note, err=True)
+            opened = debugger.branch.name if debugger.branch else "main"
+            if graph and options["thread"] is None and opened != "main":
+                echo(
+                    f"{str(database)!r} has a thread 'main': this run is {opened!r}; --thread main "
+                    "without --input goes on in the old one, with it adds a turn",
+                    err=True,
+                )
             if subject.answers is not None and not subject.over_http:
                 echo(subject.answers.served(), err=True)
             if web:

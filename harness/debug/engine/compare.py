@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
+from harness.debug.engine.equality import same
 from harness.debug.engine.history import History, Moment, shown
 
 Kind = Literal["added", "removed", "changed"]
@@ -31,9 +32,8 @@ class Difference:
 def differences(before: Any, after: Any, path: tuple[str | int, ...] = ()) -> list[Difference]:
     """What changed from one value to another; mappings, lists and models are walked into."""
     old, new = _entries(before), _entries(after)
-    if old is None or new is None or isinstance(old, Mapping) != isinstance(new, Mapping):
-        same = _plain(before) == _plain(after)
-        return [] if same else [Difference(path, "changed", before, after)]
+    if old is None or new is None or type(before) is not type(after):
+        return [] if same(before, after) else [Difference(path, "changed", before, after)]
     old = old if isinstance(old, Mapping) else dict(enumerate(old))
     new = new if isinstance(new, Mapping) else dict(enumerate(new))
     changes: list[Difference] = []
@@ -48,17 +48,13 @@ def differences(before: Any, after: Any, path: tuple[str | int, ...] = ()) -> li
     return changes
 
 
-def _plain(value: Any) -> Any:
-    dump = getattr(value, "model_dump", None)
-    return dump() if callable(dump) else value
-
-
 def _entries(value: Any) -> Mapping[Any, Any] | Sequence[Any] | None:
-    """What a container holds; None for a value without parts."""
-    plain = _plain(value)
-    if isinstance(plain, str | bytes | bytearray) or not isinstance(plain, Mapping | Sequence):
+    """What a container or a model holds; None for a value without parts."""
+    if callable(getattr(value, "model_dump", None)):
+        return cast("dict[str, Any]", vars(value))
+    if isinstance(value, str | bytes | bytearray) or not isinstance(value, Mapping | Sequence):
         return None
-    return cast("Mapping[Any, Any] | Sequence[Any]", plain)
+    return cast("Mapping[Any, Any] | Sequence[Any]", value)
 
 
 @dataclass(frozen=True)

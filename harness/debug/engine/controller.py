@@ -10,12 +10,11 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Collection, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from harness.checkpoints import split_ns
 from harness.core import HarnessError
 from harness.debug.engine.graphs import digest_of, langgraph
 from harness.debug.engine.stops import (
@@ -71,7 +70,7 @@ class Mode:
         free: no task waits (except at breakpoints).
         target: own namespace of the task that is being stepped over; what is inside may run.
         into: stop inside the target too.
-        through: tasks that are entered without a stop, by own namespace or `outer/node`.
+        through: namespaces on the way to which tasks are entered without a stop.
         goal: own namespace of the only task to stop at, or None for the next one.
         reason: of a stop that no task has asked for itself.
     """
@@ -85,7 +84,7 @@ class Mode:
 
     def lets(self, info: TaskInfo) -> bool:
         """Whether the task may run without a stop."""
-        if self.free or info.own_ns in self.through or info.where in self.through:
+        if self.free or any(is_inside(ns, info.own_ns) for ns in self.through):
             return True
         return not self.into and self.target is not None and is_inside(info.ns, self.target)
 
@@ -106,6 +105,8 @@ class Controller:
         stops: what is announced, in order.
         mutated: nodes that changed their input in place.
         current: the gate of the last stop, while the run stands there.
+        arrivals: how many tasks have come.
+        suspended: whether no more tasks start.
     """
 
     def __init__(
@@ -134,7 +135,8 @@ class Controller:
         self._lock = threading.RLock()
         self._held: list[Gate] = []
         self._running: dict[str, TaskInfo] = {}
-        self._suspended = False
+        self.arrivals = 0
+        self.suspended = False
         self._seen: dict[int, Exception] = {}
         self._begun: dict[tuple[str, str], set[str]] | None = None
 
@@ -216,7 +218,8 @@ class Controller:
         gate = Gate(info, task, wake)
         gate.breakpoint = self._breakpoints.hit(info, task)
         with self._lock:
-            if self._suspended:
+            self.arrivals += 1
+            if self.suspended:
                 gate.verdict = "suspend"
             elif gate.breakpoint is not None:
                 self._hold(gate, "breakpoint")
@@ -275,7 +278,7 @@ class Controller:
         reason = "left recording" if left else "exception"
         failure = describe_failure(error)  # shows a user's objects: not under the lock
         with self._lock:
-            if not self._stop_on_exception or self._suspended:
+            if not self._stop_on_exception or self.suspended:
                 return False
             self._hold(gate, reason, failure)
             return True
@@ -296,13 +299,9 @@ class Controller:
             for moment in self._store.outline(str(place["thread_id"])):
                 for key in moment.outer.items():
                     self._begun.setdefault(key, set()).add(moment.ns)
-        inside = (*info.names, info.node)
-        for ns in self._begun.get((info.ns, info.checkpoint), ()):
-            segment = ns.split("|")[info.ns.count("|") + 1 if info.ns else 0]
-            own = ":" not in segment or is_inside(ns, info.own_ns)
-            if own and split_ns(ns)[: len(inside)] == inside:
-                return
-        del place[_RESUMING]
+        begun = self._begun.get((info.ns, info.checkpoint), ())
+        if not any(is_inside(ns, info.own_ns) for ns in begun):
+            del place[_RESUMING]
 
     def _leave(self, gate: Gate) -> None:
         """A task is done, whatever came of it."""
@@ -312,14 +311,15 @@ class Controller:
                 self._held.remove(gate)
             if self.current is gate:
                 self.current = None
-            if self._mode.target == gate.info.own_ns:
+            target = self._mode.target
+            if target is not None and is_inside(target, gate.info.own_ns):
                 self._mode = Mode(reason=self._mode.reason)
         self._announce()
 
     def _announce(self) -> None:
         """Announce a stop if a gate asks for one and none is announced yet."""
         with self._lock:
-            if self.current is not None or self._suspended:
+            if self.current is not None or self.suspended:
                 return
             mode = self._mode
             asking = [gate for gate in self._held if gate.reason is not None]
@@ -354,6 +354,12 @@ class Controller:
                     self._release(gate)
         self._announce()
 
+    def stand(self, namespaces: Collection[str]) -> None:
+        """Stop in front of the next tasks, which a graph's own `interrupt_before` names."""
+        with self._lock:
+            self._mode = Mode(through=frozenset(namespaces), reason="static interrupt")
+            self._begun = None
+
     def pause(self) -> None:
         """Stop at the next task, wherever it is."""
         with self._lock:
@@ -372,7 +378,7 @@ class Controller:
     def suspend(self) -> None:
         """Start no more tasks: every waiting one ends as LangGraph's interrupts do."""
         with self._lock:
-            self._suspended = True
+            self.suspended = True
             self.current = None
             for gate in self._held:
                 gate.verdict = "raise" if gate.failure is not None else "suspend"

@@ -95,21 +95,19 @@ def subgraph(graph: Any, names: tuple[str, ...]) -> Any | None:
 def with_store(graph: Any, store: CheckpointStore) -> Any:
     """A copy of the graph that saves its state in `store`.
 
-    The types named in the schemas of its state and of its sub-graphs' states may be restored from
-    there, as LangGraph collects them in strict mode, and no other.
+    The types of data that the graph's code knows may be restored from there, and no other; what
+    cannot be stored is held in memory (:mod:`harness.debug.engine.serializer`).
     """
-    allowed: set[tuple[str, ...]] = set()
-    for compiled in [graph, *(inner for _, inner in graph.get_subgraphs(recurse=True))]:
-        builder = getattr(compiled, "builder", None)
-        if builder is None:
-            continue
-        schemas = [builder.state_schema, builder.input_schema, builder.output_schema]
-        schemas += [builder.context_schema] if builder.context_schema is not None else []
-        schemas += [node.input_schema for node in builder.nodes.values()]
-        build = langgraph("_internal._serde").build_serde_allowlist
-        allowed |= build(schemas=schemas, channels=builder.channels)
-    clone = copy.copy(graph)
-    clone.checkpointer = store.with_allowlist(allowed)
+    from harness.checkpoints.held import StoreSerializer
+    from harness.debug.engine.serializer import SessionSerializer, own_types
+
+    clone, serde = copy.copy(graph), store.serde
+    if isinstance(serde, StoreSerializer):  # else somebody's own, which may encrypt
+        types = own_types([graph, *(inner for _, inner in graph.get_subgraphs(recurse=True))])
+        store = copy.copy(store)
+        known = isinstance(serde, SessionSerializer)
+        store.serde = serde.knowing(types) if known else SessionSerializer(types)
+    clone.checkpointer = store
     return clone
 
 
@@ -122,30 +120,45 @@ def dropped(graph: Any, values: Any) -> list[str]:
     return [name for name in cast("dict[str, Any]", values) if name not in taken]
 
 
-def checked(graph: Any, values: dict[str, Any]) -> dict[str, Any]:
+def checked(graph: Any, values: dict[str, Any], state: dict[str, Any]) -> dict[str, Any]:
     """`values` as the state's types have them; JSON becomes models where the schema says so.
 
+    Where the state is a pydantic model, it validates them itself, beside the rest of `state`.
+
     Raises:
-        BadInput: if a key is not in the state, or a value is of another type.
+        BadInput: if a key is not in the state, or a value is of another type or not valid.
     """
-    from pydantic import ConfigDict, ValidationError, create_model
+    from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
     builder = getattr(graph, "builder", None)
-    types: dict[str, Any] = {} if builder is None else get_type_hints(builder.state_schema)
+    schema: Any = None if builder is None else builder.state_schema
+    types: dict[str, Any] = {} if schema is None else get_type_hints(schema)
     if not types:
         names = (name for name in graph.channels if not name.startswith(("__", "branch:")))
         types = dict.fromkeys(names, Any)
     result: dict[str, Any] = {}
     for name, value in values.items():
         if name not in types:
-            raise BadInput(f"the state has no key {name!r}; it has {', '.join(types)}")
+            has = ", ".join(types) or "none: it is one of the functional interface (see `output`)"
+            raise BadInput(f"the state has no key {name!r}; it has {has}")
+        if "langchain_core.messages" in str(types[name]) and isinstance(value, list):
+            result[name] = _messages(name, cast("list[Any]", value))
+            continue
         config = ConfigDict(arbitrary_types_allowed=True)
         model: Any = create_model("State", __config__=config, key=(types[name], ...))
         strict = isinstance(value, str | int | float | bool)
         try:
             result[name] = model.model_validate({"key": value}, strict=strict).key
+            if isinstance(schema, type) and issubclass(schema, BaseModel):
+                whole = schema.model_construct(**{**state, **result})
+                validator = schema.__pydantic_validator__
+                result[name] = getattr(
+                    validator.validate_assignment(whole, name, result[name]), name
+                )
         except ValidationError as error:
             first = error.errors()[0]
+            if first["type"] == "frozen_instance":  # it was validated as far as a frozen one can be
+                continue
             place = "".join(f"[{part!r}]" for part in first["loc"][1:])
             raise BadInput(
                 f"state key {name!r}{place}: {first['msg'].lower()}, found {first['input']!r}"
@@ -153,12 +166,22 @@ def checked(graph: Any, values: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-def digest_of(serde: SerializerProtocol, value: Any) -> str:
-    """Digest of a value by its serialised bytes; by its `repr` if it cannot be serialised."""
+def _messages(key: str, values: list[Any]) -> list[Any]:
+    """Messages as a graph takes them: `{"role": …}`, `["user", "…"]`, or as they are."""
+    items = [(*cast("list[Any]", item),) if isinstance(item, list) else item for item in values]
     try:
-        kind, data = serde.dumps_typed(value)
-    except Exception:  # noqa: BLE001  # a user's type may fail to serialise in any way
-        kind, data = "repr", repr(value).encode()
+        return langgraph("graph.message").add_messages([], items)
+    except Exception as error:
+        raise BadInput(
+            f"state key {key!r}: expected messages, found {values!r}: {error}"
+        ) from error
+
+
+def digest_of(serde: SerializerProtocol, value: Any) -> str:
+    """Digest of a value by its serialised bytes, else by its pickle or its `repr`."""
+    from harness.debug.engine.serializer import digest_bytes
+
+    kind, data = digest_bytes(serde, value)
     return hashlib.blake2b(data, digest_size=16, person=kind.encode()[:16]).hexdigest()
 
 

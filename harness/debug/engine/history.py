@@ -11,7 +11,7 @@ from harness.checkpoints import Moment as Moment
 from harness.checkpoints import config_at
 from harness.core import BadInput
 from harness.debug.engine.graphs import langgraph, subgraph
-from harness.debug.engine.stops import HIDDEN
+from harness.debug.engine.stops import HIDDEN, segments
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import CheckpointTuple
@@ -25,6 +25,8 @@ KEEP = "keep"
 Kind = Literal["run", "fork", "state edit", "output edit", "replay", "reload"]
 ROUTES = ("branch:", "join:")
 """Beginnings of the channels by which a task calls others; behind the last colon is their name."""
+OUTSIDE = "00000000-0000-0000-0000-000000000000"
+"""The task id of writes that come from outside (`Command`)."""
 CONTROL = frozenset(("__interrupt__", "__resume__", "__error__", "__error_source_node__"))
 """Channels that tell what happened to a task; every other holds what it wrote."""
 
@@ -188,6 +190,10 @@ class History:
         self.moments = store.outline(thread)
         self._by_place = {(moment.ns, moment.id): moment for moment in self.moments}
 
+    def __contains__(self, place: tuple[str, str]) -> bool:
+        """Whether there is a checkpoint of that namespace and id."""
+        return place in self._by_place
+
     def load(self, moment: Moment) -> CheckpointTuple:
         """A checkpoint with its values and writes."""
         saved = self._store.get_tuple(config_at(self.thread, moment.ns, moment.id))
@@ -258,14 +264,18 @@ def timeline(graph: Any, history: History) -> list[Event]:
     not listed; their states are in the history.
     """
     events: list[Event] = []
+    finished = Finished()
     for moment in history.trail():
         saved = history.load(moment)
         writes = written(saved)
+        left = finished.around(moment)
         for task in history.tasks(graph, moment, saved):
             if task.name.startswith("__"):
                 continue
             own = writes.get(task.id, [])
             output = outputs(own)
+            if output:
+                finished.add(moment, task.id, task.name)
             errors = [value for channel, value in own if channel == "__error__"]
             questions = [value for channel, value in own if channel == "__interrupt__"]
             targets: list[str] = []
@@ -285,11 +295,38 @@ def timeline(graph: Any, history: History) -> list[Event]:
                 interrupts=tuple(
                     interrupt.value for question in questions for interrupt in question
                 ),
-                error=str(errors[-1]) if errors and not output else None,
-                done=bool(output),
+                error=_told(errors[-1]) if errors and not output else None,
+                done=bool(output) or left,
             )
             events.append(event)
     return events
+
+
+class Finished:
+    """Tasks that wrote their output, by the checkpoint that they started from."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[tuple[str, str], dict[str, str]] = {}
+
+    def add(self, moment: Moment, task: str, node: str) -> None:
+        """Note a task that started from `moment`."""
+        self._tasks.setdefault((moment.ns, moment.id), {})[task] = node
+
+    def around(self, moment: Moment) -> bool:
+        """Whether the node whose graph has the checkpoint is done.
+
+        What has no output there left for the graph around it (`Command.PARENT`).
+        """
+        if not moment.ns:
+            return False
+        outer = max(moment.outer.keys() - {moment.ns}, key=len, default="")
+        node, _, task = segments(moment.ns)[-1].partition(":")
+        done = self._tasks.get((outer, moment.outer.get(outer, "")), {})
+        return task in done or (not task and node in done.values())
+
+
+def _told(error: Any) -> str:
+    return f"{type(error).__name__}: {error}" if isinstance(error, BaseException) else str(error)
 
 
 def prepare(graph: Any, saver: CheckpointStore, saved: CheckpointTuple) -> list[Any]:
@@ -299,21 +336,29 @@ def prepare(graph: Any, saver: CheckpointStore, saved: CheckpointTuple) -> list[
     channels, managed = langgraph("pregel._checkpoint").channels_from_checkpoint(
         graph.channels, checkpoint, saver=saver, config=saved.config
     )
-    tasks = langgraph("pregel._algo").prepare_next_tasks(
-        checkpoint,
-        saved.pending_writes or [],
-        graph.nodes,
-        channels,
-        managed,
-        saved.config,
-        step,
-        step + 2,
-        for_execution=True,
-        store=graph.store,
-        checkpointer=saver,
-        manager=None,
-    )
-    return [*cast("dict[str, Any]", tasks).values()]
+
+    def prepared(nodes: dict[str, Any]) -> list[Any]:
+        tasks = langgraph("pregel._algo").prepare_next_tasks(
+            checkpoint,
+            saved.pending_writes or [],
+            nodes,
+            channels,
+            managed,
+            saved.config,
+            step,
+            step + 2,
+            for_execution=True,
+            store=graph.store,
+            checkpointer=saver,
+            manager=None,
+        )
+        return [*cast("dict[str, Any]", tasks).values()]
+
+    try:
+        return prepared(graph.nodes)
+    except Exception:  # noqa: BLE001  # a state that its own model refuses: show it as it is
+        plain = {name: node.copy({"mapper": None}) for name, node in graph.nodes.items()}
+        return prepared(plain)
 
 
 def replace_writes(task: Any, values: Any) -> list[tuple[str, Any]]:

@@ -63,6 +63,7 @@ class Recording:
         self._beyond = beyond
         self._serde = serde
         self._lock = threading.Lock()
+        self._entered = set[str]()
         # What each task wrote, and whether its steps inside are on record as well.
         records: defaultdict[tuple[Any, ...], deque[tuple[list[tuple[str, Any]], bool]]]
         self._records = records = defaultdict(deque)
@@ -120,12 +121,15 @@ class Recording:
         """
         key = self._key(info.names, task)
         with self._lock:
+            if info.id in self._entered:  # its own `interrupt_before` ended the run inside it
+                return None
             records = self._records.get(key)
             if not records:
                 self.left_at = self.left_at or info
                 return None
             writes, enter = records.popleft()
             if enter:
+                self._entered.add(info.id)
                 return None
             self.served += 1
         channels = task.config["configurable"]["__pregel_read"].args[1]

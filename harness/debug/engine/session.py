@@ -9,15 +9,18 @@ and earlier sub-graphs in place. Only what follows the point runs.
 
 from __future__ import annotations
 
-from itertools import count
+import time
+from collections.abc import Collection
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from harness.checkpoints import Moment, config_at
 from harness.core import BadInput
 from harness.debug.engine import graphs
 from harness.debug.engine.controller import FREE, Controller, Mode
-from harness.debug.engine.graphs import checked, subgraph, with_store
+from harness.debug.engine.graphs import checked, subgraph
 from harness.debug.engine.history import (
+    OUTSIDE,
     Branch,
     History,
     Kind,
@@ -25,16 +28,18 @@ from harness.debug.engine.history import (
     keep_branch,
     prepare,
     replace_writes,
+    shown,
 )
 from harness.debug.engine.recording import Beyond, Recording
 from harness.debug.engine.stepping import Stepper
-from harness.debug.engine.stops import Stop
+from harness.debug.engine.stops import Stop, alike, segments
+from harness.debug.engine.usage import mapping
 
 if TYPE_CHECKING:
     from harness.checkpoints import CheckpointStore
 
-OUTSIDE = "00000000-0000-0000-0000-000000000000"
-"""The task id of writes that come from outside (`Command`)."""
+_SAVING_S = 10.0
+"""Longest time that a checkpoint takes which LangGraph saves while the next tasks begin."""
 
 
 class Debugger(Stepper):
@@ -80,12 +85,12 @@ class Debugger(Stepper):
         history = History(self.store, source.thread)
         moment = history.find(point.checkpoint, point.ns)
         point = Point(moment.ns, moment.id, point.task)
-        graph = self.graph if graph is None else with_store(graph, self.store)
-        inner = subgraph(graph, moment.names)
+        inner = subgraph(self.graph if graph is None else graph, moment.names)
         if values and inner is not None:
-            values = checked(inner, values)
+            values = checked(inner, values, shown(history.load(moment)))
+        self._refuse_held(history, moment, point.task, values or {})
         self.quit()
-        self.graph = graph
+        self._use(graph)
         branch = self._cut(source, history, point, name, "state edit" if values else "fork")
         if values:
             self._overwrite(branch.thread, moment, values)
@@ -98,13 +103,25 @@ class Debugger(Stepper):
         history = self.history()
         end = history.latest(ns)
         line = [] if end is None else history.line(ns, end.id)
-        if not 0 < steps < len(line):
-            raise BadInput(f"expected 1 to {max(len(line) - 1, 0)} steps back, found {steps!r}")
-        return self.fork(Point(ns, line[steps]), hold=hold)
+        # Of a step that has failed there is no checkpoint to go back from.
+        failed = self.last is not None and self.last.reason == "failed"
+        back = line if failed else line[1:]
+        if not 0 < steps <= len(back):
+            raise BadInput(f"expected 1 to {len(back)} steps back, found {steps!r}")
+        return self.fork(Point(ns, back[steps - 1]), hold=hold)
 
     def edit(self, values: dict[str, Any], *, name: str | None = None) -> Stop:
         """Change the state where the run stands; it stands there still, in a new branch."""
-        task = self._standing.info
+        gate = self._standing
+        task, sent = gate.info, mapping(gate.task.input)
+        if task.path[:1] != ("__pregel_pull",) and (keys := [key for key in values if key in sent]):
+            raise BadInput(
+                f"{keys[0]!r} came to this task with its `Send`, not from the state: change what "
+                "sent it (`output STEP JSON`), or what it returns (`serve JSON`)"
+            )
+        end = time.monotonic() + _SAVING_S
+        while (task.ns, task.checkpoint) not in self.history() and time.monotonic() < end:
+            time.sleep(0.01)  # the input is saved beside the first tasks
         point = Point(task.ns, task.checkpoint, task.id)
         return self.fork(point, name=name, values=values, goal=task.own_ns)
 
@@ -127,8 +144,9 @@ class Debugger(Stepper):
         source = self._source(of)
         history = History(self.store, source.thread)
         moment = history.find(point.checkpoint, point.ns)
+        self._refuse_held(history, moment, point.task)
         self.quit()
-        self.graph = self.graph if graph is None else with_store(graph, self.store)
+        self._use(graph)
         branch = self._cut(source, history, point, name, "output edit")
         saved = History(self.store, branch.thread).load(moment)
         tasks = prepare(subgraph(self.graph, moment.names), self.store, saved)
@@ -145,13 +163,12 @@ class Debugger(Stepper):
 
         After an exception the node that raised runs anew; an ended run stays as it is.
         """
-        graph = with_store(graph, self.store)
         mode = Mode()
         if self._gate is not None:
             task = self._gate.info
             self.quit()
             mode = _enter(Point(task.ns, task.checkpoint), task.own_ns)
-        self.graph = graph
+        self._use(graph)
         return self._run(None, mode)
 
     def replay(
@@ -184,10 +201,29 @@ class Debugger(Stepper):
         values = recording.input_with_ids(channels.get("__start__", state))
         return self._run(values, Mode() if hold else FREE, recording)
 
-    def _fresh_thread(self, root: str) -> str:
-        """A thread id that is not in use: `root.1`, `root.2`, …"""
-        threads = self.store.threads()
-        return next(name for number in count(1) if (name := f"{root}.{number}") not in threads)
+    def _refuse_held(
+        self, history: History, end: Moment, task: str | None, values: Collection[str] = ()
+    ) -> None:
+        """Refuse a fork whose state has what can be neither stored nor copied.
+
+        Args:
+            history: of the thread.
+            end: where to fork.
+            task: that runs again; None for all of its step.
+            values: keys that are overwritten there.
+        """
+        from harness.debug.engine.serializer import held_at
+
+        for ns, checkpoint in {**end.outer, end.ns: end.id}.items():
+            inside = ns == end.ns
+            config = config_at(history.thread, ns, checkpoint)
+            found = held_at(self.store, config, (task or "") if inside else None)
+            for key, value in found.items():
+                if value.blocks and not (inside and key in values):
+                    raise BadInput(
+                        f"the state key {key!r} holds a {value.type}, which can be neither copied "
+                        "nor stored: a branch cannot begin there; fork before it was made"
+                    )
 
     def _cut(
         self, source: Branch, history: History, point: Point, name: str | None, kind: Kind
@@ -215,18 +251,22 @@ class Debugger(Stepper):
             if checkpoint != frames[ns]:
                 return checkpoint in lines[ns]
             if ns == end.ns:
-                return point.task is not None and point.task not in moment.ns
-            return _below(moment.ns, ns) != _below(end.ns, ns) or moment.id <= end.id
+                return point.task is not None and point.task != task_of(moment.ns, ns, checkpoint)
+            return not alike(_below(moment.ns, ns), _below(end.ns, ns)) or moment.id <= end.id
+
+        @cache
+        def task_of(inner: str, ns: str, checkpoint: str) -> str:
+            """The task, of those behind a checkpoint, whose graphs the namespace `inner` is in."""
+            node, _, task = _below(inner, ns).partition(":")
+            tasks = [] if task else history.tasks(self.graph, history.find(checkpoint, ns))
+            return next((prepared.id for prepared in tasks if prepared.name == node), task)
 
         earlier = {(moment.ns, moment.id) for moment in history.moments if is_before(moment)}
         store.copy_checkpoints(history.thread, thread, earlier)
         for ns, checkpoint in end.outer.items():
             # The task that holds the cut sub-graph is unfinished again. Its answers to earlier
             # interrupts stay: its code runs from the start and asks for them.
-            node, _, task = _below(end.ns, ns).partition(":")
-            if not task:
-                tasks = history.tasks(self.graph, history.find(checkpoint, ns))
-                task = next((prepared.id for prepared in tasks if prepared.name == node), "")
+            task = task_of(end.ns, ns, checkpoint)
             saved = store.get_tuple(config_at(thread, ns, checkpoint))
             writes = (saved.pending_writes if saved is not None else None) or []
             channels = {channel for writer, channel, _ in writes if writer == task}
@@ -253,14 +293,12 @@ class Debugger(Stepper):
 
 def _below(ns: str, outer: str) -> str:
     """The segment of a namespace that names the task of `outer` which it belongs to."""
-    return ns[len(outer) + 1 if outer else 0 :].partition("|")[0]
+    return "".join(segments(ns)[len(segments(outer)) :][:1])
 
 
 def _enter(point: Point, goal: str | None = None) -> Mode:
     """Stop at the next task, but not on the way into the graph of `point`."""
-    parts = point.ns.split("|") if point.ns else []
-    outer = frozenset("|".join(parts[: end + 1]) for end in range(len(parts)))
-    return Mode(through=outer, goal=goal)
+    return Mode(through=frozenset((point.ns,)), goal=goal)
 
 
 class Attached(Debugger):

@@ -7,7 +7,9 @@ import queue
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from harness.core import BadInput
@@ -22,12 +24,22 @@ from harness.debug.engine.history import (
     replace_writes,
     shown,
 )
-from harness.debug.engine.stops import Breakpoint, Breakpoints, Stop, describe_failure, state_names
-from harness.debug.engine.usage import Meter
+from harness.debug.engine.stops import (
+    Breakpoint,
+    Breakpoints,
+    Stop,
+    TaskInfo,
+    describe_failure,
+    end_of,
+    state_names,
+    unfinished,
+)
+from harness.debug.engine.usage import Meter, mapping
 
 if TYPE_CHECKING:
     from harness.checkpoints import CheckpointStore
     from harness.debug.engine.recording import Recording
+    from harness.debug.engine.serializer import Held
 
 
 class Stepper:
@@ -75,26 +87,32 @@ class Stepper:
         self.branch: Branch | None = None
         self.recording: Recording | None = None
         self.meter = meter or Meter()
-        self.graph: Any = None if graph is None else graphs.with_store(graph, store)
+        self.graph: Any = None
+        self._use(graph)
         self.last: Stop | None = None
         self._config = config or {}
         self._context = context
         self._stop_on_exception = stop_on_exception
         self._find_mutations = find_mutations
         self._beyond = beyond
+        self._told = set[str]()  # what is held in memory, as it was shown
         self._stopped: tuple[str, float] | None = None  # the thread that stands, and since when
         self._controller: Controller | None = None
         self._thread: threading.Thread | None = None
 
     # Running
 
-    def start(self, values: Any, *, thread: str = "main", hold: bool = True) -> Stop:
+    def start(self, values: Any, *, thread: str | None = "main", hold: bool = True) -> Stop:
         """Run the graph on an input, from its beginning or as the thread's next turn.
 
         With `hold`, the first stop is in front of the first node; else at a breakpoint or the end.
+        Without `thread` the run gets one of its own: `main`, or `main.1`, … where that is in use.
         """
         self.quit()
-        if thread not in self.store.threads():
+        threads = self.store.threads()
+        if thread is None:
+            thread = self._fresh_thread("main") if "main" in threads else "main"
+        if thread not in threads:
             self.branch = Branch(thread, thread)
             self.breakpoints.keep_visits(())
         else:
@@ -105,6 +123,11 @@ class Stepper:
         """Resume a thread that was left unfinished, by this process or another."""
         self.quit()
         self.branch = find_branch(self.store, thread or self._now.thread)
+        if lost := [f"{key} ({held.type})" for key, held in self._held().items() if held.blocks]:
+            raise BadInput(
+                f"what the state held in memory is gone with its session: {', '.join(lost)}; "
+                "fork at a step before it was made, or replay"
+            )
         return self._run(None, Mode() if hold else FREE)
 
     def open(self, thread: str) -> Stop:
@@ -112,9 +135,10 @@ class Stepper:
         self.quit()
         self.branch = find_branch(self.store, thread)
         state = self.graph.get_state({"configurable": {"thread_id": self.branch.thread}})
-        if state.next and not state.interrupts:
+        lost = any(held.blocks for held in self._held().values())
+        if state.next and not state.interrupts and not lost:
             return self.resume(thread)
-        self.last = _end(state, state.values)
+        self.last = end_of(state, state.values)
         return self.last
 
     def answer(self, value: Any, *, hold: bool = False) -> Stop:
@@ -123,24 +147,32 @@ class Stepper:
 
         if self.last is None or self.last.reason != "interrupt":
             raise BadInput("expected a run that waits for an answer; this one does not")
+        questions = self.last.interrupts
+        if len(questions) > 1:
+            ids = {*mapping(value)}
+            if not ids or ids - questions.keys():
+                asked = ", ".join(f"{name} ({node})" for name, node in self.last.asked_by.items())
+                raise BadInput(
+                    f"{len(questions)} questions wait: {asked}; answer them by id: "
+                    f"{self.last.hint[0]}"
+                )
         return self._run(Command(resume=value), Mode() if hold else FREE)
 
     def step(self) -> Stop:
         """Run the current node, its sub-graph included, and stop in front of the next one."""
-        return self._go(Mode(target=self._standing.info.own_ns))
+        return self._go(lambda task: Mode(target=task.own_ns))
 
     def step_into(self) -> Stop:
         """Run the current node; if it is or calls a graph, stop in front of that one's first."""
-        return self._go(Mode(target=self._standing.info.own_ns, into=True))
+        return self._go(lambda task: Mode(target=task.own_ns, into=True))
 
     def step_out(self) -> Stop:
         """Finish the current graph and stop in the one around it."""
-        ns = self._standing.info.ns
-        return self._go(Mode(target=ns) if ns else FREE)
+        return self._go(lambda task: Mode(target=task.ns) if task.ns else FREE, FREE)
 
     def go(self) -> Stop:
         """Run to the next breakpoint, exception, interrupt or the end."""
-        return self._go(FREE)
+        return self._go(lambda _: FREE, FREE)
 
     def until(self, node: str) -> Stop:
         """Run to the next visit of a node."""
@@ -179,7 +211,7 @@ class Stepper:
             self._stopped = (self.branch.thread, time.time())
         mutated = tuple(controller.mutated)
         del controller.mutated[: len(mutated)]
-        self.last = replace(stop, mutated=mutated)
+        self.last = replace(stop, mutated=mutated, held=self._newly_held())
         # Note in the branch where it left the recording.
         task = self.recording.left_at if self.recording is not None else None
         if task is None and stop.reason == "left recording":
@@ -226,7 +258,7 @@ class Stepper:
         """Continue as if the current node had returned `values`, without running it."""
         gate = self._standing
         gate.verdict, gate.writes = "serve", replace_writes(gate.task, values)
-        return self._go(Mode())
+        return self._go(lambda _: Mode())
 
     # Looking
 
@@ -265,15 +297,49 @@ class Stepper:
     @property
     def _standing(self) -> Gate:
         if self._gate is None:
-            raise BadInput("the run does not stand in front of a node")
+            hint = f"; {self.last.hint[0]!r} goes on from here" if self.last else ""
+            raise BadInput(f"the run does not stand in front of a node{hint}")
         return self._gate
 
-    def _go(self, mode: Mode) -> Stop:
-        if self._controller is None or self._controller.current is None:
-            raise BadInput("the run does not stand in front of a node")
+    def _go(self, mode: Callable[[TaskInfo], Mode], otherwise: Mode | None = None) -> Stop:
+        """Go on in the mode for the current task; a run that ended unfinished is resumed."""
+        resumable = self.last is not None and self.last.reason in ("suspended", "failed")
+        if self._gate is None and resumable:
+            return self._run(None, otherwise or Mode())
+        task = self._standing.info
         self._start_clock()
-        self._controller.release(mode)
+        assert self._controller is not None
+        self._controller.release(mode(task))
         return self.wait()
+
+    def _use(self, graph: Any) -> None:
+        """Run `graph` from now on, its state in the session's store; None for the same one."""
+        if graph is not None:
+            self.graph = graphs.with_store(graph, self.store)
+            self.store = self.graph.checkpointer
+
+    def _fresh_thread(self, root: str) -> str:
+        """A thread id that is not in use: `root.1`, `root.2`, …"""
+        threads = self.store.threads()
+        return next(name for number in count(1) if (name := f"{root}.{number}") not in threads)
+
+    def _held(self) -> dict[str, Held]:
+        """What the latest state of the branch holds in memory, by key."""
+        if self.branch is None or self.graph is None:
+            return {}
+        from harness.debug.engine.serializer import held_at
+
+        return held_at(self.store, {"configurable": {"thread_id": self.branch.thread}}, "")
+
+    def _newly_held(self) -> tuple[str, ...]:
+        """Keys and types that are held in memory and were not named yet."""
+        news: list[str] = getattr(self.store.serde, "news", [])
+        found = (
+            {f"{key} ({held.type})" for key, held in self._held().items()} if news else set[str]()
+        )
+        news.clear()
+        new, self._told = found - self._told, self._told | found
+        return tuple(sorted(new))
 
     def _start_clock(self) -> None:
         """Note in the branch for how long it stood: no node took that time.
@@ -310,30 +376,42 @@ class Stepper:
         )
         place = {**self._config.get("configurable", {}), "thread_id": branch.thread}
         place[graphs.HOOK] = controller
-        config = {"recursion_limit": 1000, **self._config, "configurable": place}
+        config = {**self._config, "configurable": place}
         graph, context = self.graph, self._context
+        saved = {"configurable": {"thread_id": branch.thread}}
 
-        async def invoke() -> Stop:
+        async def invoke(values: Any) -> Stop:
             """Asynchronously, whatever the nodes are; the stop says how the run ended."""
-            result = await graph.ainvoke(values, config, context=context, durability="sync")
-            state = await graph.aget_state({"configurable": {"thread_id": branch.thread}})
-            return _end(state, result)
+            before = None
+            while True:
+                result = await graph.ainvoke(values, config, context=context, durability="sync")
+                state = await graph.aget_state(saved)
+                if state.next or state.interrupts:
+                    with suppress(Exception):  # of a sub-graph that cannot be read
+                        state = await graph.aget_state(saved, subgraphs=True)
+                stop = end_of(state, result)
+                after = (controller.arrivals, state.config)
+                if stop.reason != "suspended" or controller.suspended or after == before:
+                    return stop
+                # `interrupt_before` and `interrupt_after` end LangGraph's run: stand there.
+                values, before = None, after
+                if recording is None:
+                    controller.stand(unfinished(state))
+
+        async def failed(error: BaseException) -> Stop:
+            begun, pending = self.history().latest() is not None, ()
+            with suppress(Exception):  # the state may be what failed
+                pending = tuple[str, ...]((await graph.aget_state(saved)).next)
+            failure = describe_failure(error)
+            return Stop("failed", failure=failure, pending=pending, saved=begun)
 
         def work() -> None:
             try:
-                stop = asyncio.run(invoke())
-            except Exception as error:  # noqa: BLE001  # whatever a user's graph raises is shown
-                stop = Stop("failed", failure=describe_failure(error))
+                stop = asyncio.run(invoke(values))
+            except BaseException as error:  # noqa: BLE001  # whatever a user's graph raises is shown
+                stop = asyncio.run(failed(error))
             controller.stops.put(stop)
 
         self._thread = threading.Thread(target=work, name="harness-debug", daemon=True)
         self._thread.start()
         return self.wait()
-
-
-def _end(state: Any, values: Any) -> Stop:
-    """How a run ended, by the state that it left."""
-    if state.interrupts:
-        questions = {interrupt.id: interrupt.value for interrupt in state.interrupts}
-        return Stop("interrupt", interrupts=questions, values=values)
-    return Stop("suspended" if state.next else "done", values=values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import linecache
 import os
 import reprlib
@@ -19,10 +20,23 @@ from harness.core import BadInput
 from harness.debug.engine.expressions import Expression
 
 Reason = Literal[
-    "step", "breakpoint", "pause", "exception", "interrupt", "left recording", "done", "failed",
-    "suspended",
+    "step", "breakpoint", "pause", "static interrupt", "exception", "interrupt", "left recording",
+    "done", "failed", "suspended",
 ]  # fmt: skip
-"""Why a run stands still. `failed`: it ended with an exception; `suspended`: it can go on."""
+"""Why a run stands still. `static interrupt`: `interrupt_before` or `interrupt_after`; `failed`: it
+ended with an exception; `suspended`: it can go on."""
+_HINTS: dict[Reason, tuple[str, str]] = {
+    "step": ("step", ""),
+    "breakpoint": ("step", "or continue"),
+    "pause": ("step", "or continue"),
+    "static interrupt": ("step", "or continue"),
+    "exception": ("retry", "after reload if you mended the file; continue lets it be raised"),
+    "left recording": ("live", "with the real model and tools"),
+    "done": ("replay", "or fork STEP, rewind, start JSON"),
+    "failed": ("continue", "runs what failed again"),
+    "suspended": ("continue", ""),
+    "interrupt": ("answer", ""),
+}
 HIDDEN = ("__", "branch:", "join:")
 """Beginnings of LangGraph's own channels; every other is a key of the state."""
 _LIBRARY = sysconfig.get_path("stdlib")
@@ -101,6 +115,10 @@ class Stop:
         watches: each watch expression with its value, or the error that it gave.
         failure: what was raised.
         interrupts: id and value of each question that waits for an answer.
+        asked_by: the node (`outer/node`) of each question, by id.
+        pending: nodes that would run next where a run has failed.
+        saved: whether a run that has failed has taken its input.
+        held: what the state holds in memory alone since the last stop: keys and types.
         values: the graph's output once it is done.
         mutated: nodes that changed their input in place since the last stop (if that is looked
             for).
@@ -114,8 +132,29 @@ class Stop:
     watches: dict[str, Any] = field(default_factory=dict[str, Any])
     failure: Failure | None = None
     interrupts: dict[str, Any] = field(default_factory=dict[str, Any])
+    asked_by: dict[str, str] = field(default_factory=dict[str, str])
     values: Any = None
     mutated: tuple[str, ...] = ()
+    pending: tuple[str, ...] = ()
+    saved: bool = False
+    held: tuple[str, ...] = ()
+
+    @property
+    def hint(self) -> tuple[str, str]:
+        """A command of the terminal that goes on from here, and what it does."""
+        if self.reason == "interrupt":
+            if len(self.interrupts) == 1:
+                return 'answer "…"', "JSON"
+            answers = json.dumps(dict.fromkeys(self.interrupts, "…"), ensure_ascii=False)
+            return f"answer {answers}", "JSON by id; one is enough, then the others are asked again"
+        if self.reason == "failed" and self.failure is not None:
+            if self.failure.type == "GraphRecursionError":
+                return "continue", "as many steps again"
+            if self.failure.type == "InvalidUpdateError":
+                return "rewind", "run the nodes of this step again"
+            if not self.pending:
+                return ("fork 0", "from its first node") if self.saved else ("start {}", "JSON")
+        return _HINTS[self.reason]
 
     @property
     def ended(self) -> bool:
@@ -138,9 +177,25 @@ class Breakpoint:
     condition: str | None = None
 
 
+def segments(ns: str) -> list[str]:
+    """A namespace's parts, outermost first, without the numbers of repeated calls."""
+    return [part for part in ns.split("|") if part and not part.isdigit()]
+
+
+def alike(first: str, second: str) -> bool:
+    """Whether two parts of namespaces may name the same task.
+
+    A graph with a history of its own (`checkpointer=True`) keeps it under names alone, those
+    around it included: `middle|inner` for what runs in `middle:1|inner:2`.
+    """
+    short = ":" not in first or ":" not in second
+    return first == second or (short and first.partition(":")[0] == second.partition(":")[0])
+
+
 def is_inside(ns: str, outer: str) -> bool:
     """Whether the namespace `ns` is `outer` or one below it."""
-    return ns == outer or ns.startswith(f"{outer}|")
+    parts, around = segments(ns), segments(outer)
+    return ns == outer or (0 < len(around) <= len(parts) and all(map(alike, parts, around)))
 
 
 def describe_task(task: Any) -> TaskInfo:
@@ -220,6 +275,32 @@ def _is_library(name: str) -> bool:
     name = name.replace("\\", "/")
     of_python = name.startswith(("<frozen", _LIBRARY)) and "-packages/" not in name
     return of_python or any(part in name for part in _MACHINERY)
+
+
+def end_of(state: Any, values: Any) -> Stop:
+    """How a run ended, by the state that it left."""
+    if state.interrupts:
+        questions = {interrupt.id: interrupt.value for interrupt in state.interrupts}
+        return Stop("interrupt", interrupts=questions, asked_by=_asked_by(state), values=values)
+    return Stop("suspended" if state.next else "done", values=values, pending=tuple(state.next))
+
+
+def _asked_by(state: Any, around: tuple[str, ...] = ()) -> dict[str, str]:
+    """The innermost node of each question, by id."""
+    asked: dict[str, str] = {}
+    for task in state.tasks:
+        place = (*around, task.name)
+        asked.update(dict.fromkeys((question.id for question in task.interrupts), "/".join(place)))
+        if hasattr(task.state, "tasks"):
+            asked.update(_asked_by(task.state, place))
+    return asked
+
+
+def unfinished(state: Any) -> list[str]:
+    """Namespaces of the innermost graphs that have begun and are not done."""
+    inner = [task.state for task in state.tasks if getattr(task.state, "next", None)]
+    ns = str(state.config["configurable"].get("checkpoint_ns", ""))
+    return [place for below in inner for place in unfinished(below)] or [ns]
 
 
 class Breakpoints:

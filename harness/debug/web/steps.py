@@ -10,8 +10,10 @@ from harness.core import HarnessError
 from harness.debug.engine.compare import Difference, compare, differences
 from harness.debug.engine.history import (
     CONTROL,
+    OUTSIDE,
     ROUTES,
     Branch,
+    Finished,
     History,
     Moment,
     listed,
@@ -50,10 +52,15 @@ def steps(graph: Any, store: CheckpointStore, thread: str) -> dict[str, Any]:
     visits: Counter[str] = Counter()
     routes: set[tuple[str, str]] = set()
     ends = {(moment.ns, moment.parent): made_at(moment.id) for moment in history.moments}
+    finished = Finished()
     for moment in history.moments:
         key = (moment.ns, moment.id)
         begun, ended = made_at(moment.id), ends.get(key)
         tasks = _tasks(graph, history, moment, writers.get(key, {}))
+        for task in tasks:
+            if task["done"]:
+                finished.add(moment, task["id"], task["node"])
+            task["asks"] = task["asks"] and not (task["done"] or finished.around(moment))
         if key in trail:
             visits.update(task["where"] for task in tasks if task["node"] != "__start__")
             routes.update((task["where"], target) for task in tasks for target in task["goes_to"])
@@ -85,9 +92,12 @@ def _tasks(
             names = {}  # the graph was changed since
     rows: list[dict[str, Any]] = []
     for task, (path, channels) in writers.items():
+        if task == OUTSIDE:
+            continue
         node = path.removeprefix(_PULLED) if path.startswith(_PULLED) else names.get(task, "Send")
         targets = [name.rpartition(":")[2] for name in channels if name.startswith(ROUTES)]
-        if not targets and not CONTROL.intersection(channels) and "__pregel_tasks" not in channels:
+        done = not CONTROL.issuperset(channels)
+        if not targets and done and "__pregel_tasks" not in channels:
             targets = ["__end__"]  # it finished and called no other
         rows.append(
             {
@@ -98,6 +108,7 @@ def _tasks(
                 "keys": sorted({name for name in channels if not name.startswith(HIDDEN)}),
                 "failed": "__error__" in channels,
                 "asks": "__interrupt__" in channels and "__resume__" not in channels,
+                "done": done,
             }
         )
     return rows
