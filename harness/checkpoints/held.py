@@ -18,23 +18,23 @@ class Held(NamedTuple):
     Attributes:
         type: name of its type.
         copied: whether the session has a copy of it; otherwise it has the object itself.
-        known: whether this session holds it: another process does not.
+        in_session: whether this session holds it: another process does not.
         stored: what is stored of it, as kind and bytes; None for nothing.
     """
 
     type: str
     copied: bool
-    known: bool
+    in_session: bool
     stored: tuple[str, bytes] | None
 
     @property
     def blocks(self) -> bool:
-        """Whether a run cannot begin at a state that has it."""
-        return not (self.copied if self.known else self.stored)
+        """True where no run can begin at a state that has it."""
+        return not (self.copied if self.in_session else self.stored)
 
 
 class Lost:
-    """What stands in the place of a value that another process held in memory."""
+    """A stand-in for a value that another process held in memory."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -54,6 +54,6 @@ class StoreSerializer(JsonPlusSerializer):
         return Lost(held.type) if held.stored is None else super().loads_typed(held.stored)
 
     def peek(self, data: tuple[str, bytes]) -> Held:
-        """What is known of a held value."""
+        """A description of a held value."""
         _, kind, copied, stored = ormsgpack.unpackb(data[1])
-        return Held(kind, copied, known=False, stored=stored and (stored[0], stored[1]))
+        return Held(kind, copied, in_session=False, stored=stored and (stored[0], stored[1]))

@@ -201,8 +201,8 @@ class Terminal:
         node, _, visit = place.strip().partition(":")
         if not node or (visit and not visit.isdigit()):
             raise BadInput(f"expected NODE[:VISIT] [if EXPRESSION], found {words!r}")
-        known = self._nodes()
-        if node not in known and (close := get_close_matches(node, known)):
+        names = self._nodes()
+        if node not in names and (close := get_close_matches(node, names)):
             raise BadInput(f"no node {node!r}; did you mean {', '.join(close)}?")
         point = Breakpoint(node, int(visit) if visit else None, condition or None)
         return f"breakpoint {self._debugger.breakpoints.add(point)}"

@@ -49,7 +49,7 @@ def differences(before: Any, after: Any, path: tuple[str | int, ...] = ()) -> li
 
 
 def _entries(value: Any) -> Mapping[Any, Any] | Sequence[Any] | None:
-    """What a container or a model holds; None for a value without parts."""
+    """The parts of a container or a model; None for a value without parts."""
     if callable(getattr(value, "model_dump", None)):
         return cast("dict[str, Any]", vars(value))
     if isinstance(value, str | bytes | bytearray) or not isinstance(value, Mapping | Sequence):

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 
 def same(first: Any, second: Any) -> bool:
-    """Whether two values are of one type and hold the same, arrays and tables included."""
+    """Compare two values by type and content, arrays and tables included."""
     if first is second:
         return True
     kind = cast("type[Any]", type(first))
@@ -21,8 +21,8 @@ def same(first: Any, second: Any) -> bool:
         keys = same([*ours], [*theirs]) and same(*factories)
         return keys and all(same(ours[key], theirs[key]) for key in ours)
     if isinstance(first, (list, tuple)):
-        items, others = cast("list[Any]", first), cast("list[Any]", second)
-        return len(items) == len(others) and all(map(same, items, others))
+        items, counterparts = cast("list[Any]", first), cast("list[Any]", second)
+        return len(items) == len(counterparts) and all(map(same, items, counterparts))
     if dataclasses.is_dataclass(kind) or hasattr(kind, "model_fields"):
         private = (getattr(part, "__pydantic_private__", None) for part in (first, second))
         return same(*map(_fields, (first, second))) and same(*private)

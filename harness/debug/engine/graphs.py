@@ -105,8 +105,8 @@ def with_store(graph: Any, store: CheckpointStore) -> Any:
     if isinstance(serde, StoreSerializer):  # else somebody's own, which may encrypt
         types = own_types([graph, *(inner for _, inner in graph.get_subgraphs(recurse=True))])
         store = copy.copy(store)
-        known = isinstance(serde, SessionSerializer)
-        store.serde = serde.knowing(types) if known else SessionSerializer(types)
+        again = isinstance(serde, SessionSerializer)
+        store.serde = serde.knowing(types) if again else SessionSerializer(types)
     clone.checkpointer = store
     return clone
 
@@ -150,10 +150,10 @@ def checked(graph: Any, values: dict[str, Any], state: dict[str, Any]) -> dict[s
         try:
             result[name] = model.model_validate({"key": value}, strict=strict).key
             if isinstance(schema, type) and issubclass(schema, BaseModel):
-                whole = schema.model_construct(**{**state, **result})
+                current = schema.model_construct(**{**state, **result})
                 validator = schema.__pydantic_validator__
                 result[name] = getattr(
-                    validator.validate_assignment(whole, name, result[name]), name
+                    validator.validate_assignment(current, name, result[name]), name
                 )
         except ValidationError as error:
             first = error.errors()[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import asdict, dataclass
+from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, cast
 from uuid import UUID
 
@@ -131,6 +132,12 @@ def find_branch(store: CheckpointStore, name: str) -> Branch:
     raise BadInput(f"no branch {name!r}; there are {names}")
 
 
+def fresh_thread(store: CheckpointStore, root: str) -> str:
+    """A thread id that is not in use: `root.1`, `root.2`, …"""
+    threads = store.threads()
+    return next(name for number in count(1) if (name := f"{root}.{number}") not in threads)
+
+
 def keep_branch(store: CheckpointStore, branch: Branch) -> None:
     """Write a branch's description into the store.
 
@@ -191,7 +198,7 @@ class History:
         self._by_place = {(moment.ns, moment.id): moment for moment in self.moments}
 
     def __contains__(self, place: tuple[str, str]) -> bool:
-        """Whether there is a checkpoint of that namespace and id."""
+        """Look a checkpoint up by namespace and id."""
         return place in self._by_place
 
     def load(self, moment: Moment) -> CheckpointTuple:
@@ -268,7 +275,7 @@ def timeline(graph: Any, history: History) -> list[Event]:
     for moment in history.trail():
         saved = history.load(moment)
         writes = written(saved)
-        left = finished.around(moment)
+        is_over = finished.around(moment)
         for task in history.tasks(graph, moment, saved):
             if task.name.startswith("__"):
                 continue
@@ -296,7 +303,7 @@ def timeline(graph: Any, history: History) -> list[Event]:
                     interrupt.value for question in questions for interrupt in question
                 ),
                 error=_told(errors[-1]) if errors and not output else None,
-                done=bool(output) or left,
+                done=bool(output) or is_over,
             )
             events.append(event)
     return events
@@ -313,7 +320,7 @@ class Finished:
         self._tasks.setdefault((moment.ns, moment.id), {})[task] = node
 
     def around(self, moment: Moment) -> bool:
-        """Whether the node whose graph has the checkpoint is done.
+        """True where the node whose graph has the checkpoint is done.
 
         What has no output there left for the graph around it (`Command.PARENT`).
         """
@@ -321,8 +328,8 @@ class Finished:
             return False
         outer = max(moment.outer.keys() - {moment.ns}, key=len, default="")
         node, _, task = segments(moment.ns)[-1].partition(":")
-        done = self._tasks.get((outer, moment.outer.get(outer, "")), {})
-        return task in done or (not task and node in done.values())
+        tasks = self._tasks.get((outer, moment.outer.get(outer, "")), {})
+        return task in tasks or (not task and node in tasks.values())
 
 
 def _told(error: Any) -> str:

@@ -63,9 +63,9 @@ class SessionSerializer(StoreSerializer):
 
     def knowing(self, types: Mapping[tuple[str, str], Any]) -> SessionSerializer:
         """The serialiser for another version of the graph, with the values that are held."""
-        other = SessionSerializer(types)
-        other._held = self._held
-        return other
+        serializer = SessionSerializer(types)
+        serializer._held = self._held
+        return serializer
 
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
         """Kind and bytes; what they do not restore is held in memory as well."""
@@ -99,11 +99,11 @@ class SessionSerializer(StoreSerializer):
         return copy.deepcopy(value) if copied else value
 
     def peek(self, data: tuple[str, bytes]) -> Held:
-        """What is known of a held value."""
-        return super().peek(data)._replace(known=ormsgpack.unpackb(data[1])[0] in self._held)
+        """A description of a held value."""
+        return super().peek(data)._replace(in_session=ormsgpack.unpackb(data[1])[0] in self._held)
 
     def _faithful(self, obj: Any) -> tuple[tuple[str, bytes], bool] | None:
-        """What LangGraph would store and whether that restores the value; None if it refuses."""
+        """LangGraph's form, and whether it restores the value; None if LangGraph refuses it."""
         try:
             stored = super().dumps_typed(obj)
             restored = super().loads_typed(stored)
@@ -166,7 +166,7 @@ class _Peeking:
 
 
 def held_at(store: CheckpointStore, config: Any, without: str | None = None) -> dict[str, Held]:
-    """What is held of the state at a checkpoint and of what tasks wrote there, by key.
+    """The held values of the state at a checkpoint and of what tasks wrote there, by key.
 
     `without` is a task whose writes do not count; all of them with an empty one.
     """
@@ -216,17 +216,17 @@ def own_types(graphs: Iterable[Any]) -> dict[tuple[str, str], Any]:
                 types += filter(_is_data, cast("dict[str, Any]", names_of).values())
     for module, name, *_ in names:
         types.append(getattr(import_module(module), name, None))
-    found: dict[tuple[str, str], Any] = {}
+    by_name: dict[tuple[str, str], Any] = {}
     for kind in filter(None, types):
-        found[kind.__module__, kind.__name__] = kind
-        found.setdefault((stem(kind.__module__), kind.__name__), kind)
+        by_name[kind.__module__, kind.__name__] = kind
+        by_name.setdefault((stem(kind.__module__), kind.__name__), kind)
         if _LOADED.match(kind.__module__):  # what the same file writes as a program
-            found.setdefault(("__main__", kind.__name__), kind)
-    return found
+            by_name.setdefault(("__main__", kind.__name__), kind)
+    return by_name
 
 
 def _is_data(kind: Any) -> bool:
-    """Whether something is a type that only holds data."""
+    """Tell types that only hold data from everything else."""
     if not isinstance(kind, type):
         return False
     fields = ("model_fields", "__dataclass_fields__", "_fields", "__fields__")

@@ -25,6 +25,7 @@ from harness.debug.engine.history import (
     History,
     Kind,
     Point,
+    fresh_thread,
     keep_branch,
     prepare,
     replace_writes,
@@ -191,7 +192,7 @@ class Debugger(Stepper):
         if first is None:
             raise BadInput(f"branch {source.name!r} has no input to replay")
         self.quit()
-        thread = self._fresh_thread(source.thread)
+        thread = fresh_thread(self.store, source.thread)
         self.branch = Branch(thread, thread, "replay", source.thread)
         self.breakpoints.keep_visits(())
         recording = Recording(self.graph, history, self.store.serde, beyond, reroute=reroute)
@@ -217,8 +218,8 @@ class Debugger(Stepper):
         for ns, checkpoint in {**end.outer, end.ns: end.id}.items():
             inside = ns == end.ns
             config = config_at(history.thread, ns, checkpoint)
-            found = held_at(self.store, config, (task or "") if inside else None)
-            for key, value in found.items():
+            values_held = held_at(self.store, config, (task or "") if inside else None)
+            for key, value in values_held.items():
                 if value.blocks and not (inside and key in values):
                     raise BadInput(
                         f"the state key {key!r} holds a {value.type}, which can be neither copied "
@@ -233,7 +234,7 @@ class Debugger(Stepper):
         The graph tells which task of a step a sub-graph with a history of its own
         (`checkpointer=True`) belongs to: its namespace does not.
         """
-        thread, store = self._fresh_thread(source.thread.partition(".")[0]), self.store
+        thread, store = fresh_thread(self.store, source.thread.partition(".")[0]), self.store
         branch = Branch(thread, name or thread, kind, source.thread, point, stood=source.stood)
         keep_branch(store, branch)
         end = history.find(point.checkpoint, point.ns)

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from harness.core import BadInput
@@ -19,6 +18,7 @@ from harness.debug.engine.history import (
     Branch,
     History,
     find_branch,
+    fresh_thread,
     keep_branch,
     made_at,
     replace_writes,
@@ -111,7 +111,7 @@ class Stepper:
         self.quit()
         threads = self.store.threads()
         if thread is None:
-            thread = self._fresh_thread("main") if "main" in threads else "main"
+            thread = fresh_thread(self.store, "main") if "main" in threads else "main"
         if thread not in threads:
             self.branch = Branch(thread, thread)
             self.breakpoints.keep_visits(())
@@ -151,9 +151,9 @@ class Stepper:
         if len(questions) > 1:
             ids = {*mapping(value)}
             if not ids or ids - questions.keys():
-                asked = ", ".join(f"{name} ({node})" for name, node in self.last.asked_by.items())
+                waiting = ", ".join(f"{name} ({node})" for name, node in self.last.asked_by.items())
                 raise BadInput(
-                    f"{len(questions)} questions wait: {asked}; answer them by id: "
+                    f"{len(questions)} questions wait: {waiting}; answer them by id: "
                     f"{self.last.hint[0]}"
                 )
         return self._run(Command(resume=value), Mode() if hold else FREE)
@@ -318,13 +318,8 @@ class Stepper:
             self.graph = graphs.with_store(graph, self.store)
             self.store = self.graph.checkpointer
 
-    def _fresh_thread(self, root: str) -> str:
-        """A thread id that is not in use: `root.1`, `root.2`, …"""
-        threads = self.store.threads()
-        return next(name for number in count(1) if (name := f"{root}.{number}") not in threads)
-
     def _held(self) -> dict[str, Held]:
-        """What the latest state of the branch holds in memory, by key."""
+        """The values of the latest state that are held in memory, by key."""
         if self.branch is None or self.graph is None:
             return {}
         from harness.debug.engine.serializer import held_at
@@ -334,12 +329,11 @@ class Stepper:
     def _newly_held(self) -> tuple[str, ...]:
         """Keys and types that are held in memory and were not named yet."""
         news: list[str] = getattr(self.store.serde, "news", [])
-        found = (
-            {f"{key} ({held.type})" for key, held in self._held().items()} if news else set[str]()
-        )
+        values = self._held() if news else {}
         news.clear()
-        new, self._told = found - self._told, self._told | found
-        return tuple(sorted(new))
+        names = {f"{key} ({held.type})" for key, held in values.items()} - self._told
+        self._told |= names
+        return tuple(sorted(names))
 
     def _start_clock(self) -> None:
         """Note in the branch for how long it stood: no node took that time.

@@ -23,8 +23,8 @@ Reason = Literal[
     "step", "breakpoint", "pause", "static interrupt", "exception", "interrupt", "left recording",
     "done", "failed", "suspended",
 ]  # fmt: skip
-"""Why a run stands still. `static interrupt`: `interrupt_before` or `interrupt_after`; `failed`: it
-ended with an exception; `suspended`: it can go on."""
+"""A reason for which a run stands still. `static interrupt`: `interrupt_before` or
+`interrupt_after`; `failed`: it ended with an exception; `suspended`: it can go on."""
 _HINTS: dict[Reason, tuple[str, str]] = {
     "step": ("step", ""),
     "breakpoint": ("step", "or continue"),
@@ -183,7 +183,7 @@ def segments(ns: str) -> list[str]:
 
 
 def alike(first: str, second: str) -> bool:
-    """Whether two parts of namespaces may name the same task.
+    """Compare two parts of namespaces, which may name the same task.
 
     A graph with a history of its own (`checkpointer=True`) keeps it under names alone, those
     around it included: `middle|inner` for what runs in `middle:1|inner:2`.
@@ -278,7 +278,7 @@ def _is_library(name: str) -> bool:
 
 
 def end_of(state: Any, values: Any) -> Stop:
-    """How a run ended, by the state that it left."""
+    """The stop at the end of a run, by the state that it left."""
     if state.interrupts:
         questions = {interrupt.id: interrupt.value for interrupt in state.interrupts}
         return Stop("interrupt", interrupts=questions, asked_by=_asked_by(state), values=values)
@@ -287,13 +287,15 @@ def end_of(state: Any, values: Any) -> Stop:
 
 def _asked_by(state: Any, around: tuple[str, ...] = ()) -> dict[str, str]:
     """The innermost node of each question, by id."""
-    asked: dict[str, str] = {}
+    questions: dict[str, str] = {}
     for task in state.tasks:
         place = (*around, task.name)
-        asked.update(dict.fromkeys((question.id for question in task.interrupts), "/".join(place)))
+        questions.update(
+            dict.fromkeys((question.id for question in task.interrupts), "/".join(place))
+        )
         if hasattr(task.state, "tasks"):
-            asked.update(_asked_by(task.state, place))
-    return asked
+            questions.update(_asked_by(task.state, place))
+    return questions
 
 
 def unfinished(state: Any) -> list[str]:

@@ -276,6 +276,9 @@ def _stop(stop: Stop) -> dict[str, Any]:
         "watches": {text: tree(value) for text, value in stop.watches.items()},
         "failure": None if stop.failure is None else asdict(stop.failure),
         "interrupts": {name: tree(value) for name, value in stop.interrupts.items()},
+        "asked_by": stop.asked_by,
+        "asked": sorted(set(stop.asked_by.values())),
+        "held": list(stop.held),
         "values": tree(stop.values),
     }
 

@@ -77,6 +77,14 @@ def steps(graph: Any, store: CheckpointStore, thread: str) -> dict[str, Any]:
                 "tasks": tasks,
             }
         )
+    # A `Send` names its node in the step behind: what was pushed there.
+    behind = {(row["ns"], row["parent"]): row["tasks"] for row in rows if row["on"]}
+    for row in rows:
+        after = behind.get((row["ns"], row["checkpoint"]), [])
+        pushed = [task["where"] for task in after if task["pushed"]]
+        routes.update(
+            (task["where"], to) for task in row["tasks"] if task["sends"] for to in pushed
+        )
     return {"steps": rows, "visits": dict(visits), "taken": sorted(routes)}
 
 
@@ -96,8 +104,8 @@ def _tasks(
             continue
         node = path.removeprefix(_PULLED) if path.startswith(_PULLED) else names.get(task, "Send")
         targets = [name.rpartition(":")[2] for name in channels if name.startswith(ROUTES)]
-        done = not CONTROL.issuperset(channels)
-        if not targets and done and "__pregel_tasks" not in channels:
+        finished = not CONTROL.issuperset(channels)
+        if not targets and finished and "__pregel_tasks" not in channels:
             targets = ["__end__"]  # it finished and called no other
         rows.append(
             {
@@ -108,7 +116,9 @@ def _tasks(
                 "keys": sorted({name for name in channels if not name.startswith(HIDDEN)}),
                 "failed": "__error__" in channels,
                 "asks": "__interrupt__" in channels and "__resume__" not in channels,
-                "done": done,
+                "done": finished,
+                "pushed": not path.startswith(_PULLED),
+                "sends": "__pregel_tasks" in channels,
             }
         )
     return rows

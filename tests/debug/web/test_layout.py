@@ -1,53 +1,74 @@
-"""Drawings: everything is placed, nothing overlaps, edges run downwards unless they go back."""
+"""Drawings: what the page is told of a graph, and that a large one is laid out readably."""
 
 from __future__ import annotations
 
+import asyncio
 from itertools import combinations
+from pathlib import Path
 
-from hypothesis import given
-from hypothesis import strategies as st
-
-from harness.debug.web.drawing import HEIGHT, drawing, placed
+from harness.debug.web.drawing import drawing
 from tests.debug.web.agent import graph
+from tests.debug.web.test_page import page_of
 
-NAMES = [f"n{k}" for k in range(9)]
-EDGE = st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES))
-EDGES = st.lists(EDGE, unique=True, max_size=25)
-NEAR = 1e-6
+LARGE = """
+from typing import TypedDict
+from langgraph.graph import END, START, StateGraph
 
+class State(TypedDict, total=False):
+    n: int
 
-@given(EDGES, st.lists(st.integers(30, 200), min_size=9, max_size=9))
-def test_boxes_are_apart_and_routes_touch_their_ends(
-    edges: list[tuple[str, str]], widths: list[int]
-) -> None:
-    found = placed({name: float(w) for name, w in zip(NAMES, widths, strict=True)}, edges)
-    assert found.boxes.keys() == set(NAMES) and found.routes.keys() == set(edges)
-    for (x, y, w), (a, b, v) in combinations(found.boxes.values(), 2):
-        assert abs(y - b) >= HEIGHT or abs(x - a) >= (w + v) / 2 - NEAR
-    for (source, target), points in found.routes.items():
-        for name, (x, y) in ((source, points[0]), (target, points[-1])):
-            cx, cy, width = found.boxes[name]
-            assert abs(x - cx) <= width / 2 + NEAR and abs(y - cy) <= HEIGHT / 2 + NEAR
-        assert all(0 <= x <= found.width and 0 <= y <= found.height for x, y in points)
+def node(state):
+    return {"n": 1}
 
+def sub():
+    inner = StateGraph(State)
+    for number in range(3):
+        inner.add_node(f"inner {number}", node)
+    inner.add_edge(START, "inner 0").add_edge("inner 0", "inner 1").add_edge("inner 1", "inner 2")
+    return inner.compile()
 
-def test_a_chain_runs_down_and_a_loop_goes_around() -> None:
-    widths = dict.fromkeys("abc", 60.0)
-    found = placed(widths, [("a", "b"), ("b", "c"), ("c", "a"), ("b", "b")])
-    assert [found.boxes[name][1] for name in "abc"] == sorted(
-        found.boxes[name][1] for name in "abc"
-    )
-    assert found.routes[("a", "b")][0][1] < found.routes[("a", "b")][1][1]
-    assert len(found.routes[("c", "a")]) == len(found.routes[("b", "b")]) == 4
+builder = StateGraph(State)
+for number in range(48):
+    builder.add_node(f"node {number}", sub() if number % 16 == 5 else node)
+builder.add_edge(START, "node 0")
+for number in range(1, 48):
+    builder.add_edge(f"node {number // 2}" if number > 1 else "node 0", f"node {number}")
+builder.add_conditional_edges("node 47", lambda state: END, ["node 3", "node 20", END])
+graph = builder.compile()
+"""
+BOXES = """() => [...document.querySelectorAll("#graph .node rect")].map((box) => {
+  const { x, y, width, height } = box.getBoundingClientRect();
+  return [x, y, width, height];
+})"""
 
 
 def test_a_sub_graph_gets_a_frame_and_its_nodes_names_for_breakpoints() -> None:
     found = drawing(graph.compile())
     assert {node["where"] for node in found["nodes"]} >= {"plan", "work/read", "check", "write"}
-    [frame] = found["frames"]
-    [inner] = [node for node in found["nodes"] if node["where"] == "work/read"]
-    assert frame["where"] == "work"
-    assert frame["x"] < inner["x"] and frame["y"] < inner["y"]
-    assert frame["x"] + frame["width"] > inner["x"] + inner["width"]
+    assert [(frame["where"], frame["frame"]) for frame in found["frames"]] == [("work", "")]
+    (inner,) = [node for node in found["nodes"] if node["where"] == "work/read"]
+    assert inner["frame"] == "work"
     conditional = {(e["source"], e["target"]) for e in found["edges"] if e["conditional"]}
     assert ("check", "write") in conditional and ("plan", "work:read") not in conditional
+
+
+def test_a_graph_of_sixty_nodes_is_fitted_apart_and_zoomed(tmp_path: Path) -> None:
+    (tmp_path / "large.py").write_text(LARGE)
+
+    async def scenario() -> None:
+        async with page_of(tmp_path, tmp_path / "large.py") as (page, _):
+            frame = await page.locator("#graph").bounding_box()
+            boxes = await page.evaluate(BOXES)
+            assert frame is not None and len(boxes) >= 56
+            for x, y, width, height in boxes:
+                assert frame["x"] - 1 <= x and x + width <= frame["x"] + frame["width"] + 1
+                assert frame["y"] - 1 <= y and y + height <= frame["y"] + frame["height"] + 1
+            for (x, y, w, h), (a, b, v, u) in combinations(boxes, 2):
+                assert x + w <= a or a + v <= x or y + h <= b or b + u <= y
+            await page.get_by_role("button", name="Zoom in").click()
+            larger = await page.evaluate(BOXES)
+            assert larger[0][2] > 1.2 * boxes[0][2]
+            await page.get_by_role("button", name="Fit").click()
+            assert abs((await page.evaluate(BOXES))[0][2] - boxes[0][2]) < 0.5
+
+    asyncio.run(scenario())

@@ -265,3 +265,62 @@ def test_images_cells_tokens_and_a_node_mended_in_the_page(tmp_path: Path) -> No
     asyncio.run(scenario())
     assert '["B1"]' in file.read_text()
     assert '["C1"]' in file.with_name("look.py.bak").read_text()
+
+
+ASKS = """
+from typing import TypedDict
+from langgraph.graph import START, StateGraph
+from langgraph.types import Send, interrupt
+
+class State(TypedDict, total=False):
+    n: int
+    said: str
+
+def plan(state):
+    return {"n": 1}
+
+def spread(state):
+    return [Send("work", {"n": 1})]
+
+def work(state):
+    return {"n": 2}
+
+def ask(state):
+    return {"said": interrupt({"question": "\u05de\u05d4 the name?"})}
+
+graph = StateGraph(State).add_node(plan).add_node(work).add_node(ask)
+graph = graph.add_edge(START, "plan").add_conditional_edges("plan", spread, ["work"])
+graph = graph.add_edge("work", "ask").compile()
+"""
+
+
+def test_a_question_opens_its_box_and_a_refused_answer_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "asks.py").write_text(ASKS)
+
+    async def scenario() -> None:
+        async with page_of(tmp_path, tmp_path / "asks.py") as (page, _):
+            from playwright.async_api import expect
+
+            await start(page, "{}")
+            await expect(page.locator("#where")).to_contain_text("in front of plan")
+            await page.keyboard.press("c")
+            area = page.get_by_label("Answer (JSON or text)")
+            await expect(area).to_be_visible()
+            await expect(page.locator("#panel")).to_contain_text("ask asks")
+            node = page.locator('[data-where="ask"]')
+            await expect(node).to_have_attribute("aria-label", re.compile("waits for an answer"))
+            await expect(
+                page.locator('[data-source="plan"][data-target="work"].taken')
+            ).to_have_count(1)
+            await examine(page, "debug-question")
+            await area.fill('{"name":')
+            await page.get_by_role("button", name="Answer").click()
+            await expect(page.locator("#toast")).to_contain_text("not JSON")
+            await page.get_by_role("tab", name="State").click()
+            await page.get_by_role("tab", name="Stop").click()
+            await expect(area).to_have_value('{"name":')
+            await area.fill("Ann")
+            await page.get_by_role("button", name="Answer").click()
+            await expect(page.locator("#where")).to_contain_text("done")
+
+    asyncio.run(scenario())

@@ -1,7 +1,10 @@
 // Elements made by hand: text is always text, never markup.
 
+const DIRECTED = new Set(["p", "pre", "td", "li", "textarea", "summary", "blockquote"]);
+
 export function el(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
+  if (DIRECTED.has(tag)) made.setAttribute("dir", "auto"); // text of any script runs its own way
   fill(made, attributes, children);
   return made;
 }

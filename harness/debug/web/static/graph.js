@@ -1,19 +1,76 @@
-// The graph: boxes, routes, where the run stands, what it took, breakpoints.
+// The graph: laid out by dagre, zoomed and moved; where the run stands, what it took, breakpoints.
 
+import { Graph, layout } from "./dagre.js";
 import { svg } from "./dom.js";
 import { usedText } from "./used.js";
 
 const canvas = document.querySelector("#graph svg");
+const [LETTER, PADDING, LEAST, HEIGHT, MARGIN] = [7.6, 26, 84, 44, 16];
+let whole = { x: 0, y: 0, width: 1, height: 1 };
+let seen = null;
 
 export function drawGraph(graph, handlers) {
-  canvas.replaceChildren();
-  canvas.setAttribute("viewBox", `0 0 ${graph.width} ${graph.height}`);
-  canvas.setAttribute("width", graph.width);
-  canvas.setAttribute("height", graph.height);
-  canvas.append(arrowHead());
-  for (const frame of graph.frames) canvas.append(frameOf(frame));
-  for (const edge of graph.edges) canvas.append(edgeOf(edge));
-  for (const node of graph.nodes) canvas.append(nodeOf(node, handlers));
+  const placed = place(graph);
+  whole = { x: -MARGIN, y: -MARGIN, width: placed.graph().width + 2 * MARGIN, height: placed.graph().height + 2 * MARGIN };
+  canvas.replaceChildren(arrowHead());
+  for (const frame of graph.frames) canvas.append(frameOf(frame, placed.node(frame.id)));
+  for (const edge of graph.edges) canvas.append(edgeOf(edge, placed.edge(inside(graph, edge.source), inside(graph, edge.target)) || {}));
+  for (const node of graph.nodes) canvas.append(nodeOf(node, placed.node(node.id), handlers));
+  fit();
+}
+
+// An edge that leads to a sub-graph's frame leads to a node of it: dagre connects no frames.
+function inside(graph, id) {
+  if (graph.nodes.some((node) => node.id === id)) return id;
+  return graph.nodes.find((node) => node.id.startsWith(`${id}:`))?.id ?? id;
+}
+
+function place(graph) {
+  const made = new Graph({ compound: true });
+  made.setGraph({ rankdir: "TB", nodesep: 26, ranksep: 46, edgesep: 18 });
+  for (const frame of graph.frames) made.setNode(frame.id, {});
+  for (const node of graph.nodes) made.setNode(node.id, { width: node.kind === "node" ? Math.max(LEAST, node.label.length * LETTER + PADDING) : 64, height: node.kind === "node" ? HEIGHT : 28 });
+  for (const one of [...graph.frames, ...graph.nodes]) if (one.frame) made.setParent(one.id, one.frame);
+  for (const edge of graph.edges) made.setEdge(inside(graph, edge.source), inside(graph, edge.target), edge.label ? { label: edge.label, width: edge.label.length * 6.4, height: 16, labelpos: "c" } : {});
+  layout(made);
+  return made;
+}
+
+// What is in sight: all of it, without making small graphs large.
+export function fit() {
+  const { clientWidth, clientHeight } = canvas;
+  const scale = Math.min(1.25, clientWidth / whole.width, clientHeight / whole.height) || 1;
+  const [width, height] = [clientWidth / scale || whole.width, clientHeight / scale || whole.height];
+  show({ x: whole.x - (width - whole.width) / 2, y: whole.y - (height - whole.height) / 2, width, height });
+}
+
+export function zoom(by, at = { x: seen.x + seen.width / 2, y: seen.y + seen.height / 2 }) {
+  const scale = Math.min(Math.max(by, canvas.clientWidth / seen.width > 4 ? 1 : 0), 8);
+  if (!scale || seen.width / scale > 8 * whole.width + 4000) return;
+  show({ x: at.x - (at.x - seen.x) / scale, y: at.y - (at.y - seen.y) / scale, width: seen.width / scale, height: seen.height / scale });
+}
+
+function show(box) {
+  seen = box;
+  canvas.setAttribute("viewBox", `${box.x} ${box.y} ${box.width} ${box.height}`);
+}
+
+export function setUpGraph() {
+  for (const button of document.querySelectorAll("[data-zoom]")) button.addEventListener("click", () => (button.dataset.zoom === "fit" ? fit() : zoom(Number(button.dataset.zoom))));
+  canvas.addEventListener("wheel", (event) => {
+    event.preventDefault();
+    const [x, y] = [event.offsetX / canvas.clientWidth, event.offsetY / canvas.clientHeight];
+    zoom(event.deltaY < 0 ? 1.15 : 1 / 1.15, { x: seen.x + x * seen.width, y: seen.y + y * seen.height });
+  }, { passive: false });
+  let from = null;
+  canvas.addEventListener("pointerdown", (event) => { from = event.target.closest(".node") ? null : { x: event.clientX, y: event.clientY, seen }; });
+  window.addEventListener("pointerup", () => { from = null; });
+  canvas.addEventListener("pointermove", (event) => {
+    if (!from) return;
+    const scale = from.seen.width / canvas.clientWidth;
+    show({ ...from.seen, x: from.seen.x - (event.clientX - from.x) * scale, y: from.seen.y - (event.clientY - from.y) * scale });
+  });
+  new ResizeObserver(fit).observe(canvas);
 }
 
 function arrowHead() {
@@ -21,31 +78,27 @@ function arrowHead() {
   return svg("defs", {}, svg("marker", { id: "arrow", viewBox: "0 0 8 8", refX: 8, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse" }, shape));
 }
 
-function frameOf(frame) {
-  const { x, y, width, height } = frame;
+function frameOf(frame, { x, y, width, height }) {
   return svg("g", { class: "frame" },
-    svg("rect", { x, y, width, height, rx: 8 }),
-    svg("text", { x: x + 6, y: y - 4 }, frame.label));
+    svg("rect", { x: x - width / 2, y: y - height / 2, width, height, rx: 8 }),
+    svg("text", { x: x - width / 2 + 6, y: y - height / 2 + 14 }, frame.label));
 }
 
-function edgeOf(edge) {
-  const d = edge.points.map(([x, y], at) => `${at ? "L" : "M"}${x},${y}`).join(" ");
-  const [x, y] = edge.points[Math.floor(edge.points.length / 2)];
+function edgeOf(edge, { points = [], x, y }) {
+  const d = points.map((point, at) => `${at ? "L" : "M"}${point.x},${point.y}`).join(" ");
   return svg("g", { class: `edge${edge.conditional ? " conditional" : ""}`, "data-source": edge.source, "data-target": edge.target },
     svg("path", { d, "marker-end": "url(#arrow)" }),
-    edge.label ? svg("text", { x: x + 6, y: y - 8 }, edge.label) : null);
+    edge.label && x != null ? svg("text", { x, y: y + 4, "text-anchor": "middle" }, edge.label) : null);
 }
 
-function nodeOf(node, handlers) {
+function nodeOf(node, { x, y, width, height }, handlers) {
   const real = node.kind === "node";
-  const { x, y, width, height } = node;
   const made = svg("g", { class: `node ${node.kind}`, "data-where": node.where, tabindex: real ? 0 : null, role: real ? "button" : "img", "aria-label": node.label },
-    svg("rect", { x, y, width, height, rx: real ? 6 : height / 2 }),
-    svg("text", { x: x + width / 2, y: y + height / 2 + 4.5, "text-anchor": "middle" }, node.label),
-    svg("circle", { class: "dot", cx: x, cy: y, r: 0 }),
+    svg("rect", { x: x - width / 2, y: y - height / 2, width, height, rx: real ? 6 : height / 2 }),
+    svg("text", { class: "name", x, y: y + (real ? -2 : 4.5), "text-anchor": "middle" }, node.label),
+    svg("circle", { class: "dot", cx: x - width / 2, cy: y - height / 2, r: 0 }),
     svg("title", {}, node.label),
-    svg("text", { class: "count", "aria-hidden": "true", x: x + width + 3, y: y + 10 }),
-    svg("text", { class: "used", x: x + width + 3, y: y + 24 }));
+    svg("text", { class: "count", "aria-hidden": "true", x, y: y + 14, "text-anchor": "middle" }));
   if (real) {
     made.addEventListener("click", () => handlers.toggle(node.where));
     made.addEventListener("keydown", (event) => {
@@ -74,9 +127,15 @@ export function markGraph({ session, visits, taken, chosen, used = {} }) {
     made.classList.toggle("failed", Boolean(now) && Boolean(stop.failure));
     made.classList.toggle("chosen", chosen.has(where));
     made.querySelector(".dot").setAttribute("r", point && made.classList.contains("start") === false && made.classList.contains("end") === false ? 5 : 0);
-    made.querySelector(".count").textContent = count ? `×${count}` : "";
-    made.querySelector(".used").textContent = used[where] ? usedText(used[where]) : "";
-    const facts = [name, count ? `ran ${count === 1 ? "once" : `${count} times`}` : null, used[where] ? usedText(used[where]) : null, now ? "the run stands here" : null, point ? "breakpoint" : null];
+    const asks = (stop?.asked || []).some((asked) => asked === where);
+    made.classList.toggle("asks", asks);
+    const line = [asks ? "asks" : "", count ? `×${count}` : "", used[where] ? usedText(used[where]) : ""].filter(Boolean).join(" · ");
+    const text = made.querySelector(".count");
+    const room = made.querySelector("rect").width.baseVal.value - 10;
+    text.textContent = line;
+    // A long line is narrowed to its box; the label tells it whole.
+    if (line.length * 5.8 > room) { text.setAttribute("textLength", room); text.setAttribute("lengthAdjust", "spacingAndGlyphs"); } else text.removeAttribute("textLength");
+    const facts = [name, count ? `ran ${count === 1 ? "once" : `${count} times`}` : null, used[where] ? usedText(used[where]) : null, now ? "the run stands here" : null, asks ? "waits for an answer" : null, point ? "breakpoint" : null];
     made.setAttribute("aria-label", facts.filter(Boolean).join(", "));
     made.querySelector("title").textContent = facts.filter(Boolean).join(", ");
     if (made.getAttribute("role") === "button") made.setAttribute("aria-pressed", point ? "true" : "false");

@@ -2,10 +2,10 @@
 
 import { get, home, pageOf, post } from "./api.js";
 import { el } from "./dom.js";
-import { drawGraph, markGraph } from "./graph.js";
+import { drawGraph, markGraph, setUpGraph } from "./graph.js";
 import { branchesPanel, breaksPanel, changesPanel, startPanel, statePanel, stopPanel } from "./panels.js";
 import { openSource, setUpSource } from "./source.js";
-import { chooseStep, setUp, showSteps, showUsed } from "./steps.js";
+import { chooseStep, setUp, showLast, showSteps, showUsed } from "./steps.js";
 import { usedByNode } from "./used.js";
 
 const $ = (selector) => document.querySelector(selector);
@@ -26,6 +26,11 @@ function parsed(text, what) {
   } catch (error) {
     throw new Error(`${what} is not JSON: ${error.message}`);
   }
+}
+
+// An answer that is no JSON and does not try to be is text.
+function spoken(text) {
+  return /^\s*([[{"\d-]|(true|false|null)\s*$)/.test(text) ? parsed(text, "the answer") : text;
 }
 
 const command = (name, args) => attempt(() => post(name, args));
@@ -61,7 +66,13 @@ async function refresh() {
     const { type, message } = page.session.error;
     $("#toast").textContent = type ? `${type}: ${message}` : message;
   }
+  // A question and an exception want their box; a run that moves on wants its last step in sight.
+  const news = page.session.stop;
+  const wants = news && (news.reason === "interrupt" || news.failure);
+  if (wants && !page.session.busy && before?.version !== page.session.version && (!before || before.busy || !before.stop)) page.tab = "stop";
+  else if (before?.busy && page.tab === "stop" && news && !wants && !news.ended) page.tab = "state";
   await loadBranch();
+  if (before && before.busy !== page.session.busy && !page.checkpoint) showLast();
 }
 
 async function loadBranch() {
@@ -160,7 +171,8 @@ function panel() {
 function renderControls() {
   const { session } = page;
   const standing = Boolean(session.stop && !session.stop.ended && !session.busy);
-  const able = { pause: Boolean(session.busy), replay: Boolean(session.branch) && !session.busy, reload: session.can_reload && !session.busy, rewind: Boolean(session.branch) && !session.busy };
+  const resumable = Boolean(session.stop && ["failed", "suspended"].includes(session.stop.reason) && !session.busy);
+  const able = { continue: standing || resumable, step: standing || resumable, pause: Boolean(session.busy), replay: Boolean(session.branch) && !session.busy, reload: session.can_reload && !session.busy, rewind: Boolean(session.branch) && !session.busy };
   $("#edit-source").disabled = !session.can_edit || Boolean(session.busy);
   for (const button of document.querySelectorAll("[data-command]")) button.disabled = session.read_only || !(able[button.dataset.command] ?? standing);
 }
@@ -175,6 +187,8 @@ function renderWhere() {
     const bad = ["exception", "failed"].includes(stop.reason);
     made.push(el(bad ? "span" : "strong", { class: bad ? "bad" : null }, stop.reason));
     if (stop.task && !stop.ended) made.push(stop.failure ? " in " : " in front of ", el("strong", {}, stop.task.where), `, step ${stop.task.step}, visit ${stop.task.visit}`);
+    if (stop.asked.length) made.push(`: ${stop.asked.join(", ")} asks`);
+    if (stop.held.length) made.push(` (held in memory, not stored: ${stop.held.join(", ")})`);
     if (stop.failure) made.push(`: ${stop.failure.type}: ${stop.failure.message}`);
   }
   $("#where").replaceChildren(...made);
@@ -206,7 +220,7 @@ const acts = {
     await post("start", { input: parsed(input, "the input"), thread });
     page.tab = "state";
   }),
-  answer: (id, text) => attempt(() => post("answer", { value: id ? { [id]: parsed(text, "the answer") } : parsed(text, "the answer") })),
+  answer: (id, text) => attempt(() => post("answer", { value: id ? { [id]: spoken(text) } : spoken(text) })),
   serve: (text) => attempt(() => post("serve", { values: parsed(text, "the output") })),
   editHere: (key, text) => attempt(() => post("edit", { values: { [key]: parsed(text, key) } })),
   editThere: (key, text) => attempt(() => post("fork", { of: page.branch, ns: here().ns, checkpoint: page.checkpoint, values: { [key]: parsed(text, key) } })),
@@ -267,6 +281,7 @@ async function follow() {
 readAddress();
 $("#runs").href = pageOf("runs.html", {}, home);
 setUpSource();
+setUpGraph();
 $("#edit-source").addEventListener("click", () => attempt(() => openSource(page.graph, editedNode())));
 setUp((step) => attempt(async () => {
   page.checkpoint = step.checkpoint;

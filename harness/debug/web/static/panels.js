@@ -42,10 +42,15 @@ function taskRow(task, look, act) {
   return row;
 }
 
-function editor(text, label, save) {
+// What was typed stays when the panel is drawn anew, after a refusal for one.
+const drafts = new Map();
+
+function editor(text, label, save, about = "", does = "Save and go on from here") {
   const area = el("textarea", { "aria-label": label, spellcheck: "false" });
-  area.value = text;
-  const made = el("form", {}, area, el("div", { class: "row" }, el("button", {}, "Save and go on from here"), el("button", { type: "button", on: { click: () => made.remove() } }, "Cancel")));
+  const key = [label, text, about].join("\n");
+  area.value = drafts.get(key) ?? text;
+  area.addEventListener("input", () => drafts.set(key, area.value));
+  const made = el("form", {}, area, el("div", { class: "row" }, el("button", {}, does), el("button", { type: "button", on: { click: () => made.remove() } }, "Cancel")));
   made.addEventListener("submit", (event) => {
     event.preventDefault();
     document.activeElement.blur();
@@ -113,8 +118,8 @@ function failureOf(stop, act) {
 function interruptsOf(stop, act) {
   const asked = Object.entries(stop.interrupts);
   if (!asked.length) return [];
-  return asked.map(([id, value]) => el("div", {}, el("h3", {}, "The graph asks"), valueOf(value),
-    editor("\"\"", "Answer (JSON)", (json) => act.answer(asked.length > 1 ? id : null, json))));
+  return asked.map(([id, value]) => el("div", {}, el("h3", {}, stop.asked_by[id] ? `${stop.asked_by[id]} asks` : "The graph asks"), valueOf(value),
+    editor("", "Answer (JSON or text)", (json) => act.answer(asked.length > 1 ? id : null, json), id, "Answer")));
 }
 
 function serveOf(stop, act) {

@@ -45,6 +45,11 @@ export function chooseStep(checkpoint, quiet = false) {
   if (at >= 0) choose_(at, quiet);
 }
 
+export function showLast() {
+  list.scrollTop = rows.length * HEIGHT;
+  render();
+}
+
 function choose_(at, quiet = false) {
   chosen = at;
   const top = at * HEIGHT;

@@ -57,11 +57,27 @@ function links(run, at, frame, place) {
 function judged(record) {
   const { usage } = record;
   return el("div", { class: "summary" }, facts([
-    ["Reason", record.reason], ["Answer", record.answer == null ? null : el("span", { class: "text" }, record.answer)],
+    ["Reason", record.reason], ["Answer", record.answer == null ? null : folded(record.answer)],
     ["Score", String(record.value)], ["Stratum", record.stratum],
     ["Used", `${count(usage.prompt_tokens + usage.completion_tokens)} tokens in ${plural(usage.calls, "call")}, ${money(usage.cost_usd)}, ${seconds(usage.seconds)}`],
     ["Detail", Object.keys(record.detail).length ? el("code", {}, JSON.stringify(record.detail)) : null],
   ]));
+}
+
+// A long text is cut and opens as a whole, so that what stands behind it is near.
+const LONG = 2000;
+
+function folded(text) {
+  if (text.length <= LONG) return el("span", { class: "text", dir: "auto" }, text);
+  const shown = el("span", { class: "text", dir: "auto" }, `${text.slice(0, LONG)} …`);
+  const more = el("button", { "aria-expanded": "false" }, `Show all ${count(text.length)} characters`);
+  more.addEventListener("click", () => {
+    const open = more.getAttribute("aria-expanded") === "true";
+    shown.textContent = open ? `${text.slice(0, LONG)} …` : text;
+    more.setAttribute("aria-expanded", open ? "false" : "true");
+    more.textContent = open ? `Show all ${count(text.length)} characters` : "Show less";
+  });
+  return el("span", {}, shown, " ", more);
 }
 
 function stepOf(step, at, frame) {

@@ -14,7 +14,7 @@ export function valueOf(tree, open = 1) {
 function textOf(tree) {
   if (WORKBOOK.test(tree.value)) return workbookOf(tree.value);
   const cut = tree.size > tree.value.length ? el("span", { class: "size" }, ` … ${tree.size} characters`) : null;
-  return el("span", { class: "text" }, tree.value, cut);
+  return el("span", { class: "text", dir: "auto" }, tree.value, cut);
 }
 
 function numberOf(tree) {
