@@ -48,6 +48,13 @@ function writeAddress() {
   history.replaceState(null, "", `${location.pathname}${location.search}#${parts}`);
 }
 
+// What waits for the user, as a text that tells one from the next; "" for nothing.
+function wanting(session) {
+  const stop = session?.busy ? null : session?.stop;
+  if (!stop || !(stop.failure || stop.reason === "interrupt")) return "";
+  return [session.branch, stop.task?.id, stop.failure?.message, ...Object.keys(stop.interrupts)].join(" ");
+}
+
 async function refresh() {
   const before = page.session;
   page.session = await get("session");
@@ -67,12 +74,11 @@ async function refresh() {
     $("#toast").textContent = type ? `${type}: ${message}` : message;
   }
   // A question and an exception want their box; a run that moves on wants its last step in sight.
-  const news = page.session.stop;
-  const wants = news && (news.reason === "interrupt" || news.failure);
-  if (wants && !page.session.busy && before?.version !== page.session.version && (!before || before.busy || !before.stop)) page.tab = "stop";
-  else if (before?.busy && page.tab === "stop" && news && !wants && !news.ended) page.tab = "state";
+  const asks = wanting(page.session);
+  if (asks && asks !== wanting(before)) page.tab = "stop";
+  else if (!asks && wanting(before) && !page.session.busy && page.tab === "stop") page.tab = "state";
   await loadBranch();
-  if (before && before.busy !== page.session.busy && !page.checkpoint) showLast();
+  if (before && !page.checkpoint) showLast();
 }
 
 async function loadBranch() {
