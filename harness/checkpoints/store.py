@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import os
 import sqlite3
+import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial, wraps
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,16 +31,35 @@ from langgraph.checkpoint.base import (
     get_checkpoint_id,
     get_checkpoint_metadata,
 )
+from langgraph.checkpoint.serde import _msgpack, jsonplus
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from harness.checkpoints.database import ThreadDatabase, head_key, read_refs
-from harness.checkpoints.held import StoreSerializer
-from harness.checkpoints.values import CheckpointKey, Ref, Values, pack, unpack
+from harness.checkpoints.values import (
+    HELD,
+    CheckpointKey,
+    Held,
+    Lost,
+    Ref,
+    Values,
+    array_of,
+    is_leaf,
+    pack,
+    same,
+    unpack,
+)
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
 
+_OPTION: int = (
+    jsonplus._option & ~ormsgpack.OPT_REPLACE_SURROGATES  # pyright: ignore[reportPrivateUsage]  # the form of LangGraph's own
+    | ormsgpack.OPT_PASSTHROUGH_TUPLE
+    | ormsgpack.OPT_PASSTHROUGH_SUBCLASS
+)
+_Find = Callable[[str, str], Any]
+_InMemory = dict[str, tuple[Any, bool]]
 _ROW = "SELECT thread, ns, checkpoint, head, parent, header, refs, metadata FROM checkpoints"
 
 
@@ -68,17 +90,121 @@ def config_at(thread: str, ns: str, checkpoint: str | None) -> RunnableConfig:
 
 
 def _in_worker(method: Callable[..., Any]) -> Any:
-    """The asynchronous twin of a method: the method, in the store's own thread.
+    """The asynchronous twin of a method, in the store's own thread."""
 
-    It has the same signature: LangGraph gives `task_path` to those alone that name it.
-    """
-
-    @wraps(method)
+    @wraps(method)  # LangGraph gives `task_path` to those alone whose signature names it
     async def call(store: CheckpointStore, *args: Any, **kwargs: Any) -> Any:
         work = partial(getattr(store, method.__name__), *args, **kwargs)
         return await asyncio.get_running_loop().run_in_executor(store.worker, work)
 
     return call
+
+
+class StoreSerializer(JsonPlusSerializer):
+    """LangGraph's msgpack; for a session, what it wrote is restored exactly.
+
+    LangGraph drops what msgpack has no form for (tuples, subclasses of dict, private attributes),
+    and refuses types that it was not told of. A session must not change what a graph does: what
+    does not come back as it went is held in memory, too, as a copy where Python can make one, else
+    as the object itself, across which nothing can be forked.
+    """
+
+    def __init__(self, find: _Find | None = None, held: _InMemory | None = None) -> None:
+        """For a session, `find` gives its graph's types by module and name; `held` its values."""
+        super().__init__(allowed_msgpack_modules=None, __unpack_ext_hook__=find and self._restore)
+        self._find = find
+        self.news: list[str] = []  # tokens of what is held since it was emptied last
+        self._held: _InMemory = {} if held is None else held
+
+    def knowing(self, find: _Find) -> StoreSerializer:
+        """The serialiser of a session or for another version of its graph, which keeps the held."""
+        return StoreSerializer(find, None if self._find is None else self._held)
+
+    def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
+        """Kind and bytes; what they do not restore is held in memory as well."""
+        if self._find is None or obj is None or type(obj) in (bytes, bytearray):
+            return super().dumps_typed(obj)
+        try:
+            return "msgpack", ormsgpack.packb(obj, default=_leaf, option=_OPTION)
+        except Exception:  # noqa: BLE001  # a user's type may fail in any way
+            stored = self._faithful(obj)
+        if stored is not None and stored[1]:
+            return stored[0]
+        held, copied = obj, True
+        try:
+            held = copy.deepcopy(obj)
+        except Exception:  # noqa: BLE001  # as above
+            if isinstance(obj, BaseException) and stored is not None:
+                return stored[0]
+            copied = False
+        token = uuid.uuid4().hex
+        self._held[token] = held, copied
+        self.news.append(token)
+        body = [token, type(obj).__name__, copied, stored and list(stored[0])]
+        return HELD, ormsgpack.packb(body)
+
+    def loads_typed(self, data: tuple[str, bytes]) -> Any:
+        """The value: of one that is held a copy, or what could be stored of it."""
+        if data[0] != HELD:
+            return super().loads_typed(data)
+        token, kind, copied, stored = ormsgpack.unpackb(data[1])
+        if token in self._held:
+            value = self._held[token][0]
+            return copy.deepcopy(value) if copied else value
+        return Lost(kind) if stored is None else super().loads_typed((stored[0], stored[1]))
+
+    def peek(self, data: tuple[str, bytes]) -> Any:
+        """The value; of one that is held its description, a :class:`Held`."""
+        if data[0] != HELD:
+            return self.loads_typed(data)
+        token, kind, copied, stored = ormsgpack.unpackb(data[1])
+        return Held(kind, bool(copied if token in self._held else stored))
+
+    def _faithful(self, obj: Any) -> tuple[tuple[str, bytes], bool] | None:
+        """LangGraph's form, and whether it restores the value; None if LangGraph refuses it."""
+        try:
+            stored = super().dumps_typed(obj)
+            restored = super().loads_typed(stored)
+            return None if restored is None else (stored, same(obj, restored))
+        except Exception:  # noqa: BLE001  # as above
+            return None
+
+    def _restore(self, code: int, data: bytes) -> Any:
+        """An extension of LangGraph's msgpack: its constructors, for the graph's own types too."""
+        option = ormsgpack.OPT_NON_STR_KEYS
+        content: Any = ormsgpack.unpackb(data, ext_hook=self._restore, option=option)
+        if code == jsonplus.EXT_DELTA_SNAPSHOT:
+            return jsonplus._DeltaSnapshot(content)  # pyright: ignore[reportPrivateUsage, reportPrivateImportUsage]  # it has no other name
+        if code == jsonplus.EXT_NUMPY_ARRAY:
+            return array_of(*content)
+        module, name, payload, *method = content
+        make = self._find(module, name) if self._find else None
+        try:
+            if make is None and (module, name) in _msgpack.SAFE_MSGPACK_TYPES:
+                make = getattr(import_module(module), name)
+            if make is None:
+                return payload
+            if code == jsonplus.EXT_METHOD_SINGLE_ARG:
+                safe = (module, name, method[0]) in _msgpack.SAFE_MSGPACK_METHODS
+                return getattr(make, method[0])(payload) if safe else payload
+            if code == jsonplus.EXT_CONSTRUCTOR_SINGLE_ARG:
+                return make(payload)
+            if code == jsonplus.EXT_CONSTRUCTOR_POS_ARGS:
+                if (module, name) != ("langgraph.types", "Send"):
+                    return make(*payload)
+                return make(*payload[:2], **({"timeout": payload[2]} if payload[2:] else {}))
+            try:
+                return make(**payload)
+            except Exception:  # noqa: BLE001  # a validator of an older state: as LangGraph does
+                return getattr(make, "model_construct", make.construct)(**payload)
+        except Exception:  # noqa: BLE001  # a type that has changed: its data, as LangGraph does
+            return payload
+
+
+def _leaf(part: Any) -> Any:
+    if not is_leaf(part):
+        raise TypeError(type(part).__name__)
+    return jsonplus._msgpack_default(part)  # pyright: ignore[reportPrivateUsage]  # as above
 
 
 class CheckpointStore(ThreadDatabase, BaseCheckpointSaver[Any]):
@@ -106,7 +232,7 @@ class CheckpointStore(ThreadDatabase, BaseCheckpointSaver[Any]):
         Raises:
             BadInput: if the file is something else.
         """
-        serde = serde or StoreSerializer(allowed_msgpack_modules=None)
+        serde = serde or StoreSerializer()
         super().__init__(path, Values(split_lists=isinstance(serde, JsonPlusSerializer)))
         super(ThreadDatabase, self).__init__(serde=serde)  # LangGraph's part
         self.worker = ThreadPoolExecutor(1, thread_name_prefix="checkpoints")

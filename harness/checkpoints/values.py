@@ -7,12 +7,18 @@ is all that is packed and written. Equal lists have the same node.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
+import pickle
 import sqlite3
 import threading
+import uuid
 from collections import OrderedDict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import zstandard
@@ -45,6 +51,10 @@ WITH RECURSIVE path (id, parent, blob) AS (
 SELECT id, parent, blob FROM path
 """
 
+HELD = "held"
+"""The kind of what stands for a value that a session holds in memory beside its store: a token,
+the value's type, whether the session has a copy, and what could be stored of it."""
+_LEAVES = frozenset((date, datetime, time, timedelta, Decimal, uuid.UUID))
 MASK = (1 << 61) - 1
 """Keys have 61 bits, so that a reference (twice a key plus one) is an SQLite integer."""
 
@@ -252,3 +262,75 @@ class Values:
             if len(blobs) > len(self._nodes):
                 raise ValueError(f"list {ref} is part of itself")
         return blobs[::-1]
+
+
+class Held(NamedTuple):
+    """A value that is not stored as it is: its type's name, and whether a run can begin at it.
+
+    It cannot where the session that holds it has no copy, or has ended and stored nothing of it.
+    """
+
+    type: str
+    forks: bool
+
+
+def is_leaf(value: Any) -> bool:
+    """Tell values that LangGraph's msgpack restores, whatever they hold."""
+    kind = cast("type[Any]", type(value))
+    if kind.__module__ == "numpy" and kind.__name__ == "ndarray":
+        return value.dtype.kind in "biufcSU"
+    message = kind.__module__.startswith("langchain_core.messages.")
+    return kind in _LEAVES or isinstance(value, PurePath) or message
+
+
+def array_of(kind: str, shape: tuple[int, ...], order: Any, data: bytes) -> Any:
+    """A copy of a stored array: the stored bytes cannot be written to."""
+    import numpy
+
+    return numpy.frombuffer(data, kind).reshape(shape, order=order).copy(order)
+
+
+class Lost:
+    """A stand-in for a value that another process held in memory."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+
+    def __repr__(self) -> str:
+        return f"<{self.kind}, held in memory by a session that has ended>"
+
+
+def same(first: Any, second: Any) -> bool:
+    """Compare two values by type and content, arrays and tables included."""
+    if first is second:
+        return True
+    kind = cast("type[Any]", type(first))
+    if kind is not type(second):
+        return False
+    if isinstance(first, Mapping):
+        ours, theirs = cast("Mapping[Any, Any]", first), cast("Mapping[Any, Any]", second)
+        factories = (getattr(part, "default_factory", None) for part in (ours, theirs))
+        keys = same([*ours], [*theirs]) and same(*factories)
+        return keys and all(same(ours[key], theirs[key]) for key in ours)
+    if isinstance(first, (list, tuple)):
+        items, counterparts = cast("list[Any]", first), cast("list[Any]", second)
+        return len(items) == len(counterparts) and all(map(same, items, counterparts))
+    if dataclasses.is_dataclass(kind) or hasattr(kind, "model_fields"):
+        private = (getattr(part, "__pydantic_private__", None) for part in (first, second))
+        return same(*map(_fields, (first, second))) and same(*private)
+    try:
+        result = first == second
+        if isinstance(result, bool) or type(result).__name__ == "bool_":
+            if result or (first != first and second != second):  # NaN is not itself
+                return True
+            plain = kind.__eq__ is object.__eq__ and hasattr(first, "__dict__")
+            return plain and same(vars(first), vars(second))
+        return pickle.dumps(first) == pickle.dumps(second)
+    except Exception:  # noqa: BLE001  # a user's type may fail to compare in any way
+        return False
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    slots = (name for base in type(value).__mro__ for name in getattr(base, "__slots__", ()))
+    names = [*getattr(value, "__dict__", ()), *slots]
+    return {name: getattr(value, name, None) for name in names if not name.startswith("__")}

@@ -51,6 +51,7 @@ from .terminal import hyperlink as hyperlink
 from .terminal import plain as plain
 from .terminal import printable as printable
 from .terminal import printable_json as printable_json
+from .terminal import prompted as prompted
 from .terminal import shown as shown
 from .trajectory import AgentInfo as AgentInfo
 from .trajectory import Observation as Observation

@@ -14,8 +14,11 @@ from __future__ import annotations
 
 import re
 import shlex
+import sys
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
+from pathlib import Path
 
 KNOWN = 3
 """Items that say how long the next ones take."""
@@ -140,3 +143,42 @@ def _wide(sign: str) -> str:
     if tag not in _SAFE or (codes[0] == "0020" and len(codes) > 1):  # an accent by itself
         return sign
     return plain("".join(chr(int(code, 16)) for code in codes))
+
+
+@contextmanager
+def prompted(
+    prompt: str, complete: Callable[[str], list[str]], history: Path
+) -> Generator[Iterable[str]]:
+    """Lines that the user types, until the end of the input; the history is kept in a file.
+
+    GNU readline edits and completes them, where Python has it and a terminal is there.
+    """
+    if not sys.stdin.isatty():
+        yield _lines(prompt)
+        return
+    try:
+        import readline
+    except ImportError:
+        yield _lines(prompt)
+        return
+    if history.is_file():
+        readline.read_history_file(history)
+    readline.set_completer(lambda start, number: [*complete(start), None][number])
+    readline.set_completer_delims(" ")
+    readline.parse_and_bind("tab: complete")
+    try:
+        yield _lines(prompt)
+    finally:
+        history.parent.mkdir(parents=True, exist_ok=True)
+        readline.set_history_length(1000)
+        readline.write_history_file(history)
+
+
+def _lines(prompt: str) -> Generator[str]:
+    while True:
+        try:
+            yield input(prompt)
+        except EOFError:
+            return
+        except KeyboardInterrupt:
+            print()

@@ -61,14 +61,14 @@ class Stops:
 
     def _talk(self, session: Attached, stop: Stop, test: str) -> Stop:
         """Commands until the test or the input has ended; the last stop."""
-        from harness.core import cache_root
-        from harness.debug.terminal import Terminal, prompted
+        from harness.core import cache_root, prompted
+        from harness.debug.terminal import PROMPT, Terminal
 
         reporter: Any = self._plugins.getplugin("terminalreporter")
         terminal = Terminal(session, reporter.write_line)
         reporter.write_line(f"\nharness debug: {test}")
         terminal.show(stop)
-        with prompted(terminal.complete, cache_root() / "debug_history") as lines:
+        with prompted(PROMPT, terminal.complete, cache_root() / "debug_history") as lines:
             for line in lines:
                 terminal.do(line)
                 stop = session.last or stop

@@ -14,10 +14,9 @@ from langgraph.checkpoint.memory import InMemorySaver  # pyright: ignore[reportM
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
 from langgraph.types import Command
 
-from harness.checkpoints import open_store
+from harness.checkpoints import open_store, same
 from harness.core import BadInput
 from harness.debug import Debugger, Point, Stop
-from harness.debug.engine.equality import same
 from tests.debug.shapes import Log, Shape
 from tests.debug.strangers import NO_START, STRANGERS, UNSTORED
 from tests.debug.suite import SHAPES

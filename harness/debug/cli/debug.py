@@ -108,14 +108,14 @@ def debug(graph: str | None, path: Path | None, web: bool, terminal: bool, **opt
                 )
                 serve_until_signal(page, ready=echo)
             else:
-                from harness.core import cache_root
-                from harness.debug.terminal import Terminal, prompted
+                from harness.core import cache_root, prompted
+                from harness.debug.terminal import PROMPT, Terminal
 
                 if debugger.last is None:
                     raise BadInput("expected --input, or --checkpoints or --store with --thread")
                 session = Terminal(debugger, echo, subject.reload)
                 session.show(debugger.last)
-                with prompted(session.complete, cache_root() / "debug_history") as lines:
+                with prompted(PROMPT, session.complete, cache_root() / "debug_history") as lines:
                     session.run(lines)
             debugger.quit()
 

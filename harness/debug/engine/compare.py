@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from harness.debug.engine.equality import same
+from harness.checkpoints import same
 from harness.debug.engine.history import History, Moment, shown
 
 Kind = Literal["added", "removed", "changed"]

@@ -11,13 +11,18 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import enum
 import hashlib
 import inspect
+import pickle
+import re
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import suppress
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast, get_type_hints
 
 from harness.core import BadInput, assets
@@ -25,8 +30,11 @@ from harness.core import BadInput, assets
 if TYPE_CHECKING:
     from langgraph.checkpoint.serde.base import SerializerProtocol
 
-    from harness.checkpoints import CheckpointStore
+    from harness.checkpoints import CheckpointStore, Held
 
+_LOADED = re.compile(r"_harness_loaded_(\w+)_[0-9a-f]{16}\Z")
+"""Names of modules that were loaded from a file: its stem is what stays when the file is edited."""
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 HOOK = "__harness_debug"
 """The hook's place in `config["configurable"]`; LangGraph keeps such keys out of metadata. Its
 `around(task, call)` runs a task of a synchronous graph, `around_async` one of an asynchronous."""
@@ -96,19 +104,91 @@ def with_store(graph: Any, store: CheckpointStore) -> Any:
     """A copy of the graph that saves its state in `store`.
 
     The types of data that the graph's code knows may be restored from there, and no other; what
-    cannot be stored is held in memory (:mod:`harness.debug.engine.serializer`).
+    cannot be stored is held in memory. Types are found by their module's stem, too, so that a
+    thread of an application (`app.state.Person`) and one from before an edit of the file fit.
     """
-    from harness.checkpoints.held import StoreSerializer
-    from harness.debug.engine.serializer import SessionSerializer, own_types
+    from harness.checkpoints import StoreSerializer
 
-    clone, serde = copy.copy(graph), store.serde
-    if isinstance(serde, StoreSerializer):  # else somebody's own, which may encrypt
+    def find(module: str, name: str) -> Any:
+        return types.get((module, name)) or types.get((stem(module), name))
+
+    clone = copy.copy(graph)
+    if isinstance(store.serde, StoreSerializer):  # else somebody's own, which may encrypt
         types = own_types([graph, *(inner for _, inner in graph.get_subgraphs(recurse=True))])
-        store = copy.copy(store)
-        again = isinstance(serde, SessionSerializer)
-        store.serde = serde.knowing(types) if again else SessionSerializer(types)
+        serde, store = store.serde, copy.copy(store)
+        store.serde = serde.knowing(find)
     clone.checkpointer = store
     return clone
+
+
+def held_at(store: CheckpointStore, config: Any, without: str | None = None) -> dict[str, Held]:
+    """The held values of the state at a checkpoint and of what tasks wrote there, by key.
+
+    `without` is a task whose writes do not count; all of them with an empty one.
+    """
+    from harness.checkpoints import Held, StoreSerializer
+
+    peeking = copy.copy(store)
+    if not isinstance(store.serde, StoreSerializer):
+        return {}
+    peeking.serde = cast("Any", SimpleNamespace(loads_typed=store.serde.peek))
+    saved = peeking.get_tuple(config)
+    if saved is None:
+        return {}
+    written = [
+        (channel, value)
+        for task, channel, value in saved.pending_writes or []
+        if without != "" and task != without
+    ]
+    values = [*saved.checkpoint["channel_values"].items(), *written]
+    return {key: value for key, value in values if isinstance(value, Held)}
+
+
+def stem(module: str) -> str:
+    """The last part of a module's name; of a file that was loaded, the file's."""
+    loaded = _LOADED.match(module)
+    return loaded[1] if loaded else module.rpartition(".")[2]
+
+
+def own_types(graphs: Iterable[Any]) -> dict[tuple[str, str], Any]:
+    """Types of data that the code of some graphs knows by name, by module (or its stem) and name.
+
+    They are those that the states' schemas name, and the models, dataclasses, enumerations and
+    named tuples among the global names of the nodes' functions. A thread can name no other.
+    """
+    names: set[tuple[str, ...]] = set()
+    types: list[Any] = []
+    for graph in graphs:
+        builder = getattr(graph, "builder", None)
+        if builder is not None:
+            schemas = [builder.state_schema, builder.input_schema, builder.output_schema]
+            schemas += [builder.context_schema] if builder.context_schema is not None else []
+            schemas += [node.input_schema for node in builder.nodes.values()]
+            build = import_module("langgraph._internal._serde").build_serde_allowlist
+            names |= build(schemas=schemas, channels=builder.channels)
+        for node in graph.nodes.values():
+            bound = getattr(node, "bound", None)
+            function: Any = getattr(bound, "func", None) or getattr(bound, "afunc", None)
+            if function is not None:
+                names_of = getattr(inspect.unwrap(function), "__globals__", {})
+                types += filter(_is_data, cast("dict[str, Any]", names_of).values())
+    for module, name, *_ in names:
+        types.append(getattr(import_module(module), name, None))
+    by_name: dict[tuple[str, str], Any] = {}
+    for kind in filter(None, types):
+        by_name[kind.__module__, kind.__name__] = kind
+        by_name.setdefault((stem(kind.__module__), kind.__name__), kind)
+        if _LOADED.match(kind.__module__):  # what the same file writes as a program
+            by_name.setdefault(("__main__", kind.__name__), kind)
+    return by_name
+
+
+def _is_data(kind: Any) -> bool:
+    """Tell types that only hold data from everything else."""
+    if not isinstance(kind, type):
+        return False
+    fields = ("model_fields", "__dataclass_fields__", "_fields", "__fields__")
+    return issubclass(kind, enum.Enum) or any(hasattr(cast("Any", kind), name) for name in fields)
 
 
 def dropped(graph: Any, values: Any) -> list[str]:
@@ -179,9 +259,14 @@ def _messages(key: str, values: list[Any]) -> list[Any]:
 
 def digest_of(serde: SerializerProtocol, value: Any) -> str:
     """Digest of a value by its serialised bytes, else by its pickle or its `repr`."""
-    from harness.debug.engine.serializer import digest_bytes
-
-    kind, data = digest_bytes(serde, value)
+    kind, data = "", b""
+    with suppress(Exception):
+        kind, data = serde.dumps_typed(value)
+    if kind in ("", "held"):
+        try:
+            kind, data = "pickle", pickle.dumps(value)
+        except Exception:  # noqa: BLE001  # a user's type may fail in any way
+            kind, data = "repr", _ADDRESS.sub("", repr(value)).encode()
     return hashlib.blake2b(data, digest_size=16, person=kind.encode()[:16]).hexdigest()
 
 

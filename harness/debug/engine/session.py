@@ -18,7 +18,7 @@ from harness.checkpoints import Moment, config_at
 from harness.core import BadInput
 from harness.debug.engine import graphs
 from harness.debug.engine.controller import FREE, Controller, Mode
-from harness.debug.engine.graphs import checked, subgraph
+from harness.debug.engine.graphs import checked, held_at, subgraph
 from harness.debug.engine.history import (
     OUTSIDE,
     Branch,
@@ -213,14 +213,12 @@ class Debugger(Stepper):
             task: that runs again; None for all of its step.
             values: keys that are overwritten there.
         """
-        from harness.debug.engine.serializer import held_at
-
         for ns, checkpoint in {**end.outer, end.ns: end.id}.items():
             inside = ns == end.ns
             config = config_at(history.thread, ns, checkpoint)
             values_held = held_at(self.store, config, (task or "") if inside else None)
             for key, value in values_held.items():
-                if value.blocks and not (inside and key in values):
+                if not value.forks and not (inside and key in values):
                     raise BadInput(
                         f"the state key {key!r} holds a {value.type}, which can be neither copied "
                         "nor stored: a branch cannot begin there; fork before it was made"

@@ -37,9 +37,8 @@ from harness.debug.engine.stops import (
 from harness.debug.engine.usage import Meter, mapping
 
 if TYPE_CHECKING:
-    from harness.checkpoints import CheckpointStore
+    from harness.checkpoints import CheckpointStore, Held
     from harness.debug.engine.recording import Recording
-    from harness.debug.engine.serializer import Held
 
 
 class Stepper:
@@ -123,7 +122,7 @@ class Stepper:
         """Resume a thread that was left unfinished, by this process or another."""
         self.quit()
         self.branch = find_branch(self.store, thread or self._now.thread)
-        if lost := [f"{key} ({held.type})" for key, held in self._held().items() if held.blocks]:
+        if lost := [f"{key} ({held.type})" for key, held in self._held().items() if not held.forks]:
             raise BadInput(
                 f"what the state held in memory is gone with its session: {', '.join(lost)}; "
                 "fork at a step before it was made, or replay"
@@ -135,7 +134,7 @@ class Stepper:
         self.quit()
         self.branch = find_branch(self.store, thread)
         state = self.graph.get_state({"configurable": {"thread_id": self.branch.thread}})
-        lost = any(held.blocks for held in self._held().values())
+        lost = any(not held.forks for held in self._held().values())
         if state.next and not state.interrupts and not lost:
             return self.resume(thread)
         self.last = end_of(state, state.values)
@@ -322,9 +321,7 @@ class Stepper:
         """The values of the latest state that are held in memory, by key."""
         if self.branch is None or self.graph is None:
             return {}
-        from harness.debug.engine.serializer import held_at
-
-        return held_at(self.store, {"configurable": {"thread_id": self.branch.thread}}, "")
+        return graphs.held_at(self.store, {"configurable": {"thread_id": self.branch.thread}}, "")
 
     def _newly_held(self) -> tuple[str, ...]:
         """Keys and types that are held in memory and were not named yet."""

@@ -11,7 +11,7 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from harness.core import BadInput
-from harness.debug.texts import short
+from harness.debug.terminal import short
 from harness.debug.web.values import sheets, tree
 
 PNG = base64.b64decode(
