@@ -186,7 +186,7 @@ async def collect(state: State, runtime: Context) -> Update:
 
 
 async def claims(state: State, runtime: Context) -> Update:
-    """Run what lessons claim about code; one that running refutes teaches nothing.
+    """Leave out lessons that running their code, or the answers of their own runs, refutes.
 
     Ours: an analyst says what an interface does from memory, and many say the same wrong thing.
     """
@@ -194,8 +194,11 @@ async def claims(state: State, runtime: Context) -> Update:
     patches = evolution.store.get(state["levels"][-1], Patches).patches
     if evolution.options.lessons:
         records = evolution.store.hold(state["collected"], Collected).records
-        programs = {item.line: item.program for record in records for item in record.items}
+        programs = {item.line: item.program for row in records for item in row.items}
         patches, sifted = await asyncio.to_thread(sift, patches, evolution.execute, programs)
+        if (contrast := evolution.contrast(state)) is not None and contrast.answers.labels:
+            patches, against = contrast.upheld(patches, evolution.citations(state))
+            sifted = sifted.model_copy(update={"discarded": (*sifted.discarded, *against)})
         evolution.tell("claims", str(sifted))
     level = evolution.store.put(Patches(patches=patches))
     return {"claims": evolution.store.put(sifted), "levels": [level]}
@@ -266,11 +269,10 @@ async def merge(unit: Unit, runtime: Context) -> Update:
         step = await merge_batch(batch, evolution.merger, tasks, terms)
     else:
         records = evolution.store.hold(unit["collected"], Collected).records
-        lessons = [(record.trajectory_id, item) for record in records for item in record.items]
         merged = merge_deterministic(
             *(batch, tasks, terms, evolution.options.grouping),
-            scopes={item.line: item.generalization for _, item in lessons},
-            citations={(source, item.line): item.evidence for source, item in lessons},
+            scopes={item.line: item.generalization for row in records for item in row.items},
+            citations=evolution.citations(unit),
             contrast=evolution.contrast(unit),
             praised=frozenset(row.trajectory_id for row in records if row.kind == "success"),
             confirmed=evolution.store.hold(unit["claims"], Sifted).confirmed,
@@ -309,8 +311,7 @@ def weigh(state: State, runtime: Context) -> Update:
     records = store.hold(state["collected"], Collected).records
     contrast = evolution.contrast(state)
     rules = with_grounds(draft.patch, rules, records, evolution.tasks(state), contrast)
-    draft = weighed(draft, rules, contrast)
-    runs = evolution.runs(state).runs
+    draft, runs = weighed(draft, rules, contrast), evolution.runs(state).runs
     return {"edits": store.put(without_habits(draft, runs, evolution.kept or store))}
 
 

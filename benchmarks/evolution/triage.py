@@ -63,8 +63,8 @@ def evolved(variant: Variant, folder: Path) -> Verdict:
     records = [analyse(trade, run, error, seed) for run in sampled]
     patches.write_text("".join(f"{json.dumps(recorded_row(record))}\n" for record in records))
     options = EvolveOptions(
-        out=folder / "out", create=trade.name, trajectories=folder / "runs", patches=patches,
-        merge=merge,
+        out=folder / "out", create=trade.name.replace(" ", "-"), trajectories=folder / "runs",
+        patches=patches, merge=merge,
     )  # fmt: skip
     merger = ScriptedMerger(trade) if merge == "model" else None
     result = asyncio.run(evolve(options, merger=merger))

@@ -45,7 +45,7 @@ from harness.models import (
     open_model,
 )
 from harness.sandbox import Sandbox
-from harness.tasks import answer_schema, output_file
+from harness.tasks import answer_schema, expected_text, output_file
 
 if TYPE_CHECKING:
     from harness.models import Gateway
@@ -130,7 +130,7 @@ class Attempts:
         extra["harness"] = {
             **attempt.trajectory.harness,
             "task_id": task.id,
-            "task": {"prompt": task.prompt, **task.meta},
+            "task": {"prompt": task.prompt, "expected": expected_text(task), **task.meta},
             "outcome": score.outcome,
             "score": score.value,
             "reason": score.reason,

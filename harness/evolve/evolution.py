@@ -164,6 +164,15 @@ class Evolution:
             self.contrasts[key] = Contrast.where_quoted(records, self.runs(state).runs, store)
         return self.contrasts[key]
 
+    def citations(self, state: State) -> dict[tuple[str, str], tuple[str, ...]]:
+        """Quotes of each lesson, by its trajectory and its text."""
+        records = self.store.hold(state["collected"], Collected).records
+        return {
+            (record.trajectory_id, item.line): item.evidence
+            for record in records
+            for item in record.items
+        }
+
     def steps(self, state: State) -> list[MergeStep]:
         """Every merge of every level, in order."""
         return [self.store.get(key, MergeStep) for _, _, key in sorted(state["merged"])]

@@ -6,7 +6,7 @@ and what analysts write of them from a seed; the same seed gives the same bytes,
 asked. Analysts know the causes and err at a given rate.
 
 Tune on the trades of `development.yaml`; figures that are quoted come from `held_out.yaml`, whose
-trades were written before the merge was changed for agents of this kind.
+trades another author wrote: nobody who changes the merge has read them.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def test_development_and_held_out_trades_share_no_policy_and_no_lesson() -> None
         rows = [row for trade in trades for row in trade.statements() if row.kind != "idle"]
         return {row.text for row in rows}
 
-    assert len({trade.name for trade in (*DEVELOPMENT, *HELD_OUT)}) == 15
+    assert len({trade.name for trade in (*DEVELOPMENT, *HELD_OUT)}) == 19
     assert not texts(DEVELOPMENT) & texts(HELD_OUT)
 
 

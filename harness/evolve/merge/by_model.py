@@ -207,11 +207,12 @@ def with_grounds(
         members = range(first, len(rows))
         causes.append(Cause(number, members, lesson, lesson.sources, praises))
     praise = [cause.praise for cause in causes for _ in cause.members]
-    if contrast is not None:
-        quotes = varying(quotes, praise, contrast)
-    blamed = [cause.members for cause in causes if not cause.praise]
+    quotes, confusions = varying(rows, quotes, praise, contrast)
+    blamed = [
+        [n for n in cause.members if not confusions[n]] for cause in causes if not cause.praise
+    ]
     signs = signs_of(rows, quotes, blamed)
-    merged = Lessons(rows=rows, tasks=tasks, quotes=quotes, praise=praise)
+    merged = Lessons(rows=rows, tasks=tasks, quotes=quotes, praise=praise, confusions=confusions)
     return [*known, *(rule_of(merged, cause, signs) for cause in causes)]
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from harness.core import Edit, Patch
+from harness.evolve.merge.answers import Answers
 from harness.evolve.merge.contradictions import parted, settle
 from harness.evolve.merge.evidence import (
     OPPOSED,
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
 UNFIT = "no wording that tells what to do, free of one task's particulars, in 3 to 30 words"
 OPPOSITE = "the lessons of other tasks say the opposite"
 DIVIDED = "its lessons speak against each other"
+# Mean distance up to which lessons of one confusion are linked.
+CONFUSED_DISTANCE = 0.85
 SAME_RULE = "a better supported rule says much the same"
 
 
@@ -84,16 +87,22 @@ def merge_deterministic(
     rows = [lesson for patch in patches for edit in patch.edits for lesson in of_edit(edit)]
     quotes = [quoted(lesson, citations or {}) for lesson in rows]
     praise = [praised.issuperset(lesson.sources) for lesson in rows]
-    if contrast is not None:
-        quotes = varying(quotes, praise, contrast)
+    quotes, confusions = varying(rows, quotes, praise, contrast)
+    confirmed |= {row.wording for row, confusion in zip(rows, confusions, strict=True) if confusion}
     lessons = Lessons(
         rows=rows, tasks=tasks, quotes=quotes, praise=praise, confirmed=confirmed,
         general=general_literals(rows, tasks, contrast.instructions if contrast else ()),
+        confusions=confusions,
     )  # fmt: skip
-    groups, discarded = find_causes(lessons, by, scopes or {})
-    blamed = [group for group in groups if group and not lessons.praise[group[0]]]
+    answers = contrast.answers if contrast is not None else Answers()
+    groups, discarded = find_causes(lessons, by, scopes or {}, answers)
+    blamed = [
+        group
+        for group in groups
+        if group and not lessons.praise[group[0]] and not confusions[group[0]]
+    ]
     signs = signs_of(rows, lessons.quotes, blamed)
-    causes, unfit = worded(lessons, groups, signs, terms)
+    causes, unfit = worded(lessons, groups, signs, terms, answers)
     causes, conflicts, opposed = agreeing(lessons, causes)
     discarded += unfit + opposed
 
@@ -140,26 +149,36 @@ def general_literals(
 
 
 def varying(
-    quotes: Sequence[tuple[str, ...]], praise: Sequence[bool], contrast: Contrast
-) -> list[tuple[str, ...]]:
-    """The quotes of each lesson that instructions do not hold: those stand in every run.
+    rows: Sequence[Lesson],
+    quotes: Sequence[tuple[str, ...]],
+    praise: Sequence[bool],
+    contrast: Contrast | None,
+) -> tuple[list[tuple[str, ...]], list[str]]:
+    """The quotes of each lesson that instructions do not hold: those stand in every run; and what
+    the runs of each confused.
 
-    Praise keeps them: it praises what every run was told.
+    Praise keeps them: it praises what every run was told. A confusion is evidence in place of any
+    quote, if the lesson is about it.
 
     Args:
+        rows: the lessons.
         quotes: of each lesson.
         praise: whether each says what passed runs did well.
-        contrast: the runs that they are of.
+        contrast: the runs that they are of; None where nothing varies that is known.
     """
+    if contrast is None:
+        return list(quotes), [""] * len(rows)
     instructed = {quote for row in quotes for quote in row if contrast.instructs(quote)}
-    return [
-        row if praises else tuple(quote for quote in row if quote not in instructed)
-        for row, praises in zip(quotes, praise, strict=True)
+    confusions = [contrast.answers.confusion(lesson) for lesson in rows]
+    evidence = [
+        (confusion,) if confusion else tuple(q for q in row if praises or q not in instructed)
+        for confusion, row, praises in zip(confusions, quotes, praise, strict=True)
     ]
+    return evidence, confusions
 
 
 def find_causes(
-    lessons: Lessons, by: Measure, scopes: Mapping[str, str]
+    lessons: Lessons, by: Measure, scopes: Mapping[str, str], answers: Answers
 ) -> tuple[list[list[int]], list[Discarded]]:
     """Lessons that sound alike and quote alike, and those of no cause.
 
@@ -187,6 +206,16 @@ def find_causes(
         for place, reason in against.items():
             discarded += lessons.discarded([part[place]], reason)
         part = [number for place, number in enumerate(part) if place not in against]
+        by_confusion: dict[str, list[int]] = defaultdict(list)
+        for number in part:
+            by_confusion[lessons.confusions[number]].append(number)
+        part = by_confusion.pop("", [])
+        for confused in by_confusion.values():
+            alike = similar_groups(
+                [answers.document(rows[number]) for number in confused],
+                by.model_copy(update={"distance": CONFUSED_DISTANCE}),
+            )
+            causes += [[confused[place] for place in group] for group in alike]
         groups = similar_groups(
             [f"{rows[number].wording} {scopes.get(rows[number].text, '')}" for number in part],
             by,
@@ -208,6 +237,7 @@ def worded(
     groups: Sequence[Sequence[int]],
     signs: Sequence[Sequence[str]],
     terms: frozenset[str],
+    answers: Answers,
 ) -> tuple[list[Cause], list[Discarded]]:
     """The causes that have a wording which can stand in a skill, best supported first; the others.
 
@@ -216,6 +246,7 @@ def worded(
         groups: of each cause, numbers of its lessons.
         signs: of each lesson, its quotes that show a failure.
         terms: words of the benchmark.
+        answers: of the runs; a wording that asks for one goes before others.
     """
     follows = [
         bool(quotes) and not shown and not praise
@@ -238,6 +269,8 @@ def worded(
             discarded += lessons.discarded(members, OPPOSITE)
             continue
         chosen = typical(members, lessons.rows, follows)
+        if lessons.confusions[members[0]]:
+            chosen = [n for n in members if answers.named(lessons.rows[n].text)[0]] or members
         agreed = [n for n in members if opposed[n] <= 0]
         first = [n for n in chosen if opposed[n] <= 0] or agreed or chosen
         wording = best_wording(lessons.rows, first, terms, lessons.general) if chosen else None
@@ -319,7 +352,8 @@ def rule_of(lessons: Lessons, cause: Cause, signs: Sequence[Sequence[str]]) -> R
         content=cause.wording.for_readers(),
         signs=shown,
         praise=cause.praise,
-        related=any(row & saying(sign) for sign in shown for row in words),
+        related=any(lessons.confusions[n] for n in cause.members)
+        or any(row & saying(sign) for sign in shown for row in words),
         quoted=any(lessons.quotes[number] for number in cause.members),
         members=tuple(
             Member(wording=wording, sources=lessons.sources(group), quotes=signs_in(group))

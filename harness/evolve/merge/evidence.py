@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import combinations
 from typing import Any
@@ -149,12 +149,18 @@ def saying(sentence: str) -> Saying:
     return frozenset(stems | ({"not"} if _NEGATIONS.intersection(words) else set()))
 
 
+def clauses(lesson: str) -> Iterator[tuple[bool, str]]:
+    """(whether it refuses, clause) of the clauses of a lesson that say what to do."""
+    for clause in _CLAUSE.split(lesson):
+        if not _ASIDE.match(clause):
+            yield _REFUSED.search(clause) is not None, clause
+
+
 def advice(lesson: str) -> tuple[Saying, Saying]:
     """(what a lesson asks for, what it refuses)."""
     parts: tuple[set[str], set[str]] = (set(), set())
-    for clause in _CLAUSE.split(lesson):
-        if not _ASIDE.match(clause):
-            parts[_REFUSED.search(clause) is not None].update(saying(clause))
+    for refused, clause in clauses(lesson):
+        parts[refused].update(saying(clause))
     return frozenset(parts[0] - {"not"}), frozenset(parts[1] - {"not"})
 
 

@@ -79,6 +79,8 @@ class Lessons:
         praise: whether each says what passed runs did well.
         confirmed: wordings whose claims hold: running outweighs votes.
         general: numbers and codes that belong to no single task.
+        confusions: of each lesson, what its runs confused, "" where they did not; none where no
+            agent chooses among a few answers.
     """
 
     rows: Sequence[Lesson]
@@ -87,6 +89,7 @@ class Lessons:
     praise: Sequence[bool]
     confirmed: frozenset[str] = frozenset()
     general: frozenset[str] = frozenset()
+    confusions: Sequence[str] = ()
 
     def sources(self, numbers: Iterable[int]) -> tuple[str, ...]:
         """The trajectories that taught these lessons."""

@@ -13,16 +13,16 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from harness.core import Trajectory, digest
+from harness.core import Edit, Patch, Trajectory, digest
 from harness.evolve.analysts.transcript import step_texts
 from harness.evolve.artifacts import ArtifactStore, Run
-from harness.evolve.merge.evidence import Saying, saying
+from harness.evolve.merge.answers import Answer, Answers
+from harness.evolve.merge.evidence import Citations, Saying, quoted, saying
 from harness.evolve.merge.lessons import of_edit
-from harness.evolve.merge.wording import content_words
 from harness.evolve.rules import Outcome, Rule
 from harness.evolve.types import AnalystRecord, Discarded, Draft
 from harness.stats import explain_failures
@@ -67,6 +67,7 @@ class Contrast:
         lines: line -> numbers of the runs that hold it, instructions left out.
         instructions: sentences of system prompts, and those that every run was shown, with what
             they say: they tell no run from another.
+        answers: of all runs, of an agent that chooses among a few.
     """
 
     runs: Sequence[str]
@@ -74,6 +75,7 @@ class Contrast:
     prompts: Sequence[frozenset[str]]
     lines: Mapping[Saying, Sequence[int]]
     instructions: Mapping[str, Saying]
+    answers: Answers = field(default_factory=Answers)
 
     @classmethod
     def where_quoted(
@@ -95,7 +97,7 @@ class Contrast:
             for outcome in ("fail", "pass")
         }
         sample = samples["fail"] + samples["pass"]
-        prompts: list[frozenset[str]] = []
+        replies: list[Answer] = []
         lines: dict[Saying, list[int]] = defaultdict(list)
         shown: Counter[str] = Counter()
         instructions: dict[str, Saying] = {}
@@ -108,14 +110,19 @@ class Contrast:
             shown.update(observed.keys() - written.keys())
             for line in {*written.values(), *observed.values()}:
                 lines[line].append(number)
-            prompts.append(frozenset(content_words(trajectory.prompt[:LONGEST])))
+            replies.append(Answer.of(trajectory, LONGEST))
         if len(sample) >= MANY:
             common = (text for text, count in shown.items() if count == len(sample))
             instructions |= {text: saying(text) for text in common}
         failed = np.arange(len(sample)) < len(samples["fail"])
         for line in instructions.values():
             lines.pop(line, None)
-        return cls([run.id for run in sample], failed, prompts, lines, instructions)
+        prompts = [reply.ticket for reply in replies]
+        if Answers.of(replies).labels:
+            unread = store.load(run for run in chosen if run not in sample)
+            replies += [Answer.of(trajectory, LONGEST) for trajectory in unread]
+        answers = Answers.of(replies)
+        return cls([run.id for run in sample], failed, prompts, lines, instructions, answers)
 
     @property
     def comparable(self) -> bool:
@@ -128,6 +135,34 @@ class Contrast:
         return bool(sentences) and all(
             any(sentence <= line for line in self.instructions.values()) for sentence in sentences
         )
+
+    def upheld(
+        self, patches: Iterable[Patch], citations: Citations
+    ) -> tuple[tuple[Patch, ...], tuple[Discarded, ...]]:
+        """The patches without lessons that the answers of their own runs refute; and those.
+
+        Args:
+            patches: whose lessons are judged.
+            citations: what lessons quote.
+        """
+        sound: list[Patch] = []
+        refuted: list[Discarded] = []
+        for patch in patches:
+            judged = [(edit, self._objection(edit, citations)) for edit in patch.edits]
+            edits = tuple(edit for edit, reason in judged if not reason)
+            refuted += [Discarded.of(edit, reason) for edit, reason in judged if reason]
+            sound.append(patch.model_copy(update={"edits": edits}))
+        return tuple(sound), tuple(refuted)
+
+    def _objection(self, edit: Edit, citations: Citations) -> str:
+        """The first objection of the answers to a lesson of an edit, or ""."""
+        reasons = (
+            self.answers.objection(
+                lesson, [text for text in quoted(lesson, citations) if not self.instructs(text)]
+            )
+            for lesson in of_edit(edit)
+        )
+        return next(filter(None, reasons), "")
 
     def holding(
         self, texts: Sequence[Saying], least: float, *, by_line: bool = False
@@ -225,9 +260,14 @@ def outcomes(rules: Sequence[Rule], contrast: Contrast | None) -> list[Outcome]:
     plain, denying = contrast.holding(sayings, SHOWN)
     denies = np.array(["not" in words for words in sayings])
     shows = dict(zip(wanted, np.where(denies[:, None], denying, plain), strict=True))
+    if answers := contrast.answers.of_runs:
+        confused = np.array([answers[run].confusion for run in contrast.runs])
+        shows |= {sign: confused == sign for sign in set(wanted).intersection(confused)}
     counted = Counter(word for prompt in contrast.prompts for word in prompt)
     least = max(FEWEST, len(failed) // 50)
-    words = sorted(word for word, n in counted.items() if least <= n <= len(failed) - least)
+    # Where answers tell what went wrong, tasks that fail alike would make a condition of any habit.
+    often = () if contrast.answers.labels else counted.items()
+    words = sorted(word for word, n in often if least <= n <= len(failed) - least)
     tasks = np.array([[word in prompt for word in words] for prompt in contrast.prompts])
     # A quote that passed runs show as often is no sign of a failure.
     ordinary = {
