@@ -1,4 +1,4 @@
-"""What the stages of an evolution leave: values by their digest, in one file; and its trajectories.
+"""Artifacts of the stages of an evolution: values by digest, in one file; and its trajectories.
 
 Graph state carries the digests alone, so a checkpoint stays small however long the trajectories
 are, and no stage holds more than it works on.
@@ -35,7 +35,7 @@ EXPECTED = "expected"
 
 
 class Run(Value):
-    """What the stages need to know of a trajectory without reading it.
+    """Summary of a trajectory, for stages that do not read it.
 
     Attributes:
         id: the trajectory's.

@@ -187,7 +187,7 @@ def typical_request(name: str, prompts: Sequence[str], terms: frozenset[str]) ->
 
 
 def fits(name: str, text: str, terms: frozenset[str]) -> bool:
-    """Whether a description may be written: nothing refuses it, and it holds no benchmark term."""
+    """Return True if a description may be written: not refused, and no benchmark term in it."""
     problems = validate(new_skill(name, text))
     errors = any(problem.level == "error" for problem in problems)
     return not errors and not any(lint_text(text)) and not residue(text, terms)
@@ -238,7 +238,7 @@ def drafts(name: str, words: Words, files: Sequence[str]) -> list[str]:
 def by_words(
     text: str, own: Sequence[str], rivals: Sequence[str], foreign: Sequence[str]
 ) -> Candidate:
-    """How a description does with a client that opens what shares most words with a request."""
+    """Measure a description with a client that opens what shares most words with a request."""
 
     def rate(queries: Sequence[str]) -> float:
         opened = sum(opens(text, query[:QUERY], rivals) for query in queries)
@@ -248,7 +248,7 @@ def by_words(
 
 
 def opens(description: str, request: str, rivals: Sequence[str]) -> bool:
-    """Whether a request shares two words or more with a description, and with no rival more.
+    """Return True if a request shares two words or more with a description, with no rival more.
 
     What a description says that it is not for counts against it.
     """

@@ -154,7 +154,7 @@ class Evolution:
         return taught | {run.id: run.task_id for run in self.runs(state).runs}
 
     def contrast(self, state: State) -> Contrast | None:
-        """What varies between failed and passed runs; None where no lesson quotes its run."""
+        """Contrast failed and passed runs by what varies; None where no lesson quotes its run."""
         key = state["runs"], state["collected"]
         if key not in self.contrasts:
             from harness.evolve.merge.outcomes import Contrast
@@ -221,7 +221,7 @@ class Evolution:
 
     @property
     def plan(self) -> SequentialPlan | None:
-        """How the gate will decide; None where nothing is gated."""
+        """Return the plan of the gate; None where nothing is gated."""
         if self.evaluate is None or not self.gate_tasks:
             return None
         from harness.evolve.gate import gate_plan
@@ -230,12 +230,12 @@ class Evolution:
 
     @property
     def skill_dir(self) -> Path:
-        """Where the evolved skill is written."""
+        """Folder of the evolved skill."""
         return self.options.out / "skill" / self.seed.name
 
 
 def horizon(runs: int, min_support: int) -> str:
-    """What so many runs can show and what they cannot, in one sentence."""
+    """Say in one sentence what so many runs can show and what they cannot."""
     times = {1: "once", 2: "twice"}.get(min_support, f"{min_support} times")
     (rate, chance), *more = [(rate, seen_at_least(min_support, runs, rate)) for rate in RATES]
     others = "".join(f", with {chance:.0%} if {rate:.0%} do" for rate, chance in more)

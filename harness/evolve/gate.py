@@ -1,4 +1,4 @@
-"""Whether a skill is better, on tasks that no analyst saw, paired task by task.
+"""Gate: is a skill better on tasks that no analyst saw, paired task by task?
 
 Tasks are run in batches, and no more of them than it takes to decide.
 """
@@ -49,7 +49,7 @@ def group_sizes(order: Sequence[str], groups: Mapping[str, str] | None = None) -
 def gate_plan(
     tasks: Sequence[str], options: EvolveOptions, groups: Mapping[str, str] | None = None
 ) -> SequentialPlan:
-    """How a gate on these tasks will decide."""
+    """Return the plan of a gate on these tasks."""
     return SequentialPlan(
         tasks=len(tasks),
         groups=group_sizes(task_order(tasks, SEED, groups), groups),
@@ -59,7 +59,7 @@ def gate_plan(
 
 
 def nothing_learned(evolution: Evolution, state: State) -> str:
-    """Why nothing was learned: what was tried, what was not, and what would help."""
+    """Explain why nothing was learned: what was tried, what was not, and what would help."""
     runs = evolution.runs(state).runs
     judged = [run.outcome for run in runs if run.outcome in ("pass", "fail")]
     if judged and "pass" not in judged and evolution.options.analyst != "answers":
@@ -227,7 +227,7 @@ def _invalid(items: Iterable[ItemRecord]) -> int:
 
 
 def _counts(plan: SequentialPlan, decision: Decision, run: int, before: int, after: int) -> str:
-    """What a decision rests on, and the invalid attempts, which it does not rest on."""
+    """Say what a decision rests on, and the invalid attempts, which it does not rest on."""
     invalid = f"{before} before, {after} after" if before or after else "none"
     plural = "" if decision.tasks == 1 else "s"
     return (

@@ -1,4 +1,4 @@
-"""What each rule of a finished skill rests on, and what speaks against it: for `skill explain`.
+"""Evidence for and against each rule of a finished skill: for `skill explain`.
 
 A reader who doubts a rule needs what the merge saw: every wording that it was made from, lessons
 that say the opposite, and the runs that show what the rule blames and passed all the same (or what
@@ -55,7 +55,7 @@ _NOT = re.compile(
 
 
 def denies(rule: str, lesson: str, common: frozenset[str] = frozenset()) -> int:
-    """How strongly a lesson denies a rule; 0 where it does not.
+    """Measure how strongly a lesson denies a rule; 0 where it does not.
 
     Either both take sides on a matter (:mod:`harness.evolve.merge.contradictions`), or a clause of
     the lesson has the words of a clause of the rule, two at least and most of the shorter one,
@@ -83,7 +83,7 @@ def denies(rule: str, lesson: str, common: frozenset[str] = frozenset()) -> int:
 
 @lru_cache(maxsize=8192)
 def _polarity(text: str) -> tuple[bool, bool]:
-    """Whether a text negates, and whether it takes one of two."""
+    """Return two flags: a text negates, and it takes one of two."""
     return _NOT.search(text) is not None, _CHOICE.search(text) is not None
 
 
@@ -111,7 +111,7 @@ def _clauses(text: str) -> list[tuple[bool, frozenset[str]]]:
 
 @dataclass(frozen=True)
 class Ground:
-    """What an evolution has at hand to judge its rules by.
+    """Material of an evolution to judge its rules by.
 
     Attributes:
         records: of the analysts.
@@ -131,7 +131,7 @@ class Ground:
 
 
 def rule_evidence(edits: Iterable[Edit], ground: Ground) -> list[RuleEvidence]:
-    """What the rules among the edits of a skill rest on, and what speaks against them, in order."""
+    """Return the evidence for and against the rules among the edits of a skill, in order."""
     merged = {rule.content: rule for rule in ground.rules}
     rules = [edit for edit in edits if edit.sources and edit.op != "create"]
     wordings = [_wordings(edit, merged.get(edit.content), ground.records) for edit in rules]
@@ -247,7 +247,7 @@ def trials_of(
 def _signs(
     edit: Edit, rule: Rule | None, places: Mapping[str, Sequence[Location]]
 ) -> tuple[str, ...]:
-    """What a rule's evidence shows, without what belongs to one task; the most quoted first.
+    """List the signs of a rule's evidence, without what belongs to one task; the most quoted first.
 
     Where the lessons have no quotes of their own, of those of their records the parts that stand
     in the run and have a word in common with the rule.
@@ -300,7 +300,7 @@ def _contrast(
     sampled: Mapping[str, int],
     rule: Rule | None,
 ) -> tuple[Contrast | None, list[Objection]]:
-    """How often a rule's signs stand in failed and passed runs, and the runs that speak against it.
+    """Count a rule's signs in failed and passed runs, and list the runs that speak against it.
 
     Against a rule from failures speak passed runs that show its sign, against one from successes
     failed ones. Its own sources do not count.

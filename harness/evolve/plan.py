@@ -1,4 +1,4 @@
-"""What an evolution will do, what it is expected to cost and to show: before anything is spent."""
+"""Plan of an evolution, with its expected cost and power: before anything is spent."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from harness.trajectories import open_trajectories
 
 
 def plan_evolution(asked: EvolveSettings) -> dict[str, Any]:
-    """What an evolution would do, without a model call: for `--dry-run`.
+    """Return the plan of an evolution, without a model call: for `--dry-run`.
 
     Raises:
         BadInput: as :func:`harness.evolve.run_evolution`, where the settings alone show it.
@@ -67,13 +67,13 @@ def plan_evolution(asked: EvolveSettings) -> dict[str, Any]:
 
 
 def planned(tasks: Sequence[Task], settings: EvolveSettings) -> SequentialPlan:
-    """How the gate on these tasks will decide."""
+    """Return the plan of the gate on these tasks."""
     groups = {task.id: task.group for task in tasks if task.group}
     return gate_plan([task.id for task in tasks], settings, groups)
 
 
 def _analysts(settings: EvolveSettings, train: LoadedSuite, runs: Sequence[Path]) -> str:
-    """What reading every attempt will use, where attempts were made before."""
+    """Estimate what reading every attempt will use, where attempts were made before."""
     roles = parse_roles(list(settings.models))
     tasks, agent = train.tasks[: settings.limit] * settings.epochs, str(roles["agent"])
     expected = estimate(train, tasks, model=agent, skill=settings.skill, runs=runs)

@@ -1,4 +1,4 @@
-"""What a finished evolution made, read from its last state, and the files that it leaves."""
+"""Report of a finished evolution, read from its last state, and the files that it leaves."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Finished:
 
     @property
     def written(self) -> bool:
-        """Whether there is a skill: a new one that learned nothing would be empty."""
+        """True if there is a skill: a new one that learned nothing would be empty."""
         deepened = self.evolution.options.skill is not None
         return deepened or any(edit.changed for edit in self.applied.applied)
 
@@ -300,7 +300,7 @@ def write_all(evolved: Finished, result: EvolveResult) -> None:
 
 
 def locate(evolved: Finished) -> list[list[Location]]:
-    """Where each quote of each record stands; [] for a record whose trajectory is not at hand."""
+    """Locate each quote of each record; [] for a record whose trajectory is not at hand."""
     store, runs = evolved.evolution.store, {run.id: run for run in evolved.runs.runs}
     records = evolved.collected.records
     if not any(record.evidence for record in records):

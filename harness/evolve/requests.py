@@ -1,4 +1,4 @@
-"""What prompts ask for: the words that many of them use, and the kinds of their files.
+"""Requests in prompts: the words that many of them use, and the kinds of their files.
 
 English, without a tagger; the word lists lie in `requests.yaml`.
 """
@@ -35,14 +35,14 @@ class FileKind(Value):
 
 
 class Rival(Value):
-    """What another skill of a library says of itself, and what is asked of it."""
+    """Another skill of a library: its description, and requests for it."""
 
     description: str
     requests: tuple[str, ...]
 
 
 class Requests(Value):
-    """What `requests.yaml` holds: kinds of files, requests of others, and words by their use."""
+    """Content of `requests.yaml`: kinds of files, requests of others, and words by their use."""
 
     files: tuple[FileKind, ...]
     not_for: str
@@ -69,12 +69,12 @@ class Requests(Value):
 
 @cache
 def requests() -> Requests:
-    """What `requests.yaml` holds."""
+    """Read `requests.yaml`."""
     return Requests.model_validate(read_yaml(Path(__file__).with_name("requests.yaml")))
 
 
 class Words(Value):
-    """What the prompts of tasks say, most frequent first: verbs, nouns, names in capitals.
+    """Words of the prompts of tasks, most frequent first: verbs, nouns, names in capitals.
 
     Attributes:
         verbs: what is asked for: calculate, delete.
@@ -159,7 +159,7 @@ def words_of(prompts: Sequence[str], terms: frozenset[str] = frozenset()) -> Wor
         return tuple(word for word in chosen if use == "verb" or not word.endswith(("ed", "ing")))
 
     def usual(use: str, share: float) -> tuple[str, ...]:
-        """What at least that share of the prompts holds, most first."""
+        """List words that at least that share of the prompts holds, most first."""
         rows = [(-len(tasks), text) for text, tasks in uses[use].items()]
         return tuple(
             text for count, text in sorted(rows) if -count >= max(FEWEST, share * len(prompts))

@@ -1,5 +1,6 @@
-"""What a merged rule rests on: its lessons, what they quote, how that goes with failure, and what
-running showed of what they say of code."""
+"""Merged rules with their evidence: lessons, quotes, how these go with failure, and what running
+showed of what they say of code.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ class Member(Value):
 
 
 class Outcome(Value):
-    """How what a rule rests on stands in failed and in passed runs to which the rule applies.
+    """Frequency of a rule's evidence in failed and in passed runs to which the rule applies.
 
     Attributes:
         standing: `cause` (it explains failures that the rules taken before it leave open),
@@ -47,7 +48,7 @@ class Outcome(Value):
 
     @property
     def idle(self) -> bool:
-        """Whether a rule that rests on it is not worth a line."""
+        """True if a rule that rests on it is not worth a line."""
         return self.standing in ("spurious correlate", "habit")
 
     def __str__(self) -> str:
@@ -60,7 +61,7 @@ class Outcome(Value):
 
 
 class Rule(Value):
-    """What a merged rule rests on.
+    """Merged rule with its evidence.
 
     Attributes:
         content: of its edit, by which it is found again.
@@ -120,7 +121,7 @@ class ClaimResult(Value):
 
     @property
     def reason(self) -> str:
-        """Why the lesson is refuted, in one sentence."""
+        """Give the reason why the lesson is refuted, in one sentence."""
         stated = self.claim.subject if self.claim.asserted else f"not so: {self.claim.subject}"
         return f"running refutes what it takes for granted ({stated}): {self.printed}"
 

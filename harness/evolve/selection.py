@@ -1,4 +1,4 @@
-"""Which of the candidate edits to keep: greedy and by a tree-structured Parzen estimator.
+"""Selection among candidate edits: greedy and by a tree-structured Parzen estimator.
 
 Trace2Skill (arXiv 2603.25158, section "use all vs select patches", table 6) compares both with
 taking everything. Candidates are numbered; a set of them is scored by running tasks with it.
@@ -37,7 +37,7 @@ class Trial(Value):
 
 
 class Selection(Value):
-    """What was tried and kept; `candidates` are the lessons by number, best supported first."""
+    """Edits tried and kept; `candidates` are the lessons by number, best supported first."""
 
     candidates: tuple[str, ...]
     trials: tuple[Trial, ...]

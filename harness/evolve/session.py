@@ -68,7 +68,7 @@ def run_evolution(
 async def run_evolution_async(
     settings: EvolveSettings, progress: Callable[[Event], None] = ignore_event
 ) -> EvolveResult:
-    """The same where an event loop is running."""
+    """Run an evolution inside a running event loop."""
     async with beating(progress) as tell:
         return await _evolve(settings, tell)
 

@@ -49,7 +49,7 @@ HOW_TO_OTHER = {
 
 
 class EvolveOptions(Value):
-    """What an evolution depends on; the defaults are the command line's.
+    """Options that an evolution depends on; the defaults are the command line's.
 
     Attributes:
         out: folder to write, absent or holding an earlier evolution.
@@ -181,22 +181,22 @@ class EvolveOptions(Value):
 
     @property
     def lessons(self) -> bool:
-        """Whether analysts write lessons; without a model worked examples or functions are made."""
+        """True if analysts write lessons; without a model worked examples or functions are made."""
         return self.analyst not in WITHOUT_MODEL or self.patches is not None
 
     @property
     def limits(self) -> Limits:
-        """What a patch may write: scripts only where each function was run."""
+        """Limits of a patch: scripts only where each function was run."""
         return Limits(scripts=self.analyst == "programs" and not self.lessons)
 
     @property
     def asking(self) -> tuple[bool, bool]:
-        """Whether analysts ask a model, and whether the merge does."""
+        """Return two flags: analysts ask a model, and the merge does."""
         asks = self.patches is None and self.lessons
         return asks, self.merge == "model" and self.lessons
 
     def teaches(self, outcome: str) -> AnalystType | None:
-        """Which analyst reads a run of that outcome; None if it was not scored or not asked for."""
+        """Choose the analyst for a run of that outcome; None if not scored or not asked for."""
         kinds: dict[str, AnalystType] = {"fail": "error", "pass": "success"}
         kind = kinds.get(outcome)
         return kind if self.signal in ("combined", kind) else None
@@ -273,7 +273,7 @@ class EvolveSettings(
     ] = ()
 
     def tasks_to_learn_from(self, train: LoadedSuite | None) -> int:
-        """How many tasks teach; of trajectories counted up to :data:`FEW_TASKS`."""
+        """Count the tasks that teach; of trajectories counted up to :data:`FEW_TASKS`."""
         if train is not None or self.trajectories is None:
             return len(train.tasks[: self.limit]) if train else 0
         tasks = set[str]()

@@ -61,7 +61,7 @@ LONG_MIN = 3
 def eval_settings(
     settings: EvolveSettings, suite: LoadedSuite, skill: Path | None, **changed: Any
 ) -> EvalSettings:
-    """Those of an eval run of an evolution; `changed` are others than the evolution's."""
+    """Return the settings of an eval run; `changed` are others than the evolution's."""
     shared = {name: getattr(settings, name) for name in SHARED}
     return EvalSettings.model_validate(
         {"suite": suite.suite.name, **shared, "skill": skill, **changed}
@@ -77,7 +77,7 @@ def earlier_run(settings: EvolveSettings) -> Path | None:
 
 
 def taken_over(steps: Sequence[Step], earlier: Path | None) -> str:
-    """How many attempts are taken over from an earlier run, and where none is, why."""
+    """Say how many attempts are taken over from an earlier run, and where none is, why."""
     kept = sum(step.action != "RERUN" for step in steps)
     text = f"{kept} of {len(steps)} attempts are those of {earlier}"
     return text if kept else f"{text}: {Counter(step.why for step in steps).most_common(1)[0][0]}"
@@ -204,7 +204,7 @@ class SuiteRuns:
         return suite.model_copy(update={"tasks": tuple(chosen)})
 
     def selection_plan(self, tasks: int) -> str:
-        """What a selection will run, in one sentence."""
+        """Describe in one sentence what a selection will run."""
         settings = self.settings
         most = most_trials(settings.select, CANDIDATES[settings.select])
         return (
@@ -214,7 +214,7 @@ class SuiteRuns:
 
     @cached_property
     def transfer_plan(self) -> TransferPlan | None:
-        """What the users of the skill will run; None where none was asked for.
+        """Return the plan for the users of the skill; None where none was asked for.
 
         Raises:
             BadInput: if there is nothing that they could run.
@@ -248,7 +248,7 @@ class SuiteRuns:
         )
 
     async def attempts_are_alike(self) -> bool:
-        """Whether a foreign agent asks for temperature 0 in all its calls, tried on one task."""
+        """Try one task: does a foreign agent ask for temperature 0 in all its calls?"""
         assert self.train is not None, "attempts are repeated at a suite"
         settings, suite = self.settings, self.train
         if not is_foreign(settings.agent or suite.suite.agent or ""):
@@ -313,7 +313,7 @@ class SuiteRuns:
         return await judged(self.taught, self.settings)
 
     def still_unsolved(self) -> tuple[str, ...]:
-        """Why no attempt of the gate passed with the skill, if none did."""
+        """Explain why no attempt of the gate passed with the skill, if none did."""
         if self.gated is None:
             return ()
         looks = sorted((self.settings.out / "runs" / "gate-after").glob("look-*"))
@@ -321,7 +321,7 @@ class SuiteRuns:
         return unsolved(items, {task.id: task for task in self.gated.tasks})
 
     def unsolved(self) -> tuple[str, ...]:
-        """Why no attempt to learn from passed, if none did."""
+        """Explain why no attempt to learn from passed, if none did."""
         settings, tasks = self.settings, self.taught.tasks if self.taught else ()
         if settings.trajectories is None:
             items = records(settings.out / TRAIN)

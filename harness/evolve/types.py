@@ -64,7 +64,7 @@ class ProofRun(Value):
 
 
 class Proof(Value):
-    """That a fix repairs the failure, found by the harness and not by the analyst.
+    """Proof that a fix repairs the failure, found by the harness and not by the analyst.
 
     Attributes:
         script: SHA-256 of the fix script.
@@ -76,14 +76,14 @@ class Proof(Value):
 
     @property
     def holds(self) -> bool:
-        """Whether the clean input and at least two perturbed ones were run, and all passed."""
+        """True if the clean input and at least two perturbed ones were run, and all passed."""
         perturbed = [run for run in self.runs if run.kind != "clean"]
         clean = [run for run in self.runs if run.kind == "clean"]
         return bool(clean) and len(perturbed) >= 2 and all(run.passed for run in self.runs)
 
 
 class AnalystRecord(Value):
-    """What one analyst learned from one trajectory.
+    """Lessons of one analyst from one trajectory.
 
     Attributes:
         kind: error (from a failure) or success.
@@ -195,7 +195,7 @@ class MergeStep(Value):
 
 
 class Reading(Value):
-    """What one analyst brought back from one trajectory.
+    """Result of one analyst from one trajectory.
 
     Attributes:
         record: its lessons, None if there are none that could be used.
@@ -213,7 +213,7 @@ class Reading(Value):
 
 
 class RecordedPatches(Value):
-    """What a file of recorded analyst records gave.
+    """Records in a file of recorded analyst records.
 
     Attributes:
         records: usable records, in file order.
@@ -231,7 +231,7 @@ class RecordedPatches(Value):
 
 
 class Collected(Value):
-    """What the analysts brought back together.
+    """Results of all analysts together.
 
     Attributes:
         records: in the order of the trajectories.
@@ -282,7 +282,7 @@ class Draft(Value):
 
 
 class GateResult(Value):
-    """Whether the evolved skill beat its seed on tasks that no analyst saw.
+    """Result of the gate, on tasks that no analyst saw.
 
     Attributes:
         verdict: accepted, refused, or not gated (no gate, or too few tasks to say anything).
@@ -335,7 +335,7 @@ class GateResult(Value):
 
 
 class Acceptance(Value):
-    """What a judge made of the proposed edits, before any was merged.
+    """Judgement of the proposed edits, before any was merged.
 
     Attributes:
         judge: method and model.

@@ -67,7 +67,7 @@ async def ask_json(
 
 
 def complaint(error: ValueError) -> str:
-    """What a model is told of a reply that could not be used."""
+    """Tell a model why its reply could not be used."""
     return first_fault(error) if isinstance(error, ValidationError) else str(error)
 
 

@@ -1,4 +1,4 @@
-"""Where in a run the evidence of a lesson stands: verbatim, or what a paraphrase speaks of.
+"""Location of a lesson's evidence in a run: verbatim, or what a paraphrase speaks of.
 
 A quote that stands in a step is there (white space, case and numbers aside). Analysts also
 paraphrase: "Used ws.max_row to find the last row". Then the longest part of it that stands in a
@@ -44,7 +44,7 @@ _OF_THE_TASK = re.compile(
 
 
 class Location(Value):
-    """Where a quote stands.
+    """Location of a quote.
 
     Attributes:
         step: id of the step, None where it is not located.
@@ -92,7 +92,7 @@ class Locator:
         return cls(steps, counts, frozenset(line for line, n in lines.items() if n >= many))
 
     def locate(self, quotes: Sequence[str], trajectory: Trajectory) -> list[Location]:
-        """Where each quote stands in a run."""
+        """Locate each quote in a run."""
         run = _Run(trajectory, self.forms)
         return [self._locate(quote, run) for quote in quotes]
 
@@ -151,7 +151,7 @@ class _Run:
 
     @cached_property
     def _own(self) -> list[str]:
-        """The same without forms."""
+        """Return the texts without forms."""
         return [
             _atom_text("\n".join(line for n, line in enumerate(lines) if n not in skipped))
             for lines, skipped in zip(self._lines, self._forms, strict=True)
@@ -159,7 +159,7 @@ class _Run:
 
     @cached_property
     def _places(self) -> list[dict[str | tuple[str, str], set[int]]]:
-        """Of each step: word, or pair of words -> numbers of the lines that hold it."""
+        """Index each step: word, or pair of words -> numbers of the lines that hold it."""
         steps: list[dict[str | tuple[str, str], set[int]]] = []
         for lines in self._lines:
             places: dict[str | tuple[str, str], set[int]] = defaultdict(set)

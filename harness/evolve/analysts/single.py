@@ -128,7 +128,7 @@ def checked(read: Read) -> Read:
 
 
 def contradicted(record: AnalystRecord, text: str) -> str:
-    """Why a record's conclusion does not hold; "" where nothing speaks against it.
+    """Give the reason why a record's conclusion does not hold; "" where nothing speaks against it.
 
     Only contradictions count: an analyst may say more than the run shows in so many words.
     """

@@ -1,4 +1,4 @@
-"""What an analyst reads of a trajectory, and whether what it quotes stands there.
+"""Transcript of a trajectory for an analyst, and a test that its quotes stand there.
 
 A long trajectory is shortened for one prompt: what the agent did is kept, what it was shown is
 compressed by the plugin `lexical` of `harness.compressors`; without one, head and tail are kept.
@@ -55,7 +55,7 @@ def _agent_text(step: Step) -> str:
 
 
 def _observations(step: Step) -> list[str]:
-    """What the tools of a step gave back."""
+    """List what the tools of a step gave back."""
     results = step.observation.results if step.observation is not None else ()
     return [content_text(result.content or "") for result in results]
 
@@ -67,7 +67,7 @@ def unsupported(quotes: Iterable[str], transcript_text: str) -> list[str]:
 
 
 def stands_in(quote: str, text: str) -> bool:
-    """Whether a text holds a quote; outer quotation marks and a text of even case aside."""
+    """Find a quote in a text; outer quotation marks and a text of even case aside."""
     bare = flat(quote).strip(" \"'`")
     return len(bare) >= MIN_QUOTE and bare in text
 
@@ -78,7 +78,7 @@ def flat(text: str) -> str:
 
 
 def mentions_gold(text: str) -> bool:
-    """Whether a lesson speaks of the answer key, which no agent ever sees."""
+    """Return True if a lesson speaks of the answer key, which no agent ever sees."""
     return _GOLD.search(text) is not None
 
 

@@ -1,4 +1,4 @@
-"""What else could be done with the same trajectories, measured on the same tasks."""
+"""Alternatives with the same trajectories, measured on the same tasks."""
 
 import lazy_loader
 

@@ -27,7 +27,7 @@ Evaluate = Callable[[str, Path | None, LoadedSuite], Coroutine[Any, Any, list[It
 
 @dataclass(frozen=True)
 class Baseline:
-    """What one baseline made of the trajectories.
+    """Result of one baseline.
 
     Attributes:
         name: of the baseline.
@@ -91,7 +91,7 @@ class BaselineRow(Value):
 
 @dataclass(frozen=True)
 class Ground:
-    """What every baseline starts from: the finished evolution.
+    """Start of every baseline: the finished evolution.
 
     Attributes:
         done: the evolution, its artifact store open.

@@ -85,7 +85,7 @@ class TransferRow(Value):
 
 @dataclass(frozen=True)
 class TransferPlan:
-    """What will be compared; made before anything is spent.
+    """Plan of the comparisons, made before anything is spent.
 
     Attributes:
         author: models that have a hand in the skill.

@@ -50,7 +50,7 @@ class OfficialItem(Value):
 
 
 class OfficialRecord(Value):
-    """What the official parser made of one analysis file."""
+    """Record that the official parser makes of one analysis file."""
 
     instance_id: str
     source_file: str = ""

@@ -53,7 +53,7 @@ class Dropped(Exception):
 
 @dataclass
 class _Workplace:
-    """What one analyst works with."""
+    """Resources of one analyst."""
 
     task: Task
     base: Path
@@ -74,7 +74,7 @@ class _Workplace:
             raise UnfitFile(f"there is no file {SCRIPT}") from None
 
     def score(self) -> str:
-        """What the score tool says of the fix on the clean input."""
+        """Score the fix on the clean input, as the score tool tells it."""
         try:
             script = self.script()
         except ValueError as error:

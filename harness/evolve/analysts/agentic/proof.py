@@ -104,7 +104,7 @@ def trials(task: Task, base: Path, store: Path, sandbox: Sandbox | None = None) 
 
 
 def _objection(trial: Trial, run: FixRun, earlier: Sequence[bytes]) -> str:
-    """Why a run does not pass, "" if it does."""
+    """Give the reason why a run does not pass, "" if it does."""
     passed = run.score.outcome == "pass"
     if trial.kind != "control":
         return "" if passed else run.detail

@@ -162,7 +162,7 @@ def later(value: object) -> object:
 
 
 def can_move(values: Iterable[object], instruction: str) -> bool:
-    """Whether all dates can be moved by 28 years: none is named, or out of range."""
+    """Return True if all dates can be moved by 28 years: none is named, or out of range."""
     if YEAR.search(instruction):
         return False
     for value in values:

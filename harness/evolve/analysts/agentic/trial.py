@@ -69,7 +69,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class FixRun:
-    """What one run of a fix script came to.
+    """Outcome of one run of a fix script.
 
     Attributes:
         output: what it wrote or printed; the very bytes that were judged.
@@ -152,7 +152,7 @@ def read_inputs(task: Task, base: Path) -> dict[str, bytes]:
 
 
 def reachable(paths: Sequence[Path], folder: Path, sandbox: Sandbox) -> list[str]:
-    """Those of `paths` that a program in the sandbox can read from the work folder `folder`."""
+    """List the `paths` that a program in the sandbox can read from the work folder `folder`."""
     names = [str(path.resolve()) for path in paths]
     if not names:
         return []
@@ -205,7 +205,7 @@ def run_fix(script: bytes, trial: Trial, sandbox: Sandbox, limits: Limits = FIX_
 
 
 def disclosed(score: Score) -> str:
-    """What may be said of a score: which cells or that the answer differs, no expected value."""
+    """Reduce a score to what may be said: cells, or that the answer differs; no expected value."""
     differences = score.detail.get("differences")
     if not isinstance(differences, list):
         return "the answer differs"

@@ -61,7 +61,7 @@ def save(book: Any) -> bytes:
 
 
 def repacked(data: bytes) -> bytes:
-    """The same workbook in other bytes, so that a script cannot know it by a hash of the file."""
+    """Repack a workbook in other bytes, so that a script cannot know it by a hash of the file."""
     stream = BytesIO()
     with zipfile.ZipFile(BytesIO(data)) as old, zipfile.ZipFile(stream, "w") as new:
         for member in old.infolist():
@@ -117,7 +117,7 @@ def named_words(book: Any, instruction: str) -> set[str]:
 
 
 def has_stored_formulas(book: Any, data: bytes) -> bool:
-    """Whether a formula of a workbook has a stored value, which a changed input would belie.
+    """Return True if a formula has a stored value, which a changed input would belie.
 
     Args:
         book: the workbook with formulas.
