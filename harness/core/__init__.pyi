@@ -28,6 +28,7 @@ from .files import digest as digest
 from .files import digest_file as digest_file
 from .files import digest_tree as digest_tree
 from .files import inside as inside
+from .files import open_foreign as open_foreign
 from .files import private_folder as private_folder
 from .files import read_work_file as read_work_file
 from .files import remove_tree as remove_tree

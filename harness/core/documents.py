@@ -21,10 +21,13 @@ from typing import Any, TypeVar, cast
 from pydantic import BaseModel, ValidationError
 
 from harness.core.errors import BadInput
+from harness.core.files import open_foreign
 from harness.core.values import first_fault
 
 ParseConstant = Callable[[str], Any] | None
 ModelT = TypeVar("ModelT", bound=BaseModel)
+MAX_LINE = 2**27
+"""Characters of a line of a JSONL file."""
 MAX_CELL = 2**24
 """Characters of a cell of a CSV file."""
 _log = logging.getLogger("harness.documents")
@@ -46,9 +49,8 @@ def read_json(path: Path, parse_constant: ParseConstant = None) -> Any:
         BadInput: if it cannot be read, or is none (the line is named).
     """
     try:
-        return parse_json(
-            path.read_text("utf-8-sig"), parse_constant
-        )  # a byte order mark is no fault
+        with open_foreign(path) as file:  # a byte order mark is no fault
+            return parse_json(file.read().decode("utf-8-sig"), parse_constant)
     except json.JSONDecodeError as error:
         raise BadInput(f"{path}:{error.lineno}: not JSON: {error.msg}") from error
     except (OSError, ValueError, RecursionError) as error:
@@ -114,8 +116,11 @@ def read_rows(
     if not path.is_file():
         raise BadInput(f"expected a JSONL file, found nothing at {str(path)!r}")
     with path.open(encoding="utf-8-sig") as handle:
+        lines = iter(lambda: handle.readline(MAX_LINE), "")
         try:
-            for number, line in enumerate(handle, start=1):
+            for number, line in enumerate(lines, start=1):
+                if len(line) == MAX_LINE:
+                    raise BadInput(f"{path}:{number}: expected a line of less than {MAX_LINE:,}")
                 if line.strip():
                     yield number, parse_row(line, f"{path}:{number}", parse_constant)
         except UnicodeDecodeError as error:
@@ -173,7 +178,8 @@ def csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def _spreadsheet_text(path: Path) -> str:
-    data = path.read_bytes()
+    with open_foreign(path) as file:
+        data = file.read()
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data.decode("utf-16")
     try:

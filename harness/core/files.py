@@ -17,7 +17,7 @@ import threading
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, BinaryIO
 
 from harness.core.errors import BadInput, HarnessError
 
@@ -28,6 +28,10 @@ MOST_UNPACKED = 1 << 29
 _LOCAL = threading.local()
 OWN_FILE = os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 """Flags for opening what must be neither a link nor a pipe that nobody else holds."""
+FOREIGN_BYTES = 256 << 20
+"""Of a file from elsewhere that is read as a whole."""
+MOST_DIGESTED = 1 << 36
+"""Bytes of a file that is digested: weights of models have tens of gigabytes."""
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
 
 
@@ -87,9 +91,32 @@ def digest(value: Any) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def open_foreign(path: Path, most: int | None = FOREIGN_BYTES) -> BinaryIO:
+    """Open a file that may come from elsewhere for reading: an ordinary one of limited size.
+
+    A pipe has no end and a device none either; a sparse file of a tebibyte takes no disk.
+
+    Args:
+        path: links are followed.
+        most: bytes that it may have; None where it is not read as a whole.
+
+    Raises:
+        BadInput: for another kind of file, or a longer one.
+        OSError: if it cannot be opened.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))
+    facts = os.fstat(descriptor)
+    if stat.S_ISREG(facts.st_mode) and (most is None or facts.st_size <= most):
+        return os.fdopen(descriptor, "rb")
+    os.close(descriptor)
+    kind = f"{facts.st_size:,} bytes" if stat.S_ISREG(facts.st_mode) else "no ordinary file"
+    limit = "" if most is None else f" of at most {most >> 20} MiB"
+    raise BadInput(f"{str(path)!r}: expected an ordinary file{limit}, found {kind}")
+
+
 def digest_file(path: Path) -> str:
     """SHA-256 of a file's bytes, read in blocks so that its size does not matter."""
-    with path.open("rb") as handle:
+    with open_foreign(path, MOST_DIGESTED) as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 

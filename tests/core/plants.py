@@ -99,8 +99,43 @@ def _tokens() -> list[Plant]:
         _token("PMA" + "K-", 59, HEX),
         _token("xkey" + "sib-", 64, HEX),
         _token("dp" + ".pt.", 43),
+        _token("glr" + "tr-", 20, URLSAFE),
+        _token("CFP" + "AT-", 43, URLSAFE),
+        _token("s" + "l.", 130, URLSAFE),
+        _token("s" + "k.eyJ1Ijoi" + "Ab9" * 8 + ".", 24, URLSAFE),
+        _token("HRK" + "U-AA", 58, URLSAFE),
+        _token("nap" + "i_", 40, ALNUM),
+        _token("CCI" + "PAT_", 42, ALNUM),
+        _token("EA" + "AA", 60, URLSAFE),
+        _token("EA" + "ACEd", 120),
+        _token("access-pro" + "duction-", 36, HEX + "-"),
+        _token("rzp_" + "live_", 14),
+        _token("ci" + "o", 32),
+        _token("ic" + "o-", 32),
+        _token("A21" + "AA", 92, URLSAFE),
+        _token("v1." + "0-" + "ab" * 12 + "-", 146, HEX),
+        _token("AAAA" + "Zx3-_9a:APA" + "91b", 134, URLSAFE),
+        _token("RWRTY" + "0Iy", 200, BASE64),
+        _token("A" * 22 + "bcd%2B", 80),
+        _token("access_token" + "$production$" + "9x" * 8 + "$", 32, HEX),
+        *_named_keys(),
         _token("AGE-SECRET" + "-KEY-1", 58, UPPER),
         _token("eyJ" + "hbGciOiJIUzI1NiJ9.eyJ" + "zdWIiOiI0MiJ9.", 43, URLSAFE),
+    ]
+
+
+def _named_keys() -> list[Plant]:
+    """Tokens with a form at their end, or of a name in front of them."""
+    relic, devops = chars("relic", 36, HEX) + "NR" + "AL", chars("devops", 76) + "AZ" + "DOab12"
+    okta, apim, asana = chars("okta", 42, URLSAFE), chars("apim", 32, HEX), chars("asana", 32, HEX)
+    vault = chars("ansible", 80, HEX)
+    return [
+        Plant("relic", f"use {relic} for it", relic, sure=True),
+        Plant("devops", f"use {devops} for it", devops, sure=True),
+        Plant("okta", f"Authorization: SS{'WS'} {okta}", okta, sure=True),
+        Plant("apim", f'"Ocp-Apim-Subscription-Key": "{apim}"', apim, sure=True),
+        Plant("asana", f"use 1/1203456789012345:{asana} for it", asana, sure=True),
+        Plant("ansible", f"$ANSIBLE_VAULT;1.1;AES256\n{vault}\n{vault}", vault, sure=True),
     ]
 
 

@@ -25,7 +25,7 @@ API key | nvapi- tvly- pcsk_ lsv2_pt_ lsv2_sk_ wandb_v1_ | w | 20
 API key | sk_ fc- key- dapi AKCp oy2 sqp_ squ_ sqa_ pnu_ pnb_ rnd_ nfp_ bkua_ ABSK | a | 30
 GitHub token | ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ | w | 20
 GitLab token | glpat- gldt- glrt- glptt- glcbt- glsoat- glffct- glft- glimt- glagent- | w | 20
-GitLab token | gloas- | w | 20
+GitLab token | gloas- glrtr- | w | 20
 Slack token | xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs- xapp- xwfp- | w | 10
 Google token | GOCSPX- ya29. | w | 20
 Google API key | AIza | w | 35
@@ -41,6 +41,10 @@ service token | glsa_ sb_secret_ figd_ figo_ sq0atp- sq0csp- PMAK- NRAK- NRII- N
 service token | duffel_live_ duffel_test_ FLWSECK- FLWSECK_TEST- xkeysib- xsmtpsib- | w | 12
 service token | pypi- ATATT3 ATCTT3 phx_ tfp_ p8e- sha256~ sntryu_ | w | 30
 service token | glc_ sntrys_ | d | 30
+service token | CFPAT- HRKU- CCIPAT_ CCIPRJ_ ico- EAAA A21AA | w | 30
+service token | napi_ rzp_live_ rzp_test_ | a | 14
+service token | access-production- access-development- access-sandbox- | w | 30
+service token | EAA | a | 90
 private key | AGE-SECRET-KEY- AGE-PLUGIN- | u | 20
 private key | nsec1 xprv | a | 50
 """
@@ -58,6 +62,12 @@ _SHAPES = {
     "-us": ("service token", r"[0-9a-f]{32}-us\d{1,2}(?!\w)"),
     "A3-": ("cloud key", r"A3-[A-Z0-9]{6}-[A-Z0-9-]{20,40}"),
     "Q~": ("cloud key", r"[A-Za-z0-9_~.]{3}\dQ~[A-Za-z0-9_~.-]{31,34}"),
+    "v1.0-": ("cloud key", r"v1\.0-[0-9a-f]{20,}+-[0-9a-f]{60,}"),
+    "sl.": ("service token", rf"sl\.(?:u\.)?{_W}{{50,}}"),
+    ".eyJ": ("service token", rf"[st]k\.eyJ{_W}{{20,}}\.{_W}{{20,}}"),
+    "cio": ("service token", r"cio(?=[a-zA-Z]{0,30}\d)[A-Za-z0-9]{32}(?![A-Za-z0-9])"),
+    "NRAL": ("service token", r"[0-9a-f]{36}NRAL(?![A-Za-z0-9])"),
+    "AZDO JQQJ99": ("cloud key", r"[A-Za-z0-9]{52}(?:[A-Za-z0-9]{24}AZDO|JQQJ99)[A-Za-z0-9]{4,26}"),
     "M N O": ("bot token", rf"[MNO][DTjz]{_W}{{18,28}}\.{_W}{{6}}\.{_W}{{27,45}}(?!{_W})"),
 }
 
@@ -138,6 +148,34 @@ TOKENS: tuple[Form, ...] = (
     ),
     *_token_forms(),
     form("Google token", rf"(?<![\w/])1//0{_W}{{20,}}", hints="1//0"),
+    form("service token", rf"(?<!{_W})AAAA{_W}{{7}}:APA91b{_W}{{60,}}", hints=":apa91b"),
+    form("private key", r"(?<![\w/+])RWRTY0Iy[\w+/]{60,}={0,2}", hints="rwrty0iy"),
+    form(
+        "private key",
+        r"\$ANSIBLE_VAULT;[\d.]{1,9};AES(?:256)?(?:;[\w.-]{1,40})?(?P<value>(?:\\+[nr]|\s|[0-9a-f]){40,}+)",
+        hints="$ansible_vault",
+    ),
+    form(  # of X
+        "bearer token",
+        r"(?<!\w)A{20,22}(?=[A-Za-z0-9]{0,80}%)[A-Za-z0-9%]{60,}",
+        hints="aaaaaaaaaaaaaaaaaaaa",
+    ),
+    form("service token", r"(?i)\bSSWS\s+(?P<value>[\w-]{20,})", hints="ssws"),
+    form(
+        "service token",
+        r"(?i)ocp-apim-subscription-key[\"'\\]{0,3}\s{0,3}[:=]\s{0,3}[\"'\\]{0,3}(?P<value>[a-z0-9]{16,})",
+        hints="ocp-apim",
+    ),
+    form(
+        "service token",
+        r"(?<![\w/])[012]/\d{12,20}(?:/\d{12,20})?:(?P<value>[0-9a-f]{32})(?![0-9a-f])",
+        hints="0/ 1/ 2/",
+    ),
+    form(
+        "service token",
+        r"access_token\$(?:production|sandbox)\$[0-9a-z]{10,20}\$(?P<value>[0-9a-f]{32})",
+        hints="access_token$",
+    ),
     form("bot token", rf"(?<!\d)\d{{6,12}}:AA{_W}{{30,40}}(?!{_W})", hints=":aa"),
     form(
         "bearer token",

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import cast
 from xml.etree import ElementTree
 
-from harness.core import BadInput, Outcome, Usage
+from harness.core import BadInput, Outcome, Usage, open_foreign
 from harness.evals.formats.building import Attempts
 from harness.evals.report import Results
 
@@ -81,7 +81,7 @@ def junit_results(path: Path) -> list[Results]:
         BadInput: if it is no XML, or has no case.
     """
     try:
-        root = ElementTree.parse(path).getroot()
+        root = ElementTree.parse(open_foreign(path)).getroot()
     except (ElementTree.ParseError, OSError, ValueError) as error:
         raise BadInput(f"{str(path)!r}: expected JUnit XML: {error}") from error
     attempts = Attempts()

@@ -12,7 +12,16 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from harness.core import AgentInfo, BadInput, Trajectory, count, listing, mapping, string
+from harness.core import (
+    AgentInfo,
+    BadInput,
+    Trajectory,
+    count,
+    listing,
+    mapping,
+    open_foreign,
+    string,
+)
 from harness.core.trajectory import Metrics
 from harness.trajectories.building import Builder, final_metrics, metrics_of
 from harness.trajectories.lenient import Notes, load
@@ -65,7 +74,7 @@ def _archived(path: Path) -> Iterator[tuple[str, Any, Any]]:
 
 def _listed(path: Path) -> Iterator[tuple[str, Any, Any]]:
     try:
-        with path.open("rb") as handle:
+        with open_foreign(path, None) as handle:
             raw = handle.read(MAX_ENTRY + 1)
     except OSError as error:
         raise BadInput(f"cannot read {str(path)!r}: {error}") from error

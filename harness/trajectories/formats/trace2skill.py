@@ -25,6 +25,7 @@ from harness.core import (
     ToolCall,
     Trajectory,
     mapping,
+    open_foreign,
     read_json,
 )
 from harness.trajectories.building import ROLES, SOURCES, Extra, extra_of, facts_of
@@ -56,7 +57,7 @@ _OUTCOMES = {"SUCCEED": "pass", "FAILED": "fail"}
 
 def is_log(path: Path) -> bool:
     """Return True if a file starts like an official log."""
-    with path.open("rb") as handle:
+    with open_foreign(path, None) as handle:
         head = handle.read(200)
     if path.suffix == ".md":
         return head.startswith(b"# Chat History: ")
@@ -100,7 +101,8 @@ def read_logs(path: Path, scores: OfficialScores | None = None) -> Iterator[Traj
 
 def _read_log(file: Path, relative: str, outcomes: dict[str, str]) -> Trajectory:
     try:
-        text = file.read_bytes().decode()
+        with open_foreign(file) as handle:
+            text = handle.read().decode()
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"cannot read {str(file)!r} as UTF-8 text: {error}") from error
     log_format: LogFormat = "jsonl" if file.suffix == ".jsonl" else "md"

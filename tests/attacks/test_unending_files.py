@@ -1,0 +1,97 @@
+"""Files that never end in what a stranger sends: pipes, devices, sparse files, wrong types."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness.core import BadInput, open_foreign
+from tests.attacks.running import command, suite_of
+
+TASK = {"id": "t", "prompt": "p", "answer": "ok"}
+
+
+def pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def device(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def sparse(path: Path) -> None:
+    path.touch()
+    os.truncate(path, 1 << 40)
+
+
+MAKERS: dict[str, Callable[[Path], None]] = {"pipe": pipe, "device": device, "sparse": sparse}
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_reader(kind: str, tmp_path: Path) -> None:
+    """One reader of files from elsewhere is given a pipe, a device, or a tebibyte of nothing."""
+    MAKERS[kind](tmp_path / "file")
+    with pytest.raises(BadInput, match="expected an ordinary file"):
+        open_foreign(tmp_path / "file")
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    suite = suite_of(tmp_path / "suite", [TASK])
+    (tmp_path / "replies.json").write_text('[{"text": "ok"}]')
+    done = command("eval", suite, "--out", tmp_path / "run", "--sandbox", "none",
+                   "--model", f"scripted/{tmp_path}/replies.json")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return tmp_path / "run"
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+@pytest.mark.parametrize("name", ["run.json", "items.seg"])
+def test_run_folder(kind: str, name: str, run: Path, tmp_path: Path) -> None:
+    """A run from elsewhere has such a file in place of one of its own: compared, and taken over."""
+    (run / name).unlink()
+    MAKERS[kind](run / name)
+    suite = f"scripted/{tmp_path}/replies.json"
+    for words in (
+        ("compare", run, run),
+        ("eval", tmp_path / "suite", "--from", run, "--out", tmp_path / "again", "--model", suite,
+         "--sandbox", "none"),
+    ):  # fmt: skip
+        done = command(*words)
+        assert done.returncode in (0, 2), done.stderr
+        assert "fault of ours" not in done.stderr
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_skill(kind: str, run: Path, tmp_path: Path) -> None:
+    """A skill has such a file among its references: it is evaluated."""
+    skill = tmp_path / "s"
+    (skill / "references").mkdir(parents=True)
+    (skill / "SKILL.md").write_text("---\nname: s\ndescription: Short answers.\n---\n# S\n")
+    MAKERS[kind](skill / "references" / "a.md")
+    done = command("eval", tmp_path / "suite", "--skill", skill, "--out", tmp_path / "again",
+                   "--model", f"scripted/{tmp_path}/replies.json", "--sandbox", "none")  # fmt: skip
+    assert done.returncode == (2 if kind == "sparse" else 0), done.stderr
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+@pytest.mark.parametrize("name", ["log.jsonl", "log.json", "log.md", "log.eval"])
+def test_trajectories(kind: str, name: str, tmp_path: Path) -> None:
+    """A folder of trajectories to import has such a file in it, or is one."""
+    (tmp_path / "in").mkdir()
+    MAKERS[kind](tmp_path / "in" / name)
+    for source in (tmp_path / "in", tmp_path / "in" / name):
+        done = command("trajectories", "import", source, "--out", tmp_path / f"out-{source.name}")
+        assert done.returncode == 2, (done.returncode, done.stderr)
+
+
+def test_line_without_end(tmp_path: Path) -> None:
+    """A line of a file of tasks is longer than any task."""
+    sparse(tmp_path / "tasks.jsonl")
+    done = command("eval", tmp_path / "tasks.jsonl", "--dry-run", "--model", "openai/m")
+    assert done.returncode == 2, done.stderr
+    assert json.dumps("fault of ours") not in done.stderr
