@@ -18,6 +18,7 @@ from .errors import Refused as Refused
 from .errors import Unreachable as Unreachable
 from .errors import last_words as last_words
 from .errors import shortage as shortage
+from .files import STREAMED_BYTES as STREAMED_BYTES
 from .files import WORK_FILE_BYTES as WORK_FILE_BYTES
 from .files import UnfitFile as UnfitFile
 from .files import cache_root as cache_root

@@ -30,8 +30,8 @@ OWN_FILE = os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK
 """Flags for opening what must be neither a link nor a pipe that nobody else holds."""
 FOREIGN_BYTES = 256 << 20
 """Of a file from elsewhere that is read as a whole."""
-MOST_DIGESTED = 1 << 36
-"""Bytes of a file that is digested: weights of models have tens of gigabytes."""
+STREAMED_BYTES = 1 << 36
+"""Of a file that is read piece by piece: weights of models have tens of gigabytes."""
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
 
 
@@ -91,32 +91,35 @@ def digest(value: Any) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def open_foreign(path: Path, most: int | None = FOREIGN_BYTES) -> BinaryIO:
+def open_foreign(path: Path, most: int = FOREIGN_BYTES) -> BinaryIO:
     """Open a file that may come from elsewhere for reading: an ordinary one of limited size.
 
     A pipe has no end and a device none either; a sparse file of a tebibyte takes no disk.
 
     Args:
         path: links are followed.
-        most: bytes that it may have; None where it is not read as a whole.
+        most: bytes that it may have.
 
     Raises:
         BadInput: for another kind of file, or a longer one.
         OSError: if it cannot be opened.
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))
-    facts = os.fstat(descriptor)
-    if stat.S_ISREG(facts.st_mode) and (most is None or facts.st_size <= most):
-        return os.fdopen(descriptor, "rb")
-    os.close(descriptor)
-    kind = f"{facts.st_size:,} bytes" if stat.S_ISREG(facts.st_mode) else "no ordinary file"
-    limit = "" if most is None else f" of at most {most >> 20} MiB"
-    raise BadInput(f"{str(path)!r}: expected an ordinary file{limit}, found {kind}")
+    waiting = getattr(os, "O_NONBLOCK", 0)  # a pipe would be waited for
+    file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | waiting))  # noqa: SIM115
+    facts = os.fstat(file.fileno())
+    ordinary = stat.S_ISREG(facts.st_mode)
+    if ordinary and facts.st_size <= most:
+        return file
+    file.close()
+    kind = f"{facts.st_size:,} bytes" if ordinary else "no ordinary file"
+    raise BadInput(
+        f"{str(path)!r}: expected an ordinary file of at most {most >> 20:,} MiB, found {kind}"
+    )
 
 
 def digest_file(path: Path) -> str:
     """SHA-256 of a file's bytes, read in blocks so that its size does not matter."""
-    with open_foreign(path, MOST_DIGESTED) as handle:
+    with open_foreign(path, STREAMED_BYTES) as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 

@@ -20,7 +20,14 @@ from typing import Any, BinaryIO, TextIO, cast
 import zstandard
 
 from harness.core.errors import BadInput
-from harness.core.files import OWN_FILE, decoding, decompressed, open_foreign, private_folder
+from harness.core.files import (
+    OWN_FILE,
+    STREAMED_BYTES,
+    decoding,
+    decompressed,
+    open_foreign,
+    private_folder,
+)
 
 _HEADER = struct.Struct("<II")
 
@@ -37,7 +44,7 @@ class SegmentWriter:
         end = size = 0
         if path.exists():
             size = path.stat().st_size
-            with open_foreign(path, None) as handle:
+            with open_foreign(path, STREAMED_BYTES) as handle:
                 end = sum(_HEADER.size + len(payload) for payload in _frames(handle, path))
         self.dropped_bytes = size - end
         # Unbuffered: a buffer would try again to write what did not fit on the disk.
@@ -135,7 +142,7 @@ def read_placed(path: Path, start: int = 0) -> Iterator[tuple[int, Any]]:
     """
     if not path.exists():
         return
-    with open_foreign(path, None) as handle:
+    with open_foreign(path, STREAMED_BYTES) as handle:
         handle.seek(start)
         for payload in _frames(handle, path):
             with decoding(f"{path}, byte {start}"):
@@ -150,7 +157,7 @@ def read_at(path: Path, offset: int) -> Any:
     Raises:
         BadInput: if no whole record lies there.
     """
-    with open_foreign(path, None) as handle:
+    with open_foreign(path, STREAMED_BYTES) as handle:
         handle.seek(offset)
         for payload in _frames(handle, path):
             with decoding(f"{path}, byte {offset}"):

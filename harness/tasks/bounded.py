@@ -1,15 +1,17 @@
 """Answers, patterns, schemas and templates of others, worked out within limits.
 
 A pattern of a few characters matches for hours, a template fills the memory: see
-`docs/decisions/0019-foreign-patterns.md`.
+`docs/decisions/0020-foreign-patterns.md`.
 """
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import subprocess
 import sys
+import threading
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -23,6 +25,8 @@ SECONDS = 6
 """Processor time of one call."""
 MEMORY: dict[Kind, int] = {"math": 2 << 30, "patterns": 512 << 20}
 """Address space of a worker, bytes."""
+HANGING_S = 300.0
+"""On the wall, after which a worker is given up that uses no processor time either."""
 MOST_WORKERS = max(1, min(4, os.cpu_count() or 1))
 _WORKER = Path(__file__).with_name("bounded_worker.py")
 
@@ -47,6 +51,7 @@ class Workers:
         self._idle: LifoQueue[subprocess.Popen[str] | None] = LifoQueue()
         for _ in range(MOST_WORKERS):
             self._idle.put(None)
+        atexit.register(self.close)
 
     def call(self, name: str, *arguments: Any, about: str = "it") -> Any:
         """Return what a function of `bounded_worker.py` returns.
@@ -67,10 +72,13 @@ class Workers:
                 process = None  # what cannot be begun is not given back
                 process = self._begin()
             assert process.stdin is not None and process.stdout is not None
+            given_up = threading.Timer(HANGING_S, process.kill)
+            given_up.start()
             with suppress(BrokenPipeError):
                 process.stdin.write(request + "\n")
                 process.stdin.flush()
                 line = process.stdout.readline()
+            given_up.cancel()
             if not line:
                 _end(process)
                 process = None
@@ -83,6 +91,12 @@ class Workers:
         if "error" in reply:
             raise BadInput(f"{about} cannot be used: {reply['error']}: {reply['says']}")
         return reply["value"]
+
+    def close(self) -> None:
+        """End the processes that do nothing; the next call begins one again."""
+        for process in [self._idle.get_nowait() for _ in range(self._idle.qsize())]:
+            _end(process)
+            self._idle.put(None)
 
     def _begin(self) -> subprocess.Popen[str]:
         process = subprocess.Popen(

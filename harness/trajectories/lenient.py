@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from pydantic import JsonValue
 
-from harness.core import BadInput, listing, mapping, open_foreign, parse_json
+from harness.core import STREAMED_BYTES, BadInput, listing, mapping, open_foreign, parse_json
 
 MAX_LINE = 16 * 2**20
 """Bytes of a line; a longer one is passed over in pieces and counted."""
@@ -44,7 +44,7 @@ def read_lines(path: Path, notes: Notes, limit: int = MAX_LINE) -> Iterator[dict
         BadInput: if the file cannot be read.
     """
     try:
-        with open_foreign(path, None) as handle:
+        with open_foreign(path, STREAMED_BYTES) as handle:
             while line := handle.readline(limit + 1):
                 complete = line.endswith(b"\n")
                 if not complete and len(line) > limit:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -89,9 +88,17 @@ def test_trajectories(kind: str, name: str, tmp_path: Path) -> None:
         assert done.returncode == 2, (done.returncode, done.stderr)
 
 
+@pytest.mark.parametrize("kind", MAKERS)
+def test_archive(kind: str, tmp_path: Path) -> None:
+    """A skill is installed from such a file."""
+    MAKERS[kind](tmp_path / "skill.zip")
+    done = command("skill", "install", tmp_path / "skill.zip", cwd=tmp_path)
+    assert done.returncode == 2, done.stderr
+
+
 def test_line_without_end(tmp_path: Path) -> None:
     """A line of a file of tasks is longer than any task."""
     sparse(tmp_path / "tasks.jsonl")
     done = command("eval", tmp_path / "tasks.jsonl", "--dry-run", "--model", "openai/m")
     assert done.returncode == 2, done.stderr
-    assert json.dumps("fault of ours") not in done.stderr
+    assert "fault of ours" not in done.stderr

@@ -81,7 +81,8 @@ def junit_results(path: Path) -> list[Results]:
         BadInput: if it is no XML, or has no case.
     """
     try:
-        root = ElementTree.parse(open_foreign(path)).getroot()
+        with open_foreign(path) as file:
+            root = ElementTree.parse(file).getroot()
     except (ElementTree.ParseError, OSError, ValueError) as error:
         raise BadInput(f"{str(path)!r}: expected JUnit XML: {error}") from error
     attempts = Attempts()

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.core import BadInput, Value, decoding, inside, temporary_work_folder
+from harness.core import BadInput, Value, decoding, inside, open_foreign, temporary_work_folder
 from harness.skills.git import git
 from harness.skills.shipping.export import (
     Exported,
@@ -128,7 +128,11 @@ def unpack(archive: Path, folder: Path) -> None:
         BadInput: if it is no zip, too large, or holds links or names that lead out of the folder.
     """
     left = MOST_BYTES
-    with decoding(archive), zipfile.ZipFile(archive) as opened_archive:
+    with (
+        decoding(archive),
+        open_foreign(archive) as file,
+        zipfile.ZipFile(file) as opened_archive,
+    ):
         entries = [entry for entry in opened_archive.infolist() if not entry.is_dir()]
         if len(entries) > MOST_FILES:
             raise BadInput(f"{str(archive)!r} holds {len(entries)} files, at most {MOST_FILES}")

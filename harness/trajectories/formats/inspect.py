@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from harness.core import (
+    STREAMED_BYTES,
     AgentInfo,
     BadInput,
     Trajectory,
@@ -74,7 +75,7 @@ def _archived(path: Path) -> Iterator[tuple[str, Any, Any]]:
 
 def _listed(path: Path) -> Iterator[tuple[str, Any, Any]]:
     try:
-        with open_foreign(path, None) as handle:
+        with open_foreign(path, STREAMED_BYTES) as handle:
             raw = handle.read(MAX_ENTRY + 1)
     except OSError as error:
         raise BadInput(f"cannot read {str(path)!r}: {error}") from error
@@ -88,7 +89,7 @@ def _listed(path: Path) -> Iterator[tuple[str, Any, Any]]:
 @contextmanager
 def _archive(path: Path) -> Generator[zipfile.ZipFile]:
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open_foreign(path, STREAMED_BYTES) as file, zipfile.ZipFile(file) as archive:
             yield archive
     except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError) as error:
         raise BadInput(f"{str(path)!r}: expected an inspect log (zip): {error}") from error

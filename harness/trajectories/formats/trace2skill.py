@@ -17,6 +17,7 @@ from typing import Any, Literal
 from pydantic import JsonValue
 
 from harness.core import (
+    STREAMED_BYTES,
     AgentInfo,
     BadInput,
     Observation,
@@ -57,7 +58,7 @@ _OUTCOMES = {"SUCCEED": "pass", "FAILED": "fail"}
 
 def is_log(path: Path) -> bool:
     """Return True if a file starts like an official log."""
-    with open_foreign(path, None) as handle:
+    with open_foreign(path, STREAMED_BYTES) as handle:
         head = handle.read(200)
     if path.suffix == ".md":
         return head.startswith(b"# Chat History: ")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import signal
+import threading
 import time
 from pathlib import Path
 
@@ -79,6 +82,22 @@ def test_hostile_answers_are_bounded() -> None:
     assert {"10^10^10", r"\boxed{9^{9^{9^9}}}"} <= limited, "these have no end"
     assert workers.call("compare", "3", r"\boxed{3}")["ok"], "and the next one is judged"
     assert time.monotonic() - started < 120
+
+
+def test_hanging_worker_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that is stopped uses no processor time, and never answers."""
+    workers = Workers("patterns")
+    assert workers.call("search", "a+", ["baa"])
+    pid = max(
+        map(int, Path(f"/proc/self/task/{threading.get_native_id()}/children").read_text().split())
+    )
+    os.kill(pid, signal.SIGSTOP)
+    monkeypatch.setattr("harness.tasks.bounded.HANGING_S", 0.2)
+    with pytest.raises(Overlong):
+        workers.call("search", "a+", ["baa"])
+    monkeypatch.undo()
+    assert workers.call("search", "a+", ["baa"]), "and the next call is answered"
+    workers.close()
 
 
 def test_what_is_said_of_a_failure() -> None:
