@@ -133,5 +133,5 @@ def test_a_suite_may_not_name_gold_elsewhere(tmp_path: Path) -> None:
     folder.mkdir()
     task = task_of(folder, TABLE, ".csv").model_copy(update={"answer": "../gold.csv"})
     (folder / "tasks.jsonl").write_text(task.model_dump_json() + "\n")
-    with pytest.raises(BadInput, match="below the suite's folder"):
+    with pytest.raises(BadInput, match="expected its files below"):
         load_suite(str(folder / "tasks.jsonl"))
