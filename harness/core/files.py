@@ -16,8 +16,9 @@ import tempfile
 import threading
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
+from io import BufferedReader
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO
+from typing import Any
 
 from harness.core.errors import BadInput, HarnessError
 
@@ -91,7 +92,7 @@ def digest(value: Any) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def open_foreign(path: Path, most: int = FOREIGN_BYTES) -> BinaryIO:
+def open_foreign(path: Path, most: int = FOREIGN_BYTES) -> BufferedReader:
     """Open a file that may come from elsewhere for reading: an ordinary one of limited size.
 
     A pipe has no end and a device none either; a sparse file of a tebibyte takes no disk.
