@@ -44,8 +44,8 @@ class Heading(NamedTuple):
 
     Attributes:
         start: character of the text at which it stands.
-        level: 1 for the highest.
-        title: its words, without marks.
+        level: 1 for the highest; the columns of a table are the lowest.
+        title: its words, without marks; empty where a table ends.
     """
 
     start: int
@@ -99,7 +99,7 @@ class Document:
             while path and path[-1].level >= heading.level:
                 path.pop()
             path.append(heading)
-        return tuple(heading.title for heading in path)
+        return tuple(heading.title for heading in path if heading.title)
 
     def to_row(self) -> dict[str, Any]:
         """JSON form without the text and the warnings."""
@@ -223,6 +223,21 @@ def clock(seconds: float) -> str:
 
 
 _SPACE = re.compile(r"\s+")
+COLUMNS = 7
+"""Level of the heading that a table's columns are to its rows."""
+_DATUM = re.compile(r"(?!(?:19|20)\d\d$).*\d")
+
+
+def columns_of(rows: Sequence[Sequence[str]]) -> str:
+    """The labels of a table's columns; those above merged cells in front: `Region | 2024 Units`."""
+    depth = 1
+    while depth < min(4, len(rows) - 1):
+        above = rows[depth - 1][1:]
+        if len({*above, ""}) > len(above) or any(map(_DATUM.match, rows[depth][1:])):
+            break
+        depth += 1
+    labels = (dict.fromkeys(filter(None, cells)) for cells in zip(*rows[:depth], strict=False))
+    return " | ".join(map(" ".join, labels))
 
 
 class TextBuilder:
@@ -254,16 +269,35 @@ class TextBuilder:
             self._separate("\n\n")
             self._put(text.strip("\r\n"))
 
-    def table(self, rows: Iterable[Iterable[str]]) -> None:
-        """A table, one row per line, cells separated by ` | `; empty rows are left out."""
-        lines = (" | ".join(_SPACE.sub(" ", cell).strip() for cell in row) for row in rows)
-        self.block("\n".join(line for line in lines if line.strip(" |")))
+    @property
+    def text(self) -> str:
+        """The text so far."""
+        return "".join(self._parts)
+
+    def table(self, rows: Iterable[Sequence[str]]) -> None:
+        """A table, one row per line, cells separated by ` | `, its columns the heading of its rows.
+
+        Empty rows and columns are left out.
+        """
+        cells = ([_SPACE.sub(" ", cell).strip() for cell in row] for row in rows)
+        grid = [[cell.replace("|", "\u00a6") for cell in row] for row in cells if any(row)]
+        filled = sorted({place for row in grid for place, cell in enumerate(row) if cell})
+        lines = [[row[place] if place < len(row) else "" for place in filled] for row in grid]
+        while len(filled) > 1 and lines and not any(lines[0][1:]):
+            self.block(lines.pop(0)[0])  # a title above the columns
+        columns = len(lines) > 1 and len(filled) > 1
+        if columns:
+            self._separate("\n\n")
+            self.headings.append(Heading(self._length, COLUMNS, columns_of(lines)))
+        self.block("\n".join(" | ".join(line).rstrip() for line in lines))
+        if columns:
+            self.headings.append(Heading(self._length, COLUMNS, ""))
 
     def document(self, source: str, metadata: dict[str, JsonValue]) -> Document:
         """The document, its source for a name."""
         return Document(
             id=source,
-            text="".join(self._parts),
+            text=self.text,
             source=source,
             pages=tuple(self.pages),
             headings=tuple(self.headings),

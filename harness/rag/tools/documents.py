@@ -25,8 +25,8 @@ from harness.rag.retrieve import (
 
 SearchArm = Literal["hybrid", "dense", "lexical"]
 SEARCH_ARMS: dict[str, SearchArm] = {"hybrid": "hybrid", "dense": "dense", "lexical": "lexical"}
-_PLAIN = (".txt", ".log", ".md", ".jsonl", ".json", ".csv", ".tsv")
-_PARSED = (".html", ".htm", ".pdf", ".docx", ".pptx", ".xlsx")
+_PLAIN = (".txt", ".log", ".md", ".jsonl", ".json")
+_PARSED = (".html", ".htm", ".pdf", ".docx", ".pptx", ".xlsx", ".csv", ".tsv", ".ods", ".odt")
 _KNOWN = _PLAIN + _PARSED
 _lock = Lock()
 

@@ -110,6 +110,7 @@ _LABEL = re.compile(
     r"|footnote|note|step|exhibit|schedule|version)s?\.? $",
     re.IGNORECASE,
 )
+_NOTE_MARK = re.compile(r"\[\d{1,3}\]")  # of a footnote or a source
 _OPEN = re.compile(r"\d ?[.:]$")
 _REST = re.compile(r"\d+ (?:%|[a-z])")
 _MARKER = re.compile(r"(?:^|[.!?:;\n]\s+)\(?$")  # before "2. The pump" or "(3) The seal"
@@ -128,7 +129,7 @@ def read(text: str, mark: DecimalMark | None = None) -> list[Mention]:
 
 @lru_cache(maxsize=1 << 13)  # a claim is read for its sentence, its clauses and each of its values
 def _read(text: str, mark: DecimalMark | None) -> tuple[Mention, ...]:
-    plain = normalise(text)
+    plain = _NOTE_MARK.sub(lambda mark: " " * len(mark[0]), normalise(text))
     places: list[int] = []
     if _TOKENS.search(plain):
         end = 0

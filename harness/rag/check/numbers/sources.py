@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from harness.rag.check.numbers.digits import BASE_FORMS, normalise
+from harness.rag.check.numbers.digits import BASE_FORMS, DecimalMark, decimal_mark, normalise
 from harness.rag.check.numbers.periods import Period
 from harness.rag.check.numbers.quantities import CODES, SYMBOLS, Mention, Quantity
 from harness.rag.check.numbers.reading import read, sentences
@@ -223,6 +223,14 @@ def _read_document(text: str) -> tuple[list[Cell], list[Sentence]]:
                     start, end, sentence, words(sentence), tuple(read(sentence)), context, topic
                 )
             )
+    for rows, _ in tables:
+        heads = " ".join(field.text for field in rows[0])
+        for row in rows[1:]:  # dates are no cells
+            start, end = row[0].start, row[-1].start + len(row[-1].text)
+            dates = [date for date in _periods(read(text[start:end])) if len(date.text) > 4]
+            said, apart = words(f"{heads} {text[start:end]}"), frozenset[str]()
+            if dates:
+                prose.append(Sentence(start, end, text[start:end], said, (*dates,), apart, apart))
     return cells, prose
 
 
@@ -280,6 +288,7 @@ def _cells(rows: list[list[_Field]], lead: str, number: int, top: int = 0) -> It
     if general and not general[1]:
         general = general[0], _currency(" ".join(field.text for row in rows for field in row[1:]))
     section = ""
+    mark = decimal_mark("\n".join(field.text for row in rows for field in row))
     for line, row in enumerate(rows[depth:], start=depth):
         label = row[0].text
         if not any(field.filled for field in row[1:]):
@@ -294,7 +303,7 @@ def _cells(rows: list[list[_Field]], lead: str, number: int, top: int = 0) -> It
         left_out = _PERCENT if signed else _EXCEPT  # a row with signs says itself what is percent
         for column, field in enumerate(row[1:], start=1):
             head = heads.get(column, "")
-            plain = _plain_value(field.text)
+            plain = _plain_value(field.text, mark)
             if plain is not None:
                 hint = _scale_of(label) or _scale_of(head) or general
                 if hint and general and not hint[1]:
@@ -315,14 +324,14 @@ def _cells(rows: list[list[_Field]], lead: str, number: int, top: int = 0) -> It
                 )
 
 
-def _plain_value(text: str) -> Quantity | None:
-    if text.lower() in _EMPTY or ":" in text:
-        return None  # nothing, or a ratio or clock time
+def _plain_value(text: str, mark: DecimalMark) -> Quantity | None:
+    if text.lower() in _EMPTY or ":" in text or text.startswith("="):
+        return None  # nothing, or a ratio, clock time or formula
     if _DASH.fullmatch(text):
         return Quantity(Fraction(0), Fraction(0), end=len(text), text=text)
     joined = re.sub(r"([$\u20ac\u00a3\u00a5])(\s+)(?=[\d(])", lambda m: m[2] + m[1], text)
     spaced = re.sub(r"(?<=[\d)])(\s+)%", lambda m: "%" + m[1], joined)
-    number = next((value for value in read(spaced) if isinstance(value, Quantity)), None)
+    number = next((value for value in read(spaced, mark) if isinstance(value, Quantity)), None)
     if number is None and re.fullmatch(r"\d{4}", text):  # a number that looks like a year
         number = Quantity(Fraction(int(text)), Fraction(1), end=4)
     return replace(number, text=text) if number else None
@@ -335,7 +344,8 @@ def _header_depth(rows: list[list[_Field]]) -> int:
         texts = [field.text for field in row[1:] if field.filled]
         years = depth == 0 and all(re.fullmatch(r"\d{4}", text) for text in texts)
         data = [_is_datum(text) for text in texts]
-        titled = not all(data) and not words(row[0].text)  # "Total | Less than 1 year | 1-3 years"
+        # "Total | Less than 1 year | 1-3 years"; a letter alone names a row
+        titled = not all(data) and len(row[0].text) != 1 and not words(row[0].text)
         if any(data) and not years and not titled:
             return max(depth, 1)
         if named and not texts and not _scale_of(row[0].text):

@@ -42,6 +42,7 @@ RELATIVE = re.compile(
     re.IGNORECASE,
 )
 _LISTED = re.compile(r"(?:,|\s|and|or|to)*")
+_NUMBERED = re.compile(r"\b([^\W\d_]{2,})[ -]#?((?!(?:19|20)\d\d\b)\d+[A-Za-z]?|[A-Z]\d*)\b")
 _LEAD = re.compile(r"\b(from|to|by|against|before|after|since|until)\s+$", re.IGNORECASE)
 
 
@@ -202,7 +203,11 @@ def statement_of(value: Mention, sentence: str) -> Statement:
 
 def speaks_of(cell: Cell, statement: Statement) -> float:
     """Share of the words of a cell's row that a statement has; of a label without content words
-    ("Other"), whether it stands there."""
+    ("Other"), whether it stands there. Of "Widget 39", none where it names another widget."""
+    for noun, token in _NUMBERED.findall(cell.row):
+        named = {other for word, other in _NUMBERED.findall(statement.sentence) if word == noun}
+        if named and token not in named:
+            return 0.0
     if statement.question and not cell.row:
         headings = (cell.row_words, words(cell.column))
         return max(coverage(heading, statement.words) for heading in headings)
@@ -210,7 +215,15 @@ def speaks_of(cell: Cell, statement: Statement) -> float:
         other = not statement.question and other_label(statement.sentence, cell.row)
         return 0.0 if other else coverage(cell.row_words, statement.words)
     label = rf"\b{re.escape(cell.row)}(?!\w)"
-    return float(bool(cell.row and re.search(label, statement.sentence, re.IGNORECASE)))
+    flags = re.IGNORECASE if len(cell.row) > 1 else re.NOFLAG  # "A" is no article
+    return float(bool(cell.row and re.search(label, statement.sentence, flags)))
+
+
+def label_at(statement: Statement) -> str:
+    """The noun with the number behind it that the value is part of ("Widget 39"), or ""."""
+    start = statement.value.start
+    matches = _NUMBERED.finditer(statement.sentence)
+    return next((match[0] for match in matches if match.start(2) <= start < match.end(2)), "")
 
 
 def share_of(about: frozenset[str], line: Spoken) -> float:

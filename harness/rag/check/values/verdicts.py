@@ -36,6 +36,7 @@ from harness.rag.check.values.roles import (
     RELATIVE,
     Statement,
     fit,
+    label_at,
     parts,
     rival_owner,
     share_of,
@@ -197,6 +198,11 @@ def _judge(statement: Statement, sources: Sequence[Source]) -> Finding:
 def _judge_by_cells(statement: Statement, source: Source) -> Finding | None:
     value = statement.value
     assert isinstance(value, Quantity)
+    if name := label_at(statement):
+        for cell in source.cells:
+            if re.search(rf"\b{re.escape(name)}\b", cell.row):
+                reason = f"{name!r} is row {cell.label}"
+                return source.finding(Verdict.SUPPORTED, [source.line(cell)], reason, 0.9)
     aligned: list[tuple[float, Cell]] = []  # cells that the sentence may speak of, best first
     for cell in source.cells:
         if speaks_of(cell, statement) < _ROW:

@@ -7,19 +7,20 @@ import csv
 import io
 import re
 import zipfile
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path, PurePath
-from typing import Any, Literal, cast
+from typing import Any, cast
 
-from harness.core import BadInput, require
+from harness.core import BadInput, split_csv
 from harness.core.plugins import load, plugins
-from harness.rag.retrieve.document import Document, Heading
+from harness.rag.retrieve.document import COLUMNS, Document, Heading, TextBuilder, columns_of
 
 # A file above this size is refused unless the limit is raised.
 MAX_BYTES = 200_000_000
-_BY_FOLDER: dict[str, str] = {"word/": "docx", "ppt/": "pptx", "xl/": "xlsx"}
+_BY_FOLDER: dict[str, str] = {"word/": "docx", "ppt/": "pptx", "xl/": "xlsx", "content.xml": "odf"}
 _BY_NAME: dict[str, str] = {
     ".html": "html",
     ".htm": "html",
@@ -45,6 +46,7 @@ _SAMPLE = 1 << 20
 _ATX = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
 _UNDERLINE = re.compile(r"^ {0,3}(=+|-+)[ \t]*$")
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
+_RULER = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$")
 _NO_SETEXT = re.compile(r"^\s*(?:[-*+>#|]|\d+[.)]\s|$)")
 
 
@@ -55,14 +57,12 @@ class ParseOptions:
     Attributes:
         ocr: recognise PDF pages without a text layer.
         encoding: of text files; default UTF-8, or a guess with a warning.
-        parser: `docling` reads every file with docling.
         max_bytes: largest file, packed and unpacked.
         strict: refuse a file that cannot be read, in place of passing it over.
     """
 
     ocr: bool = False
     encoding: str | None = None
-    parser: Literal["own", "docling"] = "own"
     max_bytes: int = MAX_BYTES
     strict: bool = False
 
@@ -156,15 +156,7 @@ def parse_file(path: Path, options: ParseOptions = DEFAULTS) -> list[Document]:
         data = path.read_bytes()
     except OSError as error:
         raise BadInput(f"cannot read {source!r}: {error.strerror}") from error
-    if options.parser != "docling":
-        return parse_bytes(source, data, options)
-    # Slower, with better tables and no page offsets.
-    docling = require("docling.document_converter", "--parser docling needs docling", "docling")
-    try:
-        markdown: str = docling.DocumentConverter().convert(path).document.export_to_markdown()
-    except Exception as error:  # whatever its pipelines raise
-        raise BadInput(f"docling cannot read {source!r}: {error}") from error
-    return [_parse_markdown(source, markdown)]
+    return parse_bytes(source, data, options)
 
 
 def parse_bytes(source: str, data: bytes, options: ParseOptions = DEFAULTS) -> list[Document]:
@@ -176,14 +168,17 @@ def parse_bytes(source: str, data: bytes, options: ParseOptions = DEFAULTS) -> l
     kind, warning = _kind_of(source, data, options.max_bytes), None
     if kind.startswith("."):
         return [load("readers", kind[1:])(source, data)]
-    if kind in ("docx", "pptx", "xlsx", "pdf"):
-        from harness.rag.retrieve.parse.office import PARSERS
+    if kind in ("docx", "pptx", "xlsx", "odf", "pdf"):
+        from harness.rag.retrieve.parse.office import parse_docx, parse_odf, parse_pptx
         from harness.rag.retrieve.parse.pdf import parse_pdf
+        from harness.rag.retrieve.parse.workbook import parse_xlsx
+
+        parsers = {"docx": parse_docx, "pptx": parse_pptx, "xlsx": parse_xlsx, "odf": parse_odf}
 
         try:
             if kind == "pdf":
                 return [parse_pdf(source, data, ocr=options.ocr)]
-            document = PARSERS[kind](source, data)
+            document = parsers[kind](source, data)
         except BadInput:
             raise
         except Exception as error:  # a damaged file fails anywhere in the libraries
@@ -221,7 +216,7 @@ def _kind_of(name: str, data: bytes, max_bytes: int) -> str:
     """
     if not data.strip():
         raise BadInput(f"{name!r} is empty: expected a document with text")
-    if data[:1024].lstrip().startswith(b"%PDF-"):
+    if b"%PDF-" in data[:1024]:  # readers allow other bytes in front
         return "pdf"
     if data.startswith(b"PK\x03\x04"):
         try:
@@ -278,13 +273,15 @@ def _decode(name: str, data: bytes, encoding: str | None) -> tuple[str, str | No
         if encoding or marked:
             raise BadInput(f"{name!r} is not {chosen} text: {error}") from error
         fault = str(error)
+    # A few letters beside ASCII are too little for a guess: Western European, as Windows writes it.
+    few = 20 * sum(byte > 127 for byte in data[:_SAMPLE]) < len(data[:_SAMPLE])
     guess: Any = import_module("charset_normalizer").from_bytes(data[:_SAMPLE]).best()
-    try:
-        if guess is not None:
-            warning = f"not UTF-8: read as {guess.encoding}, which is a guess (--encoding)"
-            return data.decode(guess.encoding), warning
-    except UnicodeDecodeError:
-        pass
+    for name_of_guess in (*(["cp1252"] if few else []), *([guess.encoding] if guess else [])):
+        try:
+            warning = f"not UTF-8: read as {name_of_guess}, which is a guess (--encoding)"
+            return data.decode(name_of_guess), warning
+        except UnicodeDecodeError:
+            continue
     raise BadInput(
         f"{name!r} is neither UTF-8 nor any encoding that could be guessed ({fault}): "
         "name its encoding (--encoding)"
@@ -292,7 +289,10 @@ def _decode(name: str, data: bytes, encoding: str | None) -> tuple[str, str | No
 
 
 def _parse_markdown(source: str, text: str) -> Document:
-    """Markdown as it stands, with its headings (ATX and underlined, outside of code)."""
+    """Markdown as it stands, with its headings (ATX and underlined, outside of code).
+
+    The columns of a table are the heading of its rows.
+    """
     headings: list[Heading] = []
     fence, start, previous = "", 0, ""
     for line in text.splitlines(keepends=True):
@@ -301,7 +301,17 @@ def _parse_markdown(source: str, text: str) -> Document:
         if mark and (not fence or mark[1].startswith(fence)):
             fence = "" if fence else mark[1]
         elif not fence:
-            if heading := _ATX.match(bare):
+            if (
+                headings
+                and headings[-1].level == COLUMNS
+                and headings[-1].title
+                and "|" not in bare
+            ):
+                headings.append(Heading(start, COLUMNS, ""))
+            if "|" in bare and "|" in previous and _RULER.match(bare):
+                names = [name.strip() for name in previous.strip().strip("|").split("|")]
+                headings.append(Heading(start - len(previous), COLUMNS, columns_of([names])))
+            elif heading := _ATX.match(bare):
                 headings.append(Heading(start, len(heading[1]), heading[2].strip()))
             elif (underline := _UNDERLINE.match(bare)) and not _NO_SETEXT.match(previous):
                 level = 1 if underline[1][0] == "=" else 2
@@ -315,23 +325,20 @@ def _parse_markdown(source: str, text: str) -> Document:
 
 
 def _parse_csv(source: str, text: str) -> Document:
-    """A table as it stands; its column names are the heading of every row."""
+    """A table; a text in which few lines have as many cells stays as it is."""
     try:
-        dialect = csv.Sniffer().sniff(text[:4096], delimiters=",;\t|")
-    except csv.Error:
-        dialect = csv.excel_tab if source.lower().endswith(".tsv") else csv.excel
-    try:
-        columns = next(csv.reader(io.StringIO(text), dialect), list[str]())
-    except csv.Error:  # a field without end: the text is read all the same
-        columns = []
-    title = ", ".join(name.strip() for name in columns if name.strip())
-    return Document(
-        source,
-        text,
-        source,
-        headings=(Heading(0, 1, title),) if title else (),
-        metadata={"columns": [name.strip() for name in columns]},
-    )
+        rows = [cells for _, cells in split_csv(text, tabs=source.lower().endswith(".tsv"))]
+    except csv.Error as error:
+        return Document(source, text, source, warnings=(f"read as plain text: {error}",))
+    rows = [row for row in rows if any(map(str.strip, row))]
+    widths = Counter(map(len, rows))
+    width, most = widths.most_common(1)[0] if widths else (0, 0)
+    if width < 2 or 2 * most < len(rows):
+        return Document(source, text, source)
+    out = TextBuilder()
+    out.table(rows)
+    columns = next(row for row in rows if len(row) == width)
+    return out.document(source, {"columns": [name.strip() for name in columns]})
 
 
 def _parse_jsonl(source: str, text: str) -> list[Document]:

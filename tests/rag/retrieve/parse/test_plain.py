@@ -71,8 +71,8 @@ def test_headings_of_any_markdown_stand_where_they_say(text: str) -> None:
 
 def test_column_names_are_the_heading_of_every_row() -> None:
     found = one("stock.csv", "part;count\nbolt;12\nnut;7\n")
-    assert found.text == "part;count\nbolt;12\nnut;7\n"
-    assert found.headings == (Heading(0, 1, "part, count"),)
+    assert found.text == "part | count\nbolt | 12\nnut | 7"
+    assert found.headings[0] == Heading(0, 7, "part | count")
     assert found.metadata["columns"] == ["part", "count"]
 
 

@@ -36,11 +36,16 @@ def saved(file: Any) -> bytes:
 def test_html_gives_what_a_reader_sees() -> None:
     found = one("page.html", PAGE.encode())
     assert found.text == (
-        "Home\n\nPumps and seals\n\nCheck the oil daily.\nThen weekly.\n\nLoose text\n\ninner\n\n"
+        "Pumps and seals\n\nCheck the oil daily.\nThen weekly.\n\nLoose text\n\ninner\n\n"
         "after\n\nCosts\n\nPart | Price\nSeal | 12\n\nline 1\n  line 2"
     )
     assert found.metadata == {"title": "Pump guide", "language": "de"}
-    assert found.headings_at(found.text.index("Seal |")) == ("Pumps and seals", "Costs")
+    assert found.headings_at(found.text.index("Seal |")) == (
+        "Pumps and seals",
+        "Costs",
+        "Part | Price",
+    )
+    assert found.warnings == ("left out menus of 1 words",)
 
 
 def test_deep_html_does_not_exhaust_the_stack() -> None:
@@ -86,7 +91,7 @@ def test_sheets_and_columns_head_their_rows() -> None:
         book.active.append(row)
     book.create_sheet("Empty")
     found = one("stock.xlsx", saved(book))
-    assert found.text == "Stock\n\npart | count\n\nbolt | 12\nnut | 7\n\nEmpty"
+    assert found.text == "Stock\n\npart | count\nbolt | 12\nnut | 7\n\nEmpty"
     assert found.headings_at(found.text.index("nut")) == ("Stock", "part | count")
     assert found.metadata["sheets"] == ["Stock", "Empty"]
 
