@@ -30,9 +30,7 @@ def faults(document: Document, story: Story, kind: str) -> list[str]:
         return missing
     for number, row in enumerate(story.table):
         cells = [plain(cell) for cell in row]
-        near = [
-            [cell.strip().replace(".00", "").removesuffix(",5") for cell in line] for line in lines
-        ]
+        near = [[plain(cell) for cell in line] for line in lines]
         if kind == "nested.docx":
             near = [[cell for cell in cells if cell in text]]
         if kind == "western.csv" and number == 1:
