@@ -55,6 +55,7 @@ def ask(
     out: Path | None,
     ocr: bool,
     encoding: str | None,
+    parser: str,
     max_file_mb: float,
     strict: bool,
     max_tokens: int,
@@ -71,7 +72,7 @@ def ask(
 
     settings = AskSettings(
         **options,
-        reading=reading(ocr, encoding, max_file_mb, strict),
+        reading=reading(ocr, encoding, parser, max_file_mb, strict),
         sampling=Sampling(temperature=0.0, max_tokens=max_tokens),
     )
 

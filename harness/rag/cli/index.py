@@ -46,6 +46,7 @@ def reading_options(command: CommandT) -> CommandT:
     options = (
         click.option("--ocr", is_flag=True, help="Recognise PDF pages without a text layer."),
         click.option("--encoding", help="Of text files. Default: UTF-8, or a guess, reported."),
+        click.option("--parser", type=click.Choice(["own", "docling"]), default="own"),
         click.option("--max-file-mb", type=float, default=200, show_default=True),
         click.option("--strict", is_flag=True, help="Refuse a file that cannot be read."),
     )
@@ -54,9 +55,12 @@ def reading_options(command: CommandT) -> CommandT:
     return command
 
 
-def reading(ocr: bool, encoding: str | None, max_file_mb: float, strict: bool) -> ParseOptions:
+def reading(
+    ocr: bool, encoding: str | None, parser: str, max_file_mb: float, strict: bool
+) -> ParseOptions:
     """Options of how files are read, as a value."""
-    return retrieve.ParseOptions(ocr, encoding, int(max_file_mb * 1e6), strict)
+    own = "docling" if parser == "docling" else "own"
+    return retrieve.ParseOptions(ocr, encoding, own, int(max_file_mb * 1e6), strict)
 
 
 @intent("Answer")

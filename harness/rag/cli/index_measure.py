@@ -98,6 +98,7 @@ def questions(
     as_json: bool,
     ocr: bool,
     encoding: str | None,
+    parser: str,
     max_file_mb: float,
     strict: bool,
     **model: Any,
@@ -108,7 +109,7 @@ def questions(
     """
     from harness.rag.evals.questions import draft_keywords, draft_questions
 
-    parsed = retrieve.parse_paths(paths, reading(ocr, encoding, max_file_mb, strict))
+    parsed = retrieve.parse_paths(paths, reading(ocr, encoding, parser, max_file_mb, strict))
     documents = parsed.documents
     for note in parsed.notes:
         echo(note, err=True)

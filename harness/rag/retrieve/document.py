@@ -236,8 +236,8 @@ def columns_of(rows: Sequence[Sequence[str]]) -> str:
         if len({*above, ""}) > len(above) or any(map(_DATUM.match, rows[depth][1:])):
             break
         depth += 1
-    labels = (dict.fromkeys(filter(None, cells)) for cells in zip(*rows[:depth], strict=False))
-    return " | ".join(map(" ".join, labels))
+    columns = list[tuple[str, ...]](zip(*rows[:depth], strict=False))
+    return " | ".join(" ".join(dict.fromkeys(filter(None, cells))) for cells in columns)
 
 
 class TextBuilder:

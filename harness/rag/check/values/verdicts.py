@@ -71,8 +71,8 @@ def judge(claim: Claim, sources: Sequence[Source]) -> Finding | None:
 
     Every document is judged alone, so that no other one takes support away. Cells decide before
     prose, since a row and a column say exactly what a value is of; a value that can be computed
-    is `DERIVED` before anything may contradict it. A compound sentence speaks of more than
-    the value: where no place speaks of all of it, the value's own clause decides.
+    is `DERIVED` before anything may contradict it. Where no place speaks of all of a compound
+    sentence, the value's own clause decides.
     """
     sentence = claim.sentence or claim.text
     stated = read(sentence)
@@ -240,8 +240,7 @@ def _judge_by_cells(statement: Statement, source: Source) -> Finding | None:
 
 def _states(cell: Cell, statement: Statement) -> bool:
     """Return True if a cell states the value; a bare number may be as the table prints it, and a
-    bare answer leave out the brackets of a cost.
-    """
+    bare answer leave out the brackets of a cost."""
     value = statement.value
     assert isinstance(value, Quantity)
     if statement.question and not may_state(f"{cell.row} {cell.section} {cell.column}", statement):
@@ -392,8 +391,7 @@ def _rival_value(statement: Statement, sentence: Sentence, value: Mention) -> st
 
 def alike(value: Mention, rival: Mention, text: str) -> bool:
     """Return True if both are written as values of one kind, so that one may be taken for the
-    other.
-    """
+    other."""
     if isinstance(value, Period) or isinstance(rival, Period) or value.unit == rival.unit:
         return True
     if "" in (value.unit, rival.unit):

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path, PurePath
-from typing import Any, cast
+from typing import Any, Literal, cast
 
-from harness.core import BadInput, split_csv
+from harness.core import BadInput, require, split_csv
 from harness.core.plugins import load, plugins
 from harness.rag.retrieve.document import COLUMNS, Document, Heading, TextBuilder, columns_of
 
@@ -57,12 +57,14 @@ class ParseOptions:
     Attributes:
         ocr: recognise PDF pages without a text layer.
         encoding: of text files; default UTF-8, or a guess with a warning.
+        parser: `docling` reads every file with docling.
         max_bytes: largest file, packed and unpacked.
         strict: refuse a file that cannot be read, in place of passing it over.
     """
 
     ocr: bool = False
     encoding: str | None = None
+    parser: Literal["own", "docling"] = "own"
     max_bytes: int = MAX_BYTES
     strict: bool = False
 
@@ -156,7 +158,15 @@ def parse_file(path: Path, options: ParseOptions = DEFAULTS) -> list[Document]:
         data = path.read_bytes()
     except OSError as error:
         raise BadInput(f"cannot read {source!r}: {error.strerror}") from error
-    return parse_bytes(source, data, options)
+    if options.parser != "docling":
+        return parse_bytes(source, data, options)
+    # Slower, with better tables and no page offsets.
+    docling = require("docling.document_converter", "--parser docling needs docling", "docling")
+    try:
+        markdown: str = docling.DocumentConverter().convert(path).document.export_to_markdown()
+    except Exception as error:  # whatever its pipelines raise
+        raise BadInput(f"docling cannot read {source!r}: {error}") from error
+    return [_parse_markdown(source, markdown)]
 
 
 def parse_bytes(source: str, data: bytes, options: ParseOptions = DEFAULTS) -> list[Document]:

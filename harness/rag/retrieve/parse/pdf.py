@@ -113,7 +113,7 @@ def _put_page(out: TextBuilder, blocks: Sequence[Any], text: str, raised: dict[s
     """Put the blocks of a page; the text layer as it is, where a block lost some of it."""
     laid_out: list[str | list[list[str]]] = []
     for block in blocks:
-        rows = [block.header or [], *(block.rows or [])]
+        rows: list[list[Any]] = [block.header or [], *(block.rows or [])]
         lines = block.text or "\n".join(block.lines or ())
         cells = [[_marked(cell.text, raised) for cell in row] for row in rows]
         laid_out.append(cells if block.rows else _marked(lines, raised))

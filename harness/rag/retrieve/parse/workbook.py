@@ -7,7 +7,7 @@ import re
 from datetime import date, datetime, time
 from decimal import ROUND_HALF_UP, Decimal
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 from pydantic import JsonValue
 
@@ -121,8 +121,8 @@ def _shown(cell: Any) -> str:
     """A cell's value as Excel shows it."""
     value: Any = cell.value
     if isinstance(value, list):  # runs of text, some of them raised
-        text = ""
-        for run in value:
+        text, runs = "", cast("list[Any]", value)
+        for run in runs:
             raised = getattr(getattr(run, "font", None), "vertAlign", None) == "superscript"
             text += superscript(text, str(run)) if raised else str(run)
         return text.strip()

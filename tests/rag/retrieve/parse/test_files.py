@@ -125,3 +125,9 @@ def test_nothing_to_read_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "c.bin").write_bytes(b"\0\1\2")
     with pytest.raises(BadInput, match=r"1 files could not be read; the first: .*binary"):
         parse_paths([tmp_path])
+
+
+def test_docling_is_an_extra(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("First.")
+    with pytest.raises(BadInput, match="pip install docling"):
+        parse_file(tmp_path / "a.md", ParseOptions(parser="docling"))
