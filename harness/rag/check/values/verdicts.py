@@ -77,9 +77,7 @@ def judge(claim: Claim, sources: Sequence[Source]) -> Finding | None:
     sentence = claim.sentence or claim.text
     stated = read(sentence)
     exact = [mention for mention in stated if mention.text == claim.text]
-    near = [
-        mention for mention in stated if mention.text in claim.text or claim.text in mention.text
-    ]
+    near = [each for each in stated if each.text in claim.text or claim.text in each.text]
     value = next(iter(exact or near or read(claim.text)), None)
     if value is None:
         return None

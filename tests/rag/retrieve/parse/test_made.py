@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import re
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -45,6 +47,25 @@ def faults(document: Document, story: Story, kind: str) -> list[str]:
 def test_sentences_and_cells_are_found_whole(kind: str, story: Story) -> None:
     [document] = parse_bytes(kind, QUICK[kind](story))
     assert faults(document, story, kind) == []
+
+
+def test_a_text_of_opendocument_is_read_with_its_table() -> None:
+    cells = "".join(
+        f"<table:table-cell><text:p>{text}</text:p></table:table-cell>"
+        for text in ("Jute", "1,240")
+    )
+    body = (
+        "<office:body><office:text><text:tracked-changes><text:p>gone</text:p>"
+        "</text:tracked-changes><text:h>Ropes</text:h><text:p>Sold<text:s/>by weight.</text:p>"
+        f"<table:table><table:table-row>{cells}</table:table-row></table:table>"
+        "</office:text></office:body>"
+    )
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.text")
+        archive.writestr("content.xml", f"<office:document-content>{body}")
+    [document] = parse_bytes("ropes.odt", buffer.getvalue())
+    assert document.text == "Ropes\n\nSold by weight.\n\nJute | 1,240"
 
 
 @pytest.mark.full
