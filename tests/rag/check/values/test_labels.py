@@ -10,7 +10,9 @@ import pytest
 from harness.rag.check import check
 from harness.rag.retrieve import parse_bytes
 
-ROWS = [["Item", "Price in EUR"], ["Bracket 17", "64"], ["Bracket 18", "71"], ["Bracket 19", "58"]]
+ROWS = [["Item", "Fee 2021 (EUR)", "Fee 2022 (EUR)", "Rented"]]
+ROWS += [[f"Bracket {n}", str(n + 23), str(n + 26), str(90 - n)] for n in range(40)]
+"""The fee of one row is that of another row in another year."""
 
 
 def table(kind: str) -> bytes:
@@ -18,7 +20,7 @@ def table(kind: str) -> bytes:
     if kind in ("csv", "tsv"):
         return "\n".join((";" if kind == "csv" else "\t").join(row) for row in ROWS).encode()
     if kind == "md":
-        lines = [" | ".join(row) for row in (ROWS[0], ["---", "---"], *ROWS[1:])]
+        lines = [" | ".join(row) for row in (ROWS[0], ["---"] * 4, *ROWS[1:])]
         return "\n".join(f"| {line} |" for line in lines).encode()
     if kind == "html":
         rows = "".join(f"<tr><td>{'<td>'.join(row)}</tr>" for row in ROWS)
@@ -26,12 +28,12 @@ def table(kind: str) -> bytes:
     buffer = io.BytesIO()
     if kind == "xlsx":
         book = import_module("openpyxl").Workbook()
-        for name, price in ROWS:
-            book.active.append([name, int(price) if price.isdigit() else price])
+        for row in ROWS:
+            book.active.append([int(cell) if cell.isdigit() else cell for cell in row])
         book.save(buffer)
     else:
         file = import_module("docx").Document()
-        cells = file.add_table(rows=4, cols=2)._cells
+        cells = file.add_table(rows=41, cols=4)._cells
         for cell, text in zip(cells, [text for row in ROWS for text in row], strict=True):
             cell.text = text
         file.save(buffer)
@@ -39,7 +41,8 @@ def table(kind: str) -> bytes:
 
 
 @pytest.mark.parametrize("kind", ["md", "csv", "tsv", "html", "xlsx", "docx"])
-@pytest.mark.parametrize(("price", "verdict"), [(71, "PASS"), (64, "FAIL"), (58, "FAIL")])
-def test_a_value_of_a_neighbour_is_no_support(kind: str, price: int, verdict: str) -> None:
-    documents = parse_bytes(f"prices.{kind}", table(kind))
-    assert check(f"Bracket 18 costs {price} EUR.", documents, verifier="rules").verdict == verdict
+@pytest.mark.parametrize(("fee", "verdict"), [(44, "PASS"), (42, "FAIL"), (41, "FAIL")])
+def test_a_value_of_another_row_is_no_support(kind: str, fee: int, verdict: str) -> None:
+    documents = parse_bytes(f"fees.{kind}", table(kind))
+    answer = f"The fee of Bracket 18 in 2022 is {fee} EUR."
+    assert check(answer, documents, verifier="rules").verdict == verdict
