@@ -195,7 +195,7 @@ def delimited(
     return (first + "\r\n".join(lines) + "\r\n").encode(encoding)
 
 
-def html(story: Story, *, print_only: bool = False) -> bytes:
+def html(story: Story) -> bytes:
     """A page with what no reader sees, and menus, in front."""
     rows = "".join(
         f"<tr>{''.join(f'<td>{escape(cell)}<script>var x = 7</script></td>' for cell in row)}</tr>"
@@ -207,49 +207,8 @@ def html(story: Story, *, print_only: bool = False) -> bytes:
     )
     text = "".join(f"<p>{sentence}</p>" for sentence in story.sentences)
     style = "<style>.off {display: none} td {padding: 4px 30px}</style>"
-    body = f"{'' if print_only else hidden}<h1>On the {story.place}</h1>{text}<table>{rows}</table>"
+    body = f"{hidden}<h1>On the {story.place}</h1>{text}<table>{rows}</table>"
     return f"<html><head>{style}</head><body>{body}</body></html>".encode()
-
-
-def drawn(*texts: tuple[float, float, str, float]) -> bytes:
-    """A PDF of one page with texts at (x, y) in a size, drawn in that order."""
-    shown = "\n".join(f"BT /F1 {size} Tf {x} {y} Td ({text}) Tj ET" for x, y, text, size in texts)
-    objects = [
-        "<< /Type /Catalog /Pages 2 0 R >>",
-        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 5 0 R "
-        "/Resources << /Font << /F1 4 0 R >> >> >>",
-        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
-        f"<< /Length {len(shown)} >>\nstream\n{shown}\nendstream",
-    ]
-    out, places = b"%PDF-1.4\n", list[int]()
-    for number, body in enumerate(objects, start=1):
-        places.append(len(out))
-        out += f"{number} 0 obj\n{body}\nendobj\n".encode("cp1252")
-    table = "".join(f"{place:010d} 00000 n \n" for place in places)
-    tail = f"xref\n0 6\n0000000000 65535 f \n{table}trailer << /Size 6 /Root 1 0 R >>\n"
-    return out + f"{tail}startxref\n{len(out)}\n%%EOF\n".encode()
-
-
-def columns(story: Story, *, by_row: bool) -> bytes:
-    """Sentences in two narrow columns, drawn line by line or column by column; a table below."""
-    sides: list[list[str]] = []
-    for sentence in story.sentences:
-        lines = [""]
-        for (
-            part
-        ) in f"{sentence} It is said that nothing else was ever kept there by anybody.".split():
-            if len(lines[-1]) + len(part) > 26:
-                lines.append("")
-            lines[-1] = f"{lines[-1]} {part}".strip()
-        sides.append(lines)
-    texts = [(72 + 230 * side, 700 - 14 * n, line, 10.0)
-             for side, lines in enumerate(sides) for n, line in enumerate(lines)]  # fmt: skip
-    if by_row:
-        texts.sort(key=lambda text: (-text[1], text[0]))
-    cells = [(72 + 150 * n, 500 - 18 * m, cell, 10.0)
-             for m, row in enumerate(story.table) for n, cell in enumerate(row)]  # fmt: skip
-    return drawn(*texts, *cells)
 
 
 def slides(story: Story) -> bytes:
@@ -282,25 +241,16 @@ QUICK: dict[str, Callable[[Story], bytes]] = {
     "wide.csv": lambda story: delimited(story, "\t", "utf-16"),
     "western.csv": lambda story: delimited(story, ";", "cp1252"),
     "page.html": html,
-    "rows.pdf": lambda story: columns(story, by_row=True),
-    "columns.pdf": lambda story: columns(story, by_row=False),
     "talk.pptx": slides,
 }
 
 
-def printed(stories: list[Story], folder: Path) -> Iterator[tuple[Story, Path]]:
-    """The stories as Chromium prints pages, and as LibreOffice writes sheets."""
+def converted(stories: list[Story], folder: Path) -> Iterator[tuple[Story, Path]]:
+    """The stories as LibreOffice writes sheets."""
     for story in stories:
-        (folder / f"{story.place}.html").write_bytes(html(story, print_only=True))
         (folder / f"{story.place}.xlsx").write_bytes(saved(_book(story)))
-        target = folder / f"{story.place}-print.pdf"
-        page = f"file://{folder}/{story.place}.html"
-        options = ["--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer"]
-        subprocess.run(["chromium", *options, f"--print-to-pdf={target}", page],
-                       check=True, capture_output=True, timeout=120)  # fmt: skip
-        yield story, target
     office = ["soffice", f"-env:UserInstallation=file://{folder}/profile", "--headless"]
-    for kind in ("ods", "xlsx", "pdf"):
+    for kind in ("ods", "xlsx"):
         out = folder / kind
         sheets = [str(folder / f"{story.place}.xlsx") for story in stories]
         subprocess.run([*office, "--convert-to", kind, "--outdir", str(out), *sheets],

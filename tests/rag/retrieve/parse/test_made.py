@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.rag.retrieve import Document, parse_bytes, parse_file
-from tests.rag.retrieve.parse.made import QUICK, STORIES, Story, printed
+from tests.rag.retrieve.parse.made import QUICK, STORIES, Story, converted
 
 
 def plain(cell: str) -> str:
@@ -72,7 +72,9 @@ def test_a_text_of_opendocument_is_read_with_its_table() -> None:
 def test_all_stories_by_all_producers(tmp_path: Path) -> None:
     made = [(story, kind, make(story)) for story in STORIES for kind, make in QUICK.items()]
     found = [(story, kind, parse_bytes(kind, data)[0]) for story, kind, data in made]
-    found += [(story, path.name, parse_file(path)[0]) for story, path in printed(STORIES, tmp_path)]
+    found += [
+        (story, path.name, parse_file(path)[0]) for story, path in converted(STORIES, tmp_path)
+    ]
     assert len(found) >= 150
     wrong = {
         f"{kind} of {story.place}": fault
