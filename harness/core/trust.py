@@ -45,8 +45,8 @@ class Origin(NamedTuple):
         """
         if not self.trusted:
             raise BadInput(
-                f"{self.name} names {named!r}, which would run outside the sandbox: name it on the "
-                "command line, or --trust it"
+                f"{self.name} names {named!r}, which would run outside the sandbox or over the "
+                "network: name it on the command line, or --trust it"
             )
         return named
 

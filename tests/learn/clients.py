@@ -110,7 +110,9 @@ class _Claude:
             self.line("user", [{"type": "text", "text": "[Request interrupted by user]"}])
         elif kind in ("tool", "ask"):
             said = f'User has answered your questions: "{rest[0]}"="{rest[-1]}". You can continue.'
-            name, given, result = rest if kind == "tool" else ("AskUserQuestion", {}, said)
+            name, given, result = (
+                rest if kind == "tool" else ("AskUserQuestion", dict[str, Any](), said)
+            )
             self.use(name, given, result, result.startswith("The user doesn't"), {})
         elif kind == "queued":
             entry = {"type": "queued_command", "prompt": rest[0], "commandMode": "prompt"}

@@ -224,5 +224,5 @@ def test_a_suite_that_asks_the_network_needs_trust(tmp_path: Path) -> None:
     (tmp_path / "tasks.jsonl").write_text('{"id": "t", "prompt": "x", "answer": "y"}')
     server = "mcp:http://127.0.0.1:9/mcp"
     (tmp_path / "suite.yaml").write_text(f"name: s\ntasks: tasks.jsonl\ntools: ['{server}']\n")
-    with pytest.raises(BadInput, match="over the network: --trust it"):
+    with pytest.raises(BadInput, match="over the network: name it"):
         run_evaluation(EvalSettings(suite=str(tmp_path / "suite.yaml"), models=("openai/x",)))

@@ -115,7 +115,7 @@ def test_an_index_from_elsewhere_sends_no_question_to_who_made_it(
         return open_encoder(spec, url)
 
     monkeypatch.setattr("harness.rag.retrieve.index.open_encoder", encoder)
-    with pytest.raises(BadInput, match=r"set OPENAI_BASE_URL=https://collector\.example/v1"):
+    with pytest.raises(BadInput, match=r"collector\.example/v1.*set OPENAI_BASE_URL"):
         open_index(tmp_path / "theirs")
     monkeypatch.setenv("OPENAI_BASE_URL", "https://me:word@collector.example/v1")
     open_index(tmp_path / "theirs")
