@@ -39,7 +39,7 @@ def test_a_model_that_no_attempt_reaches_is_exit_code_4(tmp_path: Path) -> None:
     [
         ({"answer": {"a": 1}, "check": "em"}, "check 'em' expected 'answer' to be a text"),
         ({"answer": "4", "check": "fuzy"}, "no check 'fuzy'"),
-        ({"answer": 5, "check": "json_schema"}, "no JSON schema"),
+        ({"answer": 5, "check": "json_schema"}, "the JSON schema in 'answer' cannot be used"),
     ],
 )
 def test_what_is_refused_is_refused_dry_and_leaves_no_folder(

@@ -69,5 +69,6 @@ def finished_run(folder: Path, rows: list[dict[str, Any]]) -> Path:
 
 
 def contents(run: Path) -> dict[str, bytes]:
-    """Every file of a run folder."""
-    return {path.name: path.read_bytes() for path in run.iterdir() if path.is_file()}
+    """Every file of a run folder but the mark of the finished one, which names its folder."""
+    files = (path for path in run.iterdir() if path.is_file() and path.name != "finished.json")
+    return {path.name: path.read_bytes() for path in files}

@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path, PurePath
 from typing import Any, Literal, cast
 
-from harness.core import BadInput, require, split_csv
+from harness.core import BadInput, require
 from harness.core.plugins import load, plugins
 from harness.rag.retrieve.document import COLUMNS, Document, Heading, TextBuilder, columns_of
 
@@ -336,6 +336,8 @@ def _parse_markdown(source: str, text: str) -> Document:
 
 def _parse_csv(source: str, text: str) -> Document:
     """A table; a text in which few lines have as many cells stays as it is."""
+    from harness.core import split_csv  # not needed for other files, and not loaded for them
+
     try:
         rows = [cells for _, cells in split_csv(text, tabs=source.lower().endswith(".tsv"))]
     except csv.Error as error:

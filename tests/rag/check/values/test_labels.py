@@ -10,8 +10,10 @@ import pytest
 from harness.rag.check import check
 from harness.rag.retrieve import parse_bytes
 
-ROWS = [["Item", "Fee 2021 (EUR)", "Fee 2022 (EUR)", "Rented"]]
-ROWS += [[f"Bracket {n}", str(n + 23), str(n + 26), str(90 - n)] for n in range(40)]
+ROWS = [
+    ["Item", "Fee 2021 (EUR)", "Fee 2022 (EUR)", "Rented"],
+    *([f"Bracket {n}", str(n + 23), str(n + 26), str(90 - n)] for n in range(40)),
+]
 """The fee of one row is that of another row in another year."""
 
 

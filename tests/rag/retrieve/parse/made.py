@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape
 
-WORDS = ["harbour", "kiln", "orchard", "viaduct", "tannery", "foundry", "weir", "granary", "quarry"]
-WORDS += ["cannery"]
+WORDS = (
+    "harbour", "kiln", "orchard", "viaduct", "tannery", "foundry", "weir", "granary", "quarry",
+    "cannery",
+)  # fmt: skip
 
 
 class Story(NamedTuple):
