@@ -172,8 +172,8 @@ class OverlapVerifier:
     def _overlap(self, text: str, document: Document) -> Finding:
         source = self._source(document.text)
         share, closest = closest_sentence(read(text), source)
-        before = [each.text for each in source.sentences if each.start < closest.start]
-        supported = share >= _LEAST
+        earlier = (each for each in reversed(source.sentences) if each.start < closest.start)
+        before, supported = (each.text for each in earlier), share >= _LEAST
         other = another(text, closest.text, before, document.text) if supported else ""
         verdict = Verdict.SUPPORTED if supported else Verdict.NOT_FOUND
         quote = Evidence(

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
-from itertools import pairwise, takewhile
+from itertools import islice, pairwise, takewhile
 from typing import NamedTuple
 
 from harness.rag.check.claims import NEGATION, clauses, names
@@ -81,7 +81,7 @@ _GENERIC = words(
     "suspect couple family one thing number figure amount result percentage share value"
 )
 """Nouns that speakers put for a name, or for each other."""
-_BEFORE = 3  # sentences in which the subject of a pronoun is looked for
+_BEFORE = 2  # sentences before one in which the subject of its pronoun is looked for
 _LONGEST = 2  # words of an epithet and its noun
 _PARALLEL = 0.5  # share of the other words by which a sentence says the same of the claimed one
 _PREFIX = 4  # letters that a name shares with its adjective or its short form
@@ -177,30 +177,16 @@ class _Token(NamedTuple):
     end: int
 
 
-def another(claim: str, sentence: str, before: Sequence[str], document: str) -> str:
+def another(claim: str, sentence: str, before: Iterable[str], document: str) -> str:
     """Name what a sentence speaks of in place of what a claim speaks of; "" where it may be that.
 
     Args:
         claim: sentence of the answer.
         sentence: of the document.
-        before: sentences before it.
+        before: sentences before it, the nearest first.
         document: its text.
     """
     return _other(claim, sentence, document) or _antecedent(claim, sentence, before, document)
-
-
-def other_label(claim: str, label: str) -> str:
-    """Name the part of a row's label that a claim has otherwise: "A" of Room A, where it says Room
-    B; "" where there is none."""
-    claimed, stated = _tokens(claim, frozenset()), _tokens(label, frozenset())
-    return next(
-        (
-            each.text
-            for asserted, each, _ in _beside(claimed, stated)
-            if _CODE.fullmatch(asserted.text) or asserted.text.isdigit()
-        ),
-        "",
-    )
 
 
 def _other(claim: str, sentence: str, document: str) -> str:
@@ -257,13 +243,13 @@ def _replaced(claimed: Sequence[_Token], stated: Sequence[_Token], document: str
     return ""
 
 
-def _antecedent(claim: str, sentence: str, before: Sequence[str], document: str) -> str:
+def _antecedent(claim: str, sentence: str, before: Iterable[str], document: str) -> str:
     """The subject before a sentence that begins with a pronoun, where it is not the claim's."""
     common = _lower_words(document)
     asserted, own = _subject(_tokens(claim, common)), _tokens(sentence, common)
     if not asserted or not _PRONOUN.match(sentence) or _share(asserted, own):
         return ""
-    for tokens in ([*own[:_LONGEST]], *(_tokens(each, common) for each in before[:-_BEFORE:-1])):
+    for tokens in (own[:_LONGEST], *(_tokens(each, common) for each in islice(before, _BEFORE))):
         if _share(asserted, tokens):
             return ""
         if named := [token for token in tokens if token.is_name]:
@@ -276,10 +262,11 @@ def _beside(
 ) -> Iterator[tuple[_Token, _Token, _Token]]:
     """A word of a claim beside a word that both have, the other that stands there in a sentence,
     and the shared word."""
+    of_claim, of_sentence = _stems(claimed), _stems(stated)
     for step in (1, -1):
         for number, asserted in enumerate(claimed):
             near = number + step
-            if asserted.stems & _stems(stated) or not 0 <= near < len(claimed):
+            if asserted.stems & of_sentence or not 0 <= near < len(claimed):
                 continue
             head = claimed[near]
             if not _adjacent(asserted, head) or (step < 0 and not asserted.is_name):
@@ -289,7 +276,7 @@ def _beside(
                 if not shared.stems & head.stems or not 0 <= beside < len(stated):
                     continue
                 rival = stated[beside]
-                strange = not rival.stems & _stems(claimed) and not _same(asserted, rival)
+                strange = not rival.stems & of_claim and not _same(asserted, rival)
                 if strange and _adjacent(rival, shared) and asserted.is_name == rival.is_name:
                     yield asserted, rival, head
 

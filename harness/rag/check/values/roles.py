@@ -23,7 +23,7 @@ from harness.rag.check.numbers import (
     read,
     words,
 )
-from harness.rag.check.wording import DIRECTION, other_label
+from harness.rag.check.wording import DIRECTION
 
 # Where a stretch ends between two values, the strongest first.
 _CUTS = tuple(
@@ -42,7 +42,9 @@ RELATIVE = re.compile(
     re.IGNORECASE,
 )
 _LISTED = re.compile(r"(?:,|\s|and|or|to)*")
-_NUMBERED = re.compile(r"\b([^\W\d_]{2,})[ -]#?((?!(?:19|20)\d\d\b)\d+[A-Za-z]?|[A-Z]\d*)\b")
+_NUMBERED = re.compile(
+    r"\b([^\W\d_]{2,})[ -]#?((?!(?:19|20)\d\d\b)\d+[A-Za-z]?|[A-Z]{1,4}-\d+|[A-Z]\d*)\b"
+)
 _LEAD = re.compile(r"\b(from|to|by|against|before|after|since|until)\s+$", re.IGNORECASE)
 
 
@@ -212,8 +214,7 @@ def speaks_of(cell: Cell, statement: Statement) -> float:
         headings = (cell.row_words, words(cell.column))
         return max(coverage(heading, statement.words) for heading in headings)
     if cell.row_words:
-        other = not statement.question and other_label(statement.sentence, cell.row)
-        return 0.0 if other else coverage(cell.row_words, statement.words)
+        return coverage(cell.row_words, statement.words)
     label = rf"\b{re.escape(cell.row)}(?!\w)"
     flags = re.IGNORECASE if len(cell.row) > 1 else re.NOFLAG  # "A" is no article
     return float(bool(cell.row and re.search(label, statement.sentence, flags)))

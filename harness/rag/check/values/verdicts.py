@@ -292,8 +292,8 @@ def _judge_by_prose(statement: Statement, source: Source) -> Finding | None:
                 continue
             rival = _rival_value(statement, sentence, value)
             if rival is None and not statement.question:
-                before = [each.text for each in source.sentences if each.start < sentence.start]
-                text = source.document.text
+                earlier = (each for each in reversed(source.sentences) if each.start < span[0])
+                before, text = (each.text for each in earlier), source.document.text
                 stranger = another(statement.sentence, sentence.text, before, text)
                 rival = f"of {stranger!r}" if stranger else None
             if rival is None:

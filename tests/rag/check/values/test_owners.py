@@ -19,7 +19,7 @@ from harness.rag.check import check
 
 LEAST = 0.95
 """Share of right claims that must pass, and of swapped ones that must not."""
-OUTSIDE = {True: 0.75, False: 0.69}
+OUTSIDE = {True: 0.77, False: 0.69}
 """Shares of right claims that passed and of swapped ones that were refused, by the other author."""
 TABLE = """\
 | Room | Seats 2023 | Seats 2024 |
