@@ -203,7 +203,8 @@ def run_audit(
     if limit is not None:
         tell(f"the receipt of the first {receipt.rollouts} rollouts is written: {paths[0]}")
         raise limit
-    return mark_finished(out, request, Audited(receipt=receipt, paths=paths, run=out))
+    audited = Audited(receipt=receipt, paths=paths, run=out)
+    return mark_finished(out, request, audited, invalid=receipt.rollouts - receipt.valid)
 
 
 async def _run(

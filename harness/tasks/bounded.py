@@ -31,7 +31,11 @@ MOST_WORKERS = max(1, min(4, os.cpu_count() or 1))
 _WORKER = Path(__file__).with_name("bounded_worker.py")
 
 
-class Overlong(BadInput, LimitReached):
+class Unusable(BadInput):
+    """A call failed on what it was given."""
+
+
+class Overlong(Unusable, LimitReached):
     """A call took more processor time or memory than it may (exit code 2)."""
 
 
@@ -63,7 +67,8 @@ class Workers:
 
         Raises:
             Overlong: if it takes too much processor time or memory.
-            BadInput: if the function fails.
+            Unusable: if the function fails.
+            BadInput: if no worker can be started.
         """
         request, process, line = json.dumps([name, *arguments], default=str), self._idle.get(), ""
         try:
@@ -74,11 +79,13 @@ class Workers:
             assert process.stdin is not None and process.stdout is not None
             given_up = threading.Timer(HANGING_S, process.kill)
             given_up.start()
-            with suppress(BrokenPipeError):
-                process.stdin.write(request + "\n")
-                process.stdin.flush()
-                line = process.stdout.readline()
-            given_up.cancel()
+            try:
+                with suppress(BrokenPipeError):
+                    process.stdin.write(request + "\n")
+                    process.stdin.flush()
+                    line = process.stdout.readline()
+            finally:
+                given_up.cancel()
             if not line:
                 _end(process)
                 process = None
@@ -89,7 +96,7 @@ class Workers:
             limit = f"more than {self._seconds} s of processor time, or too much memory"
             raise Overlong(f"{about}: {limit}")
         if "error" in reply:
-            raise BadInput(f"{about} cannot be used: {reply['error']}: {reply['says']}")
+            raise Unusable(f"{about} cannot be used: {reply['error']}: {reply['says']}")
         return reply["value"]
 
     def close(self) -> None:
@@ -108,7 +115,7 @@ class Workers:
         assert process.stdout is not None
         if process.stdout.readline() != "ready\n":
             _end(process)
-            raise BadInput("math-verify cannot be started: try `python -c 'import math_verify'`")
+            raise BadInput(f"no worker for {self._kind} can be started: try {_WORKER} by hand")
         return process
 
 

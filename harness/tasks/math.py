@@ -14,7 +14,7 @@ from typing import Any
 from harness.core import BadInput, Score, Task, failed, invalid, passed, plain, render
 from harness.corpora import last_box
 from harness.tasks.answers import accepted_answers
-from harness.tasks.bounded import workers
+from harness.tasks.bounded import Unusable, workers
 from harness.tasks.families import copy_inputs
 
 MOST_TEXT = 4000
@@ -116,12 +116,12 @@ def verify(gold: str, reply: str) -> dict[str, Any]:
         reply: of any length; the end of it is looked at.
 
     Raises:
-        BadInput: if math-verify is missing.
+        BadInput: if math-verify is missing, or cannot be started.
     """
     require()
     try:
         return workers("math").call("compare", gold, tail(reply), about="the answer")
-    except BadInput as error:
+    except Unusable as error:
         return {"ok": False, "gold": None, "answer": None, "error": str(error)}
 
 

@@ -92,7 +92,9 @@ def run_ladder(
         write_atomic(out / name, text)
         write_atomic(beside(settings.skill, name), text)
     paths = tuple(beside(settings.skill, name) for name in contents)
-    return mark_finished(out, request, Climbed(ladder=ladder, paths=paths, run=out))
+    invalid = sum(rung.invalid for rung in (*ladder.rungs, *ladder.unseen))
+    climbed = Climbed(ladder=ladder, paths=paths, run=out)
+    return mark_finished(out, request, climbed, invalid=invalid)
 
 
 def hold_to_plan(request: Mapping[str, Any], plan: Mapping[str, Any], out: Path) -> None:

@@ -100,6 +100,17 @@ def test_hanging_worker_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     workers.close()
 
 
+def test_a_worker_that_cannot_be_started_is_no_verdict(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "ends.py").write_text("raise SystemExit(1)")
+    monkeypatch.setattr("harness.tasks.bounded._WORKER", tmp_path / "ends.py")
+    begun = Workers("math")
+    monkeypatch.setattr("harness.tasks.math.workers", {"math": begun}.get)
+    with pytest.raises(BadInput, match="no worker for math can be started"):
+        judge_math(["3"], r"\boxed{3}")
+
+
 def test_what_is_said_of_a_failure() -> None:
     assert judge_math(["3"], "").reason == "there is no final answer"
     assert judge_math(["3"], None).outcome == "fail"
