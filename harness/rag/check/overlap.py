@@ -170,11 +170,9 @@ class OverlapVerifier:
         return judged
 
     def _overlap(self, text: str, document: Document) -> Finding:
-        source = self._source(document.text)
-        share, closest = closest_sentence(read(text), source)
-        earlier = (each for each in reversed(source.sentences) if each.start < closest.start)
-        before, supported = (each.text for each in earlier), share >= _LEAST
-        other = another(text, closest.text, before, document.text) if supported else ""
+        share, closest = closest_sentence(read(text), self._source(document.text))
+        supported = share >= _LEAST
+        other = another(text, closest.text, closest.start, document.text) if supported else ""
         verdict = Verdict.SUPPORTED if supported else Verdict.NOT_FOUND
         quote = Evidence(
             doc=document.id, start=closest.start, end=closest.end, quote=closest.text

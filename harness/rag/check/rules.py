@@ -97,13 +97,13 @@ def _look_up_name(claim: Claim, lines: list[_Line]) -> Finding:
         parts = [claim.model_copy(update={"text": part}) for part in claim.text.split(" and ")]
         apart = [_look_up_name(part, lines) for part in parts]
         return max(apart, key=lambda finding: BY_SUPPORT.index(finding.verdict))
-    for source in {line.source.document.id: line.source for line in lines if not naming}.values():
-        for heading in source.document.headings:  # of a table's columns
-            if name.search(heading.title):
-                end = source.document.text.find("\n", heading.start)
-                reason = f"{claim.text!r} is named in {heading.title!r}"
-                return source.finding(Verdict.SUPPORTED, [(heading.start, end)], reason, 0.6)
     if not naming:
+        for source in {line.source.document.id: line.source for line in lines}.values():
+            for heading in source.document.headings:  # of a table's columns
+                if name.search(heading.title):
+                    end = source.document.text.find("\n", heading.start)
+                    reason = f"{claim.text!r} is named in {heading.title!r}"
+                    return source.finding(Verdict.SUPPORTED, [(heading.start, end)], reason, 0.6)
         reason = f"no document names {claim.text!r}"
         return Finding(verdict=Verdict.NOT_FOUND, reason=reason, confidence=0.7)
     score, line = max(naming, key=itemgetter(0))

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
-from itertools import islice, pairwise, takewhile
+from itertools import pairwise, takewhile
 from typing import NamedTuple
 
 from harness.rag.check.claims import NEGATION, clauses, names
@@ -177,22 +177,23 @@ class _Token(NamedTuple):
     end: int
 
 
-def another(claim: str, sentence: str, before: Iterable[str], document: str) -> str:
+def another(claim: str, sentence: str, start: int, document: str) -> str:
     """Name what a sentence speaks of in place of what a claim speaks of; "" where it may be that.
 
     Args:
         claim: sentence of the answer.
         sentence: of the document.
-        before: sentences before it, the nearest first.
+        start: character of the document at which it begins.
         document: its text.
     """
-    return _other(claim, sentence, document) or _antecedent(claim, sentence, before, document)
+    return _other(claim, sentence, document) or _antecedent(claim, sentence, start, document)
 
 
 def _other(claim: str, sentence: str, document: str) -> str:
     common = _lower_words(document)
     claimed, stated = _tokens(claim, common), _tokens(sentence, common)
-    missing = [token for token in claimed if not token.stems & _stems(stated)]
+    of_claim, of_sentence = _stems(claimed), _stems(stated)
+    missing = [token for token in claimed if not token.stems & of_sentence]
     if not missing:
         return ""
     subjects = _subject(claimed), _subject(stated)
@@ -200,7 +201,7 @@ def _other(claim: str, sentence: str, document: str) -> str:
     if all(subjects) and strange:
         return _text(subjects[1])
     names = [token for token in stated if token.is_name and token.start]
-    more = [token for token in names if not token.stems & _stems(claimed)]
+    more = [token for token in names if not token.stems & of_claim]
     if more and all(token.is_name for token in missing) and not _share(missing, stated):
         return _text(more)
     copied = len(missing) <= min(_LONGEST, (len(claimed) + 1) // 2)
@@ -227,14 +228,14 @@ def _replaced(claimed: Sequence[_Token], stated: Sequence[_Token], document: str
             continue
         if asserted.is_name and rival.is_name:
             return rival.text
+        if start or first:
+            continue  # what is claimed of a subject has many words
         about = _stems(claimed) - asserted.stems
         besides = [
             each
-            for each in _sentences(document)
+            for _, each in _sentences(document)
             if asserted.stems <= _stems(each) and not rival.stems & _stems(each)
         ]
-        if start or first:
-            continue  # what is claimed of a subject has many words
         copied = equal == len(claimed) - end
         opens = any(asserted.stems & _stems(each[:_LONGEST]) for each in besides)
         alike = any(len(about & _stems(each)) >= _PARALLEL * len(about) for each in besides)
@@ -243,13 +244,16 @@ def _replaced(claimed: Sequence[_Token], stated: Sequence[_Token], document: str
     return ""
 
 
-def _antecedent(claim: str, sentence: str, before: Iterable[str], document: str) -> str:
+def _antecedent(claim: str, sentence: str, start: int, document: str) -> str:
     """The subject before a sentence that begins with a pronoun, where it is not the claim's."""
+    if not _PRONOUN.match(sentence):
+        return ""
     common = _lower_words(document)
     asserted, own = _subject(_tokens(claim, common)), _tokens(sentence, common)
-    if not asserted or not _PRONOUN.match(sentence) or _share(asserted, own):
+    if not asserted or _share(asserted, own):
         return ""
-    for tokens in (own[:_LONGEST], *(_tokens(each, common) for each in islice(before, _BEFORE))):
+    before = [tokens for begin, tokens in _sentences(document) if begin < start]
+    for tokens in (own[:_LONGEST], *before[: -_BEFORE - 1 : -1]):
         if _share(asserted, tokens):
             return ""
         if named := [token for token in tokens if token.is_name]:
@@ -295,8 +299,6 @@ def _adjacent(first: _Token, second: _Token) -> bool:
 
 def _subject(tokens: Sequence[_Token]) -> list[_Token]:
     """The name that a sentence begins with."""
-    if not tokens or not tokens[0].is_name:
-        return []
     return list(takewhile(lambda token: token.is_name, tokens))
 
 
@@ -341,6 +343,6 @@ def _lower_words(document: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=256)
-def _sentences(document: str) -> list[list[_Token]]:
+def _sentences(document: str) -> list[tuple[int, list[_Token]]]:
     common = _lower_words(document)
-    return [_tokens(document[start:end], common) for start, end in sentences(document)]
+    return [(start, _tokens(document[start:end], common)) for start, end in sentences(document)]

@@ -228,8 +228,8 @@ def _read_document(text: str) -> tuple[list[Cell], list[Sentence]]:
         for row in rows[1:]:  # dates are no cells
             start, end = row[0].start, row[-1].start + len(row[-1].text)
             dates = [date for date in _periods(read(text[start:end])) if len(date.text) > 4]
-            said, apart = words(f"{heads} {text[start:end]}"), frozenset[str]()
             if dates:
+                said, apart = words(f"{heads} {text[start:end]}"), frozenset[str]()
                 prose.append(Sentence(start, end, text[start:end], said, (*dates,), apart, apart))
     return cells, prose
 

@@ -292,9 +292,8 @@ def _judge_by_prose(statement: Statement, source: Source) -> Finding | None:
                 continue
             rival = _rival_value(statement, sentence, value)
             if rival is None and not statement.question:
-                earlier = (each for each in reversed(source.sentences) if each.start < span[0])
-                before, text = (each.text for each in earlier), source.document.text
-                stranger = another(statement.sentence, sentence.text, before, text)
+                text = source.document.text
+                stranger = another(statement.sentence, sentence.text, sentence.start, text)
                 rival = f"of {stranger!r}" if stranger else None
             if rival is None:
                 reason = f"{value.text!r} in a sentence about the same"

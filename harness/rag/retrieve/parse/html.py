@@ -54,7 +54,6 @@ def parse_html(source: str, text: str) -> Document:
     tree = require("selectolax.lexbor", "reading HTML needs selectolax").LexborHTMLParser(text)
     styles = " ".join(style.text() for style in tree.css("style"))
     hidden_classes = frozenset(_HIDDEN_CLASS.findall(styles))
-    document = None
     for menus in (False, True):  # a page of links alone is read with them
         walk = _Walk(hidden_classes, menus=menus)
         if tree.body is not None:

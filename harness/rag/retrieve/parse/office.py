@@ -54,9 +54,8 @@ def parse_docx(source: str, data: bytes) -> Document:
     html = mammoth.convert_to_html(io.BytesIO(plain), style_map=_STYLES, convert_image=no_image)
     document = parse_html(source, html.value)
     with zipfile.ZipFile(io.BytesIO(plain)) as archive:
-        facts = b"".join(
-            archive.read(name) for name in ["docProps/core.xml"] if name in archive.NameToInfo
-        )
+        core = "docProps/core.xml"
+        facts = archive.read(core) if core in archive.NameToInfo else b""
     fields = {"title": rb"dc:title", "author": rb"dc:creator"}
     found = {key: re.search(rb"<%b>([^<]+)<" % tag, facts) for key, tag in fields.items()}
     metadata = {key: match[1].decode() for key, match in found.items() if match}

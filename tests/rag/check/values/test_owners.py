@@ -100,6 +100,9 @@ def test_whom_no_document_knows_has_no_value(claim: str) -> None:
          "Nordwind Ltd has 300 employees."),
         ("Irene Moreau came to Lyon in 2004. She opened a bakery in 2009.",
          "Irene Moreau opened a bakery in 2009."),
+        ("| Name | Born |\n|---|---|\n| Otto Falk | 3 May 1970 |\n| Ida Krey | 9 June 1981 |\n\n"
+         "Irene Moreau came to Lyon in 2004. She opened a bakery in 2009.",
+         "Irene Moreau opened a bakery in 2009."),
         ("The UN sent 40 trucks.", "The United Nations sent 40 trucks."),
         ("Dr. Irene Moreau signed the lease in 2011.", "Moreau signed the lease in 2011."),
         ("40 trucks were sent by the northern depot.", "The northern depot sent 40 trucks."),
