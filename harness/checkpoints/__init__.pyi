@@ -1,5 +1,6 @@
 from .database import Moment as Moment
 from .database import Write as Write
+from .database import segments as segments
 from .database import split_ns as split_ns
 from .store import CheckpointStore as CheckpointStore
 from .store import StoreSerializer as StoreSerializer

@@ -80,13 +80,17 @@ class Write(NamedTuple):
     ref: Ref
 
 
-def split_ns(ns: str) -> tuple[str, ...]:
-    """Node names of a namespace, outermost first: `a:1|2|b:3` is `a`, `b`.
+def segments(ns: str) -> list[str]:
+    """A namespace's parts, outermost first, without those of digits only.
 
-    Segments of digits only number repeated calls of a sub-graph by one task.
+    These number repeated calls of a sub-graph by one task.
     """
-    parts = (part for part in ns.split("|") if part and not part.isdigit())
-    return tuple(part.partition(":")[0] for part in parts)
+    return [part for part in ns.split("|") if part and not part.isdigit()]
+
+
+def split_ns(ns: str) -> tuple[str, ...]:
+    """Node names of a namespace, outermost first: `a:1|2|b:3` is `a`, `b`."""
+    return tuple(part.partition(":")[0] for part in segments(ns))
 
 
 def head_key(key: CheckpointKey) -> int:

@@ -10,7 +10,7 @@ import sqlite3
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial, wraps
 from importlib import import_module
 from itertools import islice
@@ -122,25 +122,20 @@ class StoreSerializer(JsonPlusSerializer):
 
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
         """Kind and bytes; what they do not restore is held in memory as well."""
-        if self._find is None or obj is None or type(obj) in (bytes, bytearray):
-            return super().dumps_typed(obj)
-        try:
-            return "msgpack", ormsgpack.packb(obj, default=_leaf, option=_OPTION)
-        except Exception:  # noqa: BLE001  # a user's type may fail in any way
-            stored = self._faithful(obj)
-        if stored is not None and stored[1]:
-            return stored[0]
+        stored, exact = self.form(obj)
+        if stored is not None and exact:
+            return stored
         held, copied = obj, True
         try:
             held = copy.deepcopy(obj)
-        except Exception:  # noqa: BLE001  # as above
+        except Exception:  # noqa: BLE001  # a user's type may fail in any way
             if isinstance(obj, BaseException) and stored is not None:
-                return stored[0]
+                return stored
             copied = False
         token = uuid.uuid4().hex
         self._held[token] = held, copied
         self.news.append(token)
-        body = [token, type(obj).__name__, copied, stored and list(stored[0])]
+        body = [token, type(obj).__name__, copied, stored and list(stored)]
         return HELD, ormsgpack.packb(body)
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
@@ -160,14 +155,18 @@ class StoreSerializer(JsonPlusSerializer):
         token, kind, copied, stored = ormsgpack.unpackb(data[1])
         return Held(kind, bool(copied if token in self._held else stored))
 
-    def _faithful(self, obj: Any) -> tuple[tuple[str, bytes], bool] | None:
-        """LangGraph's form, and whether it restores the value; None if LangGraph refuses it."""
+    def form(self, obj: Any) -> tuple[tuple[str, bytes] | None, bool]:
+        """LangGraph's form, None if it refuses the value, and whether that restores it."""
+        if self._find is None or obj is None or type(obj) in (bytes, bytearray):
+            return super().dumps_typed(obj), True
+        with suppress(Exception):  # as above
+            return ("msgpack", ormsgpack.packb(obj, default=_leaf, option=_OPTION)), True
         try:
             stored = super().dumps_typed(obj)
             restored = super().loads_typed(stored)
-            return None if restored is None else (stored, same(obj, restored))
+            return (None, False) if restored is None else (stored, same(obj, restored))
         except Exception:  # noqa: BLE001  # as above
-            return None
+            return None, False
 
     def _restore(self, code: int, data: bytes) -> Any:
         """An extension of LangGraph's msgpack: its constructors, for the graph's own types too."""

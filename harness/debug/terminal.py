@@ -213,7 +213,7 @@ class Terminal:
             wrote = ", ".join(f"{key}={short(value, 40)}" for key, value in event.wrote)
             goes = f" → {', '.join(event.goes_to)}" if event.goes_to else ""
             state = "  not finished" if event.error is None else f"  failed: {event.error}"
-            tokens = "" if usage is None else f"{usage_text(usage)}  "
+            tokens = "" if usage is None else f"{_usage_text(usage)}  "
             head = f"{number:>4}  {event.node}{goes}  {tokens}"
             lines.append(head + wrote + ("" if event.done else state))
         return "\n".join(lines) or "none yet"
@@ -228,7 +228,7 @@ class Terminal:
         rows = [*nodes.items(), ("all", [usage for usages in nodes.values() for usage in usages])]
         width = max(len(node) for node, _ in rows)
         lines = [
-            f"{node:<{width}}  {len(usages):>4} runs  {usage_text(sum(usages, Usage()))}"
+            f"{node:<{width}}  {len(usages):>4} runs  {_usage_text(sum(usages, Usage()))}"
             for node, usages in rows
         ]
         return "\n".join(lines)
@@ -383,7 +383,7 @@ def stop_text(stop: Stop) -> str:
     return "\n".join(lines)
 
 
-def usage_text(usage: Usage) -> str:
+def _usage_text(usage: Usage) -> str:
     """Tokens and money; an unknown price is a question mark."""
     cost = "$?" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
     return f"{usage.tokens:,} tokens {cost}"

@@ -66,9 +66,9 @@ def infer_outcome(trajectory: Trajectory, spans: Spans) -> Outcome:
     root = string(trajectory.harness.get("cwd"))
     start = (real or edits or [-1])[-1] + 1
     words = [index for index, act in enumerate(history) if act.kind == "user"][1:]
-    tests = [index for index, act in enumerate(history) if test_run(act)]
     undo = saying(history[words[-1]].text) if words else None
-    if undo and undo[0] == "undo" and edits[:1] < words[-1:] and tests[-1:] < words[-1:]:
+    undone = undo is not None and undo[0] == "undo" and edits[:1] < words[-1:]
+    if undone and not any(map(test_run, history[words[-1] :])):
         start = words[-1]  # whatever edits carry it out
     signs = _Signs(history, start, spans, root)
     # The tests' last verdict, unless another command failed and never passed, or it is unclear.

@@ -38,14 +38,12 @@ class TestRun(NamedTuple):
 
 def test_run(act: Act) -> TestRun | None:
     """Read what a command says about the tests; None if it runs none."""
+    if act.kind != "command":
+        return None
     line = parse(act.text, act.folder)
     program = next((program for program in line.programs if program.tests), None)
     # Between a stash and its return, tests are of another tree than the one that was edited.
-    if (
-        act.kind != "command"
-        or program is None
-        or any(sign("stash").match(each.text) for each in line.programs)
-    ):
+    if program is None or any(sign("stash").match(each.text) for each in line.programs):
         return None
     command, folder, code = program.tests, program.target, act.exit_code
     fails = list(runners("fail").finditer(act.output))

@@ -31,15 +31,20 @@ def runners(kind: str) -> re.Pattern[str]:
     rows = _table("runners")["runner"]
     whole, some = ("|".join(row[key] for row in rows if key in row) for key in ("whole", kind))
     if kind == "command":
-        return re.compile(rf"(?:\S*/)?(?:{some})(?=\s|$)")
+        return _begins(some)
     return re.compile(rf"^(?:(?P<whole>{whole if kind == 'pass' else '(?!)'})|{some})$", re.M)
+
+
+@cache
+def _begins(commands: str) -> re.Pattern[str]:
+    """Lines that begin with a command, wherever its program lies."""
+    return re.compile(rf"(?:\S*/)?(?:{commands})(?=\s|$)")
 
 
 def leaves_out(command: str, line: str) -> bool:
     """Return True if a run of tests leaves some out, by its command line."""
     rows = (row for row in _table("runners")["runner"] if "part" in row)
     return any(
-        re.match(rf"(?:\S*/)?(?:{row['command']})(?=\s|$)", command)
-        and re.search(rf"[\s='\"](?:{row['part']})", line)
+        _begins(row["command"]).match(command) and re.search(rf"[\s='\"](?:{row['part']})", line)
         for row in rows
     )

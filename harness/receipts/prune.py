@@ -10,6 +10,7 @@ from harness.evals import Evaluator, ItemRecord, load_suite, records
 from harness.evolve import GateResult, group_sizes, sequential_gate, task_order
 from harness.receipts.audit import AuditSettings, prepare, write_files
 from harness.receipts.receipt import Receipt
+from harness.receipts.records import task_groups
 from harness.receipts.units import cut
 from harness.skills import count_tokens, load_skill
 from harness.stats import SequentialPlan
@@ -82,7 +83,7 @@ def prune_skill(settings: AuditSettings, receipt: Receipt, run: Path) -> Pruned:
         return records(out)
 
     gate = None
-    groups = {task.id: task.group for task in fresh.tasks if task.group}
+    groups = task_groups(fresh.tasks)
     order = task_order([task.id for task in fresh.tasks], settings.seed, groups)
     if len(fresh.tasks) >= LEAST_TASKS:
         gate = loops.run(

@@ -6,6 +6,7 @@ import os
 import re
 import stat
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -73,7 +74,6 @@ class UnseenFiles:
         sizes: dict[int, int] = {}
         mapped: set[int] = set()
         sent = False
-        trusted = {self._root, *_inits(self._root)}  # the back end's own
         for pid in [self._root, *pids]:
             try:
                 for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208
@@ -81,7 +81,10 @@ class UnseenFiles:
                         sent |= self._descriptors(f"/proc/{pid}/task/{thread}", sizes)
                 mapped |= self._mapped(pid)
             except PermissionError:
-                self._refusals[pid] += pid not in trusted
+                self._refusals[pid] += pid not in {
+                    self._root,
+                    *_inits(self._root),
+                }  # the back end's own
                 if self._refusals[pid] >= _REFUSED_SCANS:
                     return float("inf")
             except OSError:  # it ended meanwhile
@@ -127,12 +130,18 @@ def read_live(pid: int, name: str, sign: bytes) -> bytes:
         sign: what it holds if it says something.
     """
     data = b""
-    for thread in (pid, *os.listdir(f"/proc/{pid}/task")):  # noqa: PTH208
+    for thread in _threads(pid):
         with suppress(FileNotFoundError, ProcessLookupError):
             data = Path(f"/proc/{pid}/task/{thread}/{name}").read_bytes()
         if sign in data:
             return data
     return data
+
+
+def _threads(pid: int) -> Iterator[int | str]:
+    """The main thread, then all: the folder is listed only where that one has ended."""
+    yield pid
+    yield from os.listdir(f"/proc/{pid}/task")  # noqa: PTH208
 
 
 def _inits(pid: int) -> set[int]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from harness.core import remove_tree, write_work_file
+from harness.core import temporary_work_folder, write_work_file
 from harness.core.errors import BadInput
 from harness.sandbox.cgroups import memory_group
 from harness.sandbox.disk import folder_size
@@ -111,41 +110,41 @@ class Sandbox:
                 exit_code=None, stdout="", stderr=problem, seconds=0.0, limit="disk",
                 backend=self.name,
             )  # fmt: skip
-        scratch = Path(tempfile.mkdtemp(prefix=".sandbox-", dir=folder))
-        outside = Path(tempfile.mkdtemp(prefix="harness-sandbox-"))
-        descriptors: tuple[int, ...] = ()
-        group = memory_group(limits.memory_mb)
-        try:
-            for name in ("home", "tmp"):
-                (scratch / name).mkdir()
-            plan = Plan(
-                tuple(command),
-                folder,
-                scratch,
-                outside,
-                _environment(scratch, env or {}),
-                limits,
-                _readable_paths(readable),
-                largest + (limits.disk_mb << 20),
-            )
-            argv, environment, descriptors = self.launch(plan)
-            return supervise(
-                argv if group is None else group.enter(argv),
-                env=environment,
-                pass_fds=descriptors,
-                workdir=folder,
-                limits=limits,
-                disk_before=size,
-                backend=self.name,
-                group=group,
-            )
-        finally:
-            if group is not None:
-                group.remove()
-            for descriptor in descriptors:
-                os.close(descriptor)
-            remove_tree(outside)
-            remove_tree(scratch)
+        with (
+            temporary_work_folder(".sandbox-", folder) as scratch,
+            temporary_work_folder("harness-sandbox-") as outside,
+        ):
+            descriptors: tuple[int, ...] = ()
+            group = memory_group(limits.memory_mb)
+            try:
+                for name in ("home", "tmp"):
+                    (scratch / name).mkdir()
+                plan = Plan(
+                    tuple(command),
+                    folder,
+                    scratch,
+                    outside,
+                    _environment(scratch, env or {}),
+                    limits,
+                    _readable_paths(readable),
+                    largest + (limits.disk_mb << 20),
+                )
+                argv, environment, descriptors = self.launch(plan)
+                return supervise(
+                    argv if group is None else group.enter(argv),
+                    env=environment,
+                    pass_fds=descriptors,
+                    workdir=folder,
+                    limits=limits,
+                    disk_before=size,
+                    backend=self.name,
+                    group=group,
+                )
+            finally:
+                if group is not None:
+                    group.remove()
+                for descriptor in descriptors:
+                    os.close(descriptor)
 
 
 def _readable_paths(extra: Sequence[Path]) -> tuple[str, ...]:

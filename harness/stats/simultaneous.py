@@ -18,6 +18,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.stats.effects import cluster_sums
 from harness.stats.intervals import change_interval, clustered, z_of
 from harness.stats.paired import detectable_lift
 from harness.stats.spending import dunnett_critical
@@ -53,8 +54,7 @@ def joint_critical(
     means = filled.sum(axis=0) / np.maximum(1, present.sum(axis=0))
     centred = np.where(present, filled - means, 0.0)
     if groups:
-        names, index = np.unique(np.array(groups), return_inverse=True)
-        centred = np.eye(len(names))[index].T @ centred
+        centred = cluster_sums(centred, np.unique(groups, return_inverse=True)[1])
     spread = np.sqrt((centred**2).sum(axis=0))
     flat = spread < 1e-12
     scaled = centred / np.where(flat, 1.0, spread)

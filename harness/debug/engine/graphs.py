@@ -164,7 +164,7 @@ def own_types(graphs: Iterable[Any]) -> dict[tuple[str, str], Any]:
             schemas = [builder.state_schema, builder.input_schema, builder.output_schema]
             schemas += [builder.context_schema] if builder.context_schema is not None else []
             schemas += [node.input_schema for node in builder.nodes.values()]
-            build = import_module("langgraph._internal._serde").build_serde_allowlist
+            build = langgraph("_internal._serde").build_serde_allowlist
             names |= build(schemas=schemas, channels=builder.channels)
         for node in graph.nodes.values():
             bound = getattr(node, "bound", None)
@@ -259,10 +259,14 @@ def _messages(key: str, values: list[Any]) -> list[Any]:
 
 def digest_of(serde: SerializerProtocol, value: Any) -> str:
     """Digest of a value by its serialised bytes, else by its pickle or its `repr`."""
+    from harness.checkpoints import StoreSerializer
+
     kind, data = "", b""
     with suppress(Exception):
-        kind, data = serde.dumps_typed(value)
-    if kind in ("", "held"):
+        ours = isinstance(serde, StoreSerializer)  # which would hold what it cannot store
+        form, exact = serde.form(value) if ours else (serde.dumps_typed(value), True)
+        kind, data = form if form and exact else (kind, data)
+    if not kind:
         try:
             kind, data = "pickle", pickle.dumps(value)
         except Exception:  # noqa: BLE001  # a user's type may fail in any way

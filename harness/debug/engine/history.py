@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from uuid import UUID
 
 from harness.checkpoints import Moment as Moment
-from harness.checkpoints import config_at
+from harness.checkpoints import config_at, segments
 from harness.core import BadInput
 from harness.debug.engine.graphs import langgraph, subgraph
-from harness.debug.engine.stops import HIDDEN, segments
+from harness.debug.engine.stops import HIDDEN
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import CheckpointTuple

@@ -14,7 +14,7 @@ from collections.abc import Collection
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from harness.checkpoints import Moment, config_at
+from harness.checkpoints import Moment, config_at, segments
 from harness.core import BadInput
 from harness.debug.engine import graphs
 from harness.debug.engine.controller import FREE, Controller, Mode
@@ -33,7 +33,7 @@ from harness.debug.engine.history import (
 )
 from harness.debug.engine.recording import Beyond, Recording
 from harness.debug.engine.stepping import Stepper
-from harness.debug.engine.stops import Stop, alike, segments
+from harness.debug.engine.stops import Stop, alike
 from harness.debug.engine.usage import mapping
 
 if TYPE_CHECKING:

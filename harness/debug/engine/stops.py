@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
 
-from harness.checkpoints import split_ns
+from harness.checkpoints import segments, split_ns
 from harness.core import BadInput
 from harness.debug.engine.expressions import Expression
 
@@ -175,11 +175,6 @@ class Breakpoint:
     node: str
     visit: int | None = None
     condition: str | None = None
-
-
-def segments(ns: str) -> list[str]:
-    """A namespace's parts, outermost first, without the numbers of repeated calls."""
-    return [part for part in ns.split("|") if part and not part.isdigit()]
 
 
 def alike(first: str, second: str) -> bool:

@@ -118,10 +118,11 @@ class Contrast:
         for line in instructions.values():
             lines.pop(line, None)
         prompts = [reply.ticket for reply in replies]
-        if Answers.of(replies).labels:
-            unread = store.load(run for run in chosen if run not in sample)
-            replies += [Answer.of(trajectory, LONGEST) for trajectory in unread]
         answers = Answers.of(replies)
+        if answers.labels:
+            loaded = {run.id for run in sample}
+            unread = store.load(run for run in chosen if run.id not in loaded)
+            answers = Answers.of([*replies, *(Answer.of(each, LONGEST) for each in unread)])
         return cls([run.id for run in sample], failed, prompts, lines, instructions, answers)
 
     @property

@@ -15,6 +15,7 @@ from harness.cli import (
     echo,
     emit,
     folder_argument,
+    groups_text,
     json_option,
     resumable,
     shared_option,
@@ -79,9 +80,9 @@ def ladder_skill(folder: Path, as_json: bool, dry_run: bool, **options: Any) -> 
 
 def ladder_lines(ladder: Ladder) -> list[str]:
     """The ladder for people."""
-    groups = f" in {ladder.unseen_groups} groups" if ladder.unseen_groups else ""
+    groups = groups_text(ladder.unseen_groups, " in ")
     unseen = [f"{ladder.unseen_tasks} tasks{groups} of kinds that the other splits lack:"]
-    by = [f"intervals are by group: {ladder.tasks} tasks in {ladder.groups} groups"]
+    by = [f"intervals are by group: {ladder.tasks} tasks{groups_text(ladder.groups, ' in ')}"]
     notes = [f"{rung.title}: {rung.note}" for rung in ladder.rungs if rung.note]
     return [
         *(f"warning: {warning}" for warning in ladder.warnings),
