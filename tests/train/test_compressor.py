@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import shutil
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -121,10 +122,16 @@ def test_report_and_manifest_name_what_went_in_and_came_out(folder: Path, report
 
 
 def test_a_run_is_neither_overwritten_nor_mixed_with_another(folder: Path, report: Report) -> None:
+    before = {path: path.stat().st_mtime_ns for path in (folder / "whole").rglob("*")}
+    assert train(options(folder, "whole"), lambda line: None) == report  # finished: nothing to do
+    assert before == {path: path.stat().st_mtime_ns for path in (folder / "whole").rglob("*")}
+    for resume in (False, True):
+        with pytest.raises(BadInput, match="begun with other options"):
+            train(options(folder, "whole", windows=99), lambda line: None, resume=resume)
+    shutil.copytree(folder / "whole", folder / "begun")
+    (folder / "begun" / "weights" / "fusion.json").unlink()
     with pytest.raises(BadInput, match="holds a training already"):
-        train(options(folder, "whole"), lambda line: None)
-    with pytest.raises(BadInput, match="begun with other options"):
-        train(options(folder, "whole", windows=99), lambda line: None, resume=True)
+        train(options(folder, "begun"), lambda line: None)
 
 
 def test_only_better_weights_replace_weights(folder: Path, report: Report, tmp_path: Path) -> None:

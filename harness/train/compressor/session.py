@@ -109,16 +109,21 @@ def train(
         resume: continue the run in `options.out`.
 
     Raises:
-        BadInput: if data are missing or malformed, `out` holds a run and `resume` is not set, or
-            the run there was begun with other options or data.
+        BadInput: if data are missing or malformed, `out` holds a run that is not finished and
+            `resume` is not set, or the run there was begun with other options or data.
+
+    Returns:
+        The report; of a finished run what it wrote, and nothing is done again without `resume`.
     """
     from harness.train.compressor.loop import fit
     from harness.train.compressor.network import export_onnx
 
     manifest, path = manifest_of(options), options.out / MANIFEST
+    folder = options.out / WEIGHTS
+    finished = (folder / FUSION).is_file() and not resume  # the last file that is written
     if not path.exists():
         write_atomic(path, manifest.model_dump_json(indent=1) + "\n")
-    elif not resume:
+    elif not resume and not finished:
         raise BadInput(f"{str(options.out)!r} holds a training already: --resume, or another --out")
     begun = Manifest.model_validate_json(path.read_text(encoding="utf-8"))
     if changed := [name for name, part in begun if part != getattr(manifest, name)]:
@@ -126,7 +131,8 @@ def train(
             f"the training in {str(options.out)!r} was begun with other {', '.join(changed)}: "
             f"{json.dumps(begun.options)}"
         )
-    folder = options.out / WEIGHTS
+    if finished:
+        return Report.model_validate_json((folder / REPORT).read_text(encoding="utf-8"))
     export_onnx(fit(options, tell), folder / "critic.onnx")
     shutil.copyfile(_encoder(options) / "tokenizer.json", folder / "tokenizer.json")
     critic, examples = TokenCritic(folder), read_examples(options.data)
