@@ -160,9 +160,7 @@ _CLAIMED = re.compile(r"^- (.*?)(?: \(the answer says: (.*)\))?$", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z]{3,}")
 
 
-def simulated(
-    suggestible: float, careless: float, seed: int = 41, wavering: float = 0.0
-) -> Starlette:
+def simulated(suggestible: float, careless: float, seed: int = 41) -> Starlette:
     """A Checker that looks values up and, where it sees a claim, repeats it by chance.
 
     SIMULATED: how far it can be led is what it is told. It shows that the measurement finds what
@@ -172,19 +170,13 @@ def simulated(
         suggestible: chance that it agrees with a claim that it sees.
         careless: chance that it takes another value of the document, whatever it sees.
         seed: of the draws, which depend on the question alone and are the same for every arm.
-        wavering: chance that a sample takes another value: by question and seed of the request.
     """
 
-    def answered(
-        question: str, claimed: str, text: str, response: str, sample: object
-    ) -> dict[str, str]:
+    def answered(question: str, claimed: str, text: str, response: str) -> dict[str, str]:
         words = set(_WORD.findall(question.lower()))
         sentences = re.split(r"(?<=[.\n])\s+", text)
         chance = random.Random(f"{seed}|{question}")
         led, slips = chance.random() < suggestible, chance.random() < careless
-        of_sample = random.Random(f"{seed}|{question}|{sample}")
-        if wavering and of_sample.random() < wavering:
-            chance, slips = of_sample, True
         nearest = max(
             sentences, key=lambda sentence: len(words & set(_WORD.findall(sentence.lower())))
         )
@@ -205,8 +197,7 @@ def simulated(
         response = prompt.partition("<answer>")[2].partition("</answer>")[0]
         questions = prompt.partition("<questions>")[2].partition("</questions>")[0]
         replies = [
-            answered(q, claimed, text, response, body.get("seed"))
-            for q, claimed in _CLAIMED.findall(questions)
+            answered(q, claimed, text, response) for q, claimed in _CLAIMED.findall(questions)
         ]
         return json.dumps(replies)
 

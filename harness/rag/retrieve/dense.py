@@ -41,8 +41,8 @@ def dense_kind(size: int) -> DenseKind:
     """The kind for so many vectors.
 
     Exact while that is fast; a graph while it stays accurate; then inverted lists with 8 bits a
-    number, and with 1 bit where memory counts. Measured in `benchmarks/retrieval/scale.py`: on a
-    million mixed passages the graph's recall fell to 0.73 where inverted lists kept 0.97.
+    number, and with 1 bit where memory counts: on a million mixed passages, measured once, the
+    graph's recall fell to 0.73 where inverted lists kept 0.97.
     """
     if size < FLAT_BELOW:
         return "flat"
