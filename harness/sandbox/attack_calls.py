@@ -34,7 +34,7 @@ _LANDLOCK_RULES, _SECCOMP = (444, 444), (317, 277)
 
 
 def _call(number: tuple[int, int], *arguments: Any) -> bool:
-    """Whether the kernel did it; elsewhere the numbers mean other calls."""
+    """Return True if the kernel did it; elsewhere the numbers mean other calls."""
     return sys.platform == "linux" and _LIBC.syscall(number[_COLUMN], *arguments) >= 0
 
 
@@ -58,7 +58,7 @@ def raw_sockets(_: dict[str, Any]) -> bool:
 
 
 def kernel_log(_: dict[str, Any]) -> bool:
-    """What the kernel wrote: addresses, devices, other users' programs."""
+    """Read what the kernel wrote: addresses, devices, other users' programs."""
     with suppress(OSError):
         os.close(os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK))
         return True
@@ -125,7 +125,7 @@ def raised_limits(_: dict[str, Any]) -> bool:
 
 
 def last_to_die(_: dict[str, Any]) -> bool:
-    """When memory is short, the kernel ends another process."""
+    """Make the kernel end another process when memory is short."""
     Path("/proc/self/oom_score_adj").write_text("-500")
     return Path("/proc/self/oom_score_adj").read_text().strip() == "-500"
 

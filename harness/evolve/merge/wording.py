@@ -198,12 +198,12 @@ def condition_first(text: str) -> str:
 
 
 def refuses(text: str) -> bool:
-    """Whether the main clause of a rule forbids something."""
+    """Return True if the main clause of a rule forbids something."""
     return REFUSAL.search(text.partition(". ")[0]) is not None
 
 
 def says_something(text: str) -> bool:
-    """Whether a text is a rule: not a heading, nor a sentence that stops in the middle."""
+    """Return True if a text is a rule: not a heading, nor a sentence that stops in the middle."""
     words = re.findall(r"[^\W\d_]{4,}", outside_code(text, lambda part: part))
     heading = len(text.split()) <= 6 and all(word[0].isupper() for word in words)
     return (

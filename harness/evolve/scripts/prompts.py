@@ -143,12 +143,12 @@ def plain(text: str) -> list[str]:
 
 
 def is_value(token: str) -> bool:
-    """Whether a token is a number or a quoted text."""
+    """Return True if a token is a number or a quoted text."""
     return token[0] in _QUOTES or re.fullmatch(r"[-+]?\d[\d.,:-]*", token) is not None
 
 
 def alike(first: Sequence[str], second: Sequence[str]) -> bool:
-    """Whether two prompts, as tokens, have most of their words in the same order."""
+    """Return True if two prompts, as tokens, have most of their words in the same order."""
     matcher = SequenceMatcher(None, first, second, autojunk=False)
     return matcher.quick_ratio() >= ALIKE and matcher.ratio() >= ALIKE
 
@@ -227,7 +227,7 @@ def lists(tokens: Sequence[str], anchors: Mapping[int, Mapping[str, int]]) -> It
 
 
 def stretch(tokens: Sequence[re.Match[str]], start: int, end: int, prompt: str) -> tuple[int, int]:
-    """Where tokens begin and end in their prompt; where there are none, the place between."""
+    """Return where tokens begin and end in their prompt; if there are none, the place between."""
     if start < end:
         return tokens[start].start(), tokens[end - 1].end()
     place = tokens[start].start() if start < len(tokens) else len(prompt)

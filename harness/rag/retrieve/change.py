@@ -86,7 +86,7 @@ class VectorJournal:
 
 @dataclass(frozen=True)
 class Plan:
-    """Which documents come and go.
+    """Documents that come and go.
 
     Attributes:
         new: documents to chunk and embed, with their digests.

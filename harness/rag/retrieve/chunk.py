@@ -22,7 +22,7 @@ _CONTEXT = 200
 
 
 class Chunking(Value):
-    """How documents are cut; part of an index's identity.
+    """Settings for cutting documents; part of an index's identity.
 
     Attributes:
         size: most tokens of a chunk, as :func:`estimate_tokens` counts; the default leaves room

@@ -28,7 +28,7 @@ class Page(NamedTuple):
 
 
 class Time(NamedTuple):
-    """When a character of a transcript was spoken.
+    """Time at which a character of a transcript was spoken.
 
     Attributes:
         seconds: from the beginning of the recording.
@@ -209,7 +209,7 @@ def time_at(times: Sequence[Time], offset: int) -> float | None:
 
 
 def place_of(page: int | None, time: float | None) -> str:
-    """Where a passage begins, for people: `, p. 3` of a text, `, 1:02:03` of a recording, or ""."""
+    """Say where a passage begins: `, p. 3` of a text, `, 1:02:03` of a recording, or ""."""
     if page is not None:
         return f", p. {page}"
     return f", {clock(time)}" if time is not None else ""

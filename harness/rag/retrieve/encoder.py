@@ -129,7 +129,7 @@ def bundled_model() -> Path:
 
 
 def is_short(texts: Sequence[str]) -> bool:
-    """Whether loading torch would take longer than everything else together."""
+    """Return True if loading torch would take longer than everything else together."""
     return len(texts) <= FEW and sum(map(len, texts)) <= SHORT
 
 

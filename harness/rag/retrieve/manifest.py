@@ -24,7 +24,7 @@ _PROBED = 16
 
 
 class EncoderInfo(Value):
-    """Which encoder made the vectors.
+    """The encoder that made the vectors.
 
     Attributes:
         name: of the encoder.
@@ -55,7 +55,7 @@ class EncoderInfo(Value):
         )
 
     def endpoint(self) -> str | None:
-        """Where the encoder is asked again; None for its default.
+        """Address at which the encoder is asked again; None for its default.
 
         Raises:
             BadInput: if the place is neither on this machine nor named by OPENAI_BASE_URL or

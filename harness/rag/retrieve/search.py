@@ -1,4 +1,4 @@
-"""What every index can do, and how it searches: conditions, arms, fusion, reranking, parents."""
+"""Searching an index: conditions, arms, fusion, reranking, parents."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Condition:
     value: Any
 
     def holds(self, facts: Mapping[str, Any]) -> bool:
-        """Whether a document with these facts meets it; a missing field only meets `!=`."""
+        """Return True if a document with these facts meets it; a missing field only meets `!=`."""
         fact = facts.get(self.field)
         if self.operator == "!=":
             return not _equal(fact, self.value)
@@ -88,7 +88,7 @@ def parse_condition(text: str) -> Condition:
 
 
 def all_hold(conditions: Sequence[Condition], facts: Mapping[str, Any]) -> bool:
-    """Whether every condition holds."""
+    """Return True if every condition holds."""
     return all(condition.holds(facts) for condition in conditions)
 
 
@@ -123,7 +123,7 @@ class Changed(Value):
 
 
 class SearchOptions(Value):
-    """How a search goes about it.
+    """Settings of a search.
 
     Attributes:
         arm: `hybrid` fuses both arms by reciprocal rank, `weighted` by scaled scores.

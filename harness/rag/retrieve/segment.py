@@ -192,7 +192,7 @@ class Segment:
 
     @cached_property
     def facts(self) -> list[dict[str, Any]]:
-        """Of every document its metadata, id, source and digest: the fields of filters."""
+        """For every document, its metadata, id, source and digest: the fields of filters."""
         rows = [self._row(number) for number in range(self.info.documents)]
         fields = ("id", "source", "digest")
         with decoding(self.folder):

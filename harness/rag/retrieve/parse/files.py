@@ -52,7 +52,7 @@ _NO_SETEXT = re.compile(r"^\s*(?:[-*+>#|]|\d+[.)]\s|$)")
 
 @dataclass(frozen=True)
 class ParseOptions:
-    """How files are read.
+    """Options for reading files.
 
     Attributes:
         ocr: recognise PDF pages without a text layer.
@@ -91,7 +91,7 @@ class Parsed:
 
     @property
     def notes(self) -> list[str]:
-        """What a reader should know: files that were passed over, and warnings of the others."""
+        """Notes for the reader: files that were passed over, and warnings of the others."""
         count = len(self.passed_over)
         files = "1 file was" if count == 1 else f"{count} files were"
         return [

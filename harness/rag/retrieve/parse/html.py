@@ -46,7 +46,7 @@ def superscript(before: str, raised: str) -> str:
 
 
 def parse_html(source: str, text: str) -> Document:
-    """What a reader sees of a page; what is hidden and menus are left out, and counted.
+    """Return what a reader sees of a page; what is hidden and menus are left out, and counted.
 
     Raises:
         BadInput: if selectolax is not installed, or nothing is to be seen.
@@ -99,7 +99,7 @@ class _Walk:
                 stack.extend((child, False) for child in reversed(below))
 
     def _enter(self, node: Any) -> bool:
-        """Whether the children of this node are to be walked."""
+        """Return True if the children of this node are to be walked."""
         tag: str = node.tag
         if tag == "-text":
             self._run.append(node.text(deep=False))
@@ -130,7 +130,7 @@ class _Walk:
         return False
 
     def _unseen(self, node: Any) -> str:
-        """Why a browser does not show a part, or that it is a menu; else ""."""
+        """Say why a browser does not show a part, or that it is a menu; else ""."""
         facts = node.attributes
         classes = (facts.get("class") or "").split()
         if "hidden" in facts or re.search(_HIDING, facts.get("style") or "", re.IGNORECASE):

@@ -88,7 +88,7 @@ class StoreIndex(Index):
 
     @abstractmethod
     def _rows(self) -> list[dict[str, Any]]:
-        """Of every document its row, in any order."""
+        """The row of every document, in any order."""
 
     @abstractmethod
     def _document(self, doc: str) -> tuple[dict[str, Any], str] | None:
