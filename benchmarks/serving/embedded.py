@@ -90,7 +90,7 @@ async def ours(
 
 
 def openvino(path: Path) -> Callable[[list[str], int, int], tuple[float, int, int]]:
-    """As :func:`alone`, by OpenVINO."""
+    """Measure :func:`alone` by OpenVINO."""
     genai: Any = import_module("openvino_genai")
     pipeline = genai.LLMPipeline(str(path), "CPU")
 

@@ -46,7 +46,7 @@ class Probe(Value):
 
 
 class Sensitivity(Value):
-    """What a policy changes in the answer to a probe.
+    """Changes of the answer to a probe by a policy.
 
     Attributes:
         probe: the request.
@@ -167,7 +167,7 @@ def write_suite(rows: Iterable[Sensitivity], path: Path, top: int) -> int:
 
 
 class OverRefusal(Value):
-    """How often harmless requests are refused.
+    """The rate of harmless requests that are refused.
 
     Attributes:
         refused: of `valid` answers.

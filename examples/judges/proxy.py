@@ -35,7 +35,7 @@ def accuracy_reward(reply: str, expected: str) -> float:
 
 
 def well_formed(reply: str) -> bool:
-    """Whether a reply has exactly one rubric, one evaluation and one answer, in this order."""
+    """Return whether a reply has exactly one rubric, evaluation and answer, in this order."""
     marks = [mark for tag in TAGS for mark in (f"<{tag}>", f"</{tag}>")]
     places = [reply.find(mark) for mark in marks]
     return all(reply.count(mark) == 1 for mark in marks) and places == sorted(places)
@@ -56,7 +56,7 @@ def reward(accuracy: float, proxy: float | None, formed: bool) -> float | None:
 
 
 class Transfer(Value):
-    """How far a rubric carries.
+    """Transfer of a rubric to other judges.
 
     Attributes:
         accuracy: share of the valid verdicts of proxies that are as labelled; a tie that is not

@@ -31,7 +31,7 @@ class LabelledPair(Value):
 
 
 class Refined(Value):
-    """What a refinement led to.
+    """The result of a refinement.
 
     Attributes:
         meta: the principles: new ones, or those there were.

@@ -35,7 +35,7 @@ class Round(Generic[Policy, Reward]):
 
 @dataclass
 class CoTeaching(Generic[Policy, Reward]):
-    """What a turn is made of.
+    """Settings and results of a turn.
 
     Attributes:
         improve: policy and reward -> a better policy (the paper: DPO on its own ranked samples).

@@ -34,7 +34,7 @@ class Likelihoods:
 
 
 def implicit_reward(answers: Likelihoods, form: Form, beta: float) -> Tensor:
-    """What each form calls the reward of an answer, shape (pairs,).
+    """Return what each form calls the reward of an answer, shape (pairs,).
 
     Raises:
         ValueError: DPO without likelihoods of the reference.
@@ -93,7 +93,7 @@ def solopo_loss(
 
 
 def compression_fidelity(short: Likelihoods, long: Likelihoods) -> Tensor:
-    """How far a compressed context moves the likelihood of answers, nats a token, shape (pairs,).
+    """Measure how a compressed context moves the likelihood of answers: nats a token, (pairs,).
 
     Needs no training: 0 where the compressed context says as much about the answer as the whole.
     """

@@ -34,7 +34,7 @@ def pairwise_reward(outcome: Outcome, well_formed: bool) -> float:
 
 
 class ReferenceLadder:
-    """How far each sample has climbed its references; safe with many processes, kept on disk.
+    """Steps of each sample up its references; safe with many processes, kept on disk.
 
     Args:
         path: of an SQLite file, made where it is missing.

@@ -123,7 +123,7 @@ async def aevaluate(
     progress: bool | None = None,
     **settings: Unpack[EvalKeywords],
 ) -> Evaluation:
-    """As :func:`evaluate`, where an event loop is running."""
+    """Run :func:`evaluate` where an event loop is running."""
     from harness.api.results import Evaluation
     from harness.api.work import bars, eval_settings, in_python, named, run_folder
     from harness.evals import EvalSettings, run_evaluation_async
@@ -213,7 +213,7 @@ async def aevolve(
     progress: bool | None = None,
     **settings: Unpack[EvolveKeywords],
 ) -> Evolved:
-    """As :func:`evolve`, where an event loop is running."""
+    """Run :func:`evolve` where an event loop is running."""
     from harness.api.results import Evolved
     from harness.api.work import event_bars, evolve_settings, in_python
     from harness.evolve import EvolveSettings, run_evolution_async

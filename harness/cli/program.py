@@ -83,7 +83,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does; a name that is misspelt gets a suggestion."""
+        """Resolve a command like click, and suggest a name for a misspelt one."""
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:

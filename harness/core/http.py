@@ -41,7 +41,7 @@ def http_client(url: str, timeout: float | httpx.Timeout, **options: Any) -> htt
 def async_http_client(
     url: str, timeout: float | httpx.Timeout, **options: Any
 ) -> httpx.AsyncClient:
-    """As :func:`http_client`, for an event loop."""
+    """Create an :func:`http_client` for an event loop."""
     import httpx
 
     options.setdefault("trust_env", not on_loopback(url))
@@ -85,7 +85,7 @@ def limit_reply(response: Any) -> None:
 
 
 async def limit_async_reply(response: Any) -> None:
-    """As :func:`limit_reply`, as an event hook of a client for event loops."""
+    """Apply :func:`limit_reply` as an event hook of a client for event loops."""
     limit_reply(response)
 
 

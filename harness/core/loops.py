@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """As :func:`asyncio.run`, on uvloop where it is installed (it is not made for Windows).
+    """Run like :func:`asyncio.run`, on uvloop where it is installed (it is not made for Windows).
 
     For what makes many small model calls: an eval sample costs a tenth less of the processor
     (`benchmarks/evals/overhead.py`). Where a loop is running already, as in a notebook, the work

@@ -131,7 +131,7 @@ def read_latest(path: Path, name: str) -> Iterator[Any]:
 
 
 def read_placed(path: Path, start: int = 0) -> Iterator[tuple[int, Any]]:
-    """As :func:`read_segment`, each record behind the byte offset that :func:`read_at` takes.
+    """Read a segment like :func:`read_segment`, with the byte offsets for :func:`read_at`.
 
     Args:
         path: the segment.

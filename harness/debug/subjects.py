@@ -1,4 +1,4 @@
-"""What can be debugged: a graph of one's own, and finished work, stepped like a run of one's own.
+"""Subjects of the debugger: a graph of one's own, and finished work, stepped like a run.
 
 A trajectory (ATIF; every format that `harness trajectories import` reads) becomes a graph whose
 nodes play its steps back: `system`, `user` and `agent`, and `tool` for each result that the agent
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Subject:
-    """What is debugged, and where it begins.
+    """A graph or finished work to debug, and where it begins.
 
     Attributes:
         graph: the compiled graph.

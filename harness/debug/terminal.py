@@ -201,7 +201,7 @@ class Terminal:
         return "\n".join(f"  {name} = {value}" for name, value in variables.items())
 
     def _events(self, branch: str = "") -> list[tuple[Event, Usage | None]]:
-        """What ran, each with what it used."""
+        """List the nodes that ran, each with what it used."""
         history = self._debugger.history(branch or None)
         usage = self._debugger.meter.tasks(self._debugger.store, history.thread)
         events = timeline(self._debugger.graph, history)
@@ -351,7 +351,7 @@ def full(value: Any, indent: int | None = 2) -> str:
 
 
 def stop_text(stop: Stop) -> str:
-    """Where a run stands, in a few lines."""
+    """Say in a few lines where a run stands."""
 
     def line(task: TaskInfo) -> str:
         pushed = "" if task.path[:1] == ("__pregel_pull",) else "  (sent)"

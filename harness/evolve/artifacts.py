@@ -113,7 +113,7 @@ class ArtifactStore:
         return key
 
     async def keep(self, value: BaseModel) -> str:
-        """As :meth:`put`, in one transaction with what other tasks of the loop keep meanwhile."""
+        """Store a value like :meth:`put`, in one transaction with the loop's other tasks."""
         key, data = _packed(value)
         self._waiting[key] = data
         async with self._commit:
@@ -186,7 +186,7 @@ class ArtifactStore:
         return kind.model_validate_json(decompressed(row[0]))
 
     def hold(self, key: str, kind: type[ValueT]) -> ValueT:
-        """As :meth:`get`, and kept in memory until another value of its kind is asked for."""
+        """Read a value like :meth:`get`, and hold it until another of its kind is asked for."""
         cached = self._cache.get(kind)
         if cached is None or cached[0] != key:
             cached = self._cache[kind] = (key, self.get(key, kind))

@@ -92,7 +92,7 @@ async def describe_tasks(
     terms: frozenset[str] = frozenset(),
     model: Model | None = None,
 ) -> Described:
-    """As :func:`describe`, from one trajectory of every task; by words where no model answers."""
+    """Describe one trajectory of every task like :func:`describe`; by words if no model answers."""
     prompts: list[str] = []
     files: list[str] = []
     for trajectory in trajectories:

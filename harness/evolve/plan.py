@@ -68,8 +68,11 @@ def plan_evolution(asked: EvolveSettings) -> dict[str, Any]:
 
 def planned(tasks: Sequence[Task], settings: EvolveSettings) -> SequentialPlan:
     """Return the plan of the gate on these tasks."""
-    groups = {task.id: task.group for task in tasks if task.group}
-    return gate_plan([task.id for task in tasks], settings, groups)
+    return gate_plan(
+        [task.id for task in tasks],
+        settings,
+        {task.id: task.group for task in tasks if task.group},
+    )
 
 
 def _analysts(settings: EvolveSettings, train: LoadedSuite, runs: Sequence[Path]) -> str:

@@ -143,7 +143,6 @@ async def _evolve(settings: EvolveSettings, progress: Callable[[Event], None]) -
             return sandbox.exec(command, workdir=workdir, files=files, limits=limits)
 
         held_out = gated.tasks[: settings.limit] if gated else ()
-        made = ROLLOUTS if train else GIVEN.get(kind, ())
         result = await evolve(
             settings,
             model=analyst,
@@ -159,7 +158,11 @@ async def _evolve(settings: EvolveSettings, progress: Callable[[Event], None]) -
             write=runs.write if programs else runs.write_examples if examples else None,
             compare=compare if settings.baselines else None,
             transfer=runs.transfer if plan else None,
-            inputs={name: getattr(settings, name) for name in made} | {"content": tasks},
+            inputs={
+                name: getattr(settings, name)
+                for name in (ROLLOUTS if train else GIVEN.get(kind, ()))
+            }
+            | {"content": tasks},
             progress=progress,
         )
     finally:

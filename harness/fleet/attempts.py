@@ -247,7 +247,7 @@ class RemoteModel:
         sampling: Sampling | None = None,
         response_format: dict[str, JsonValue] | None = None,
     ) -> Reply:
-        """As :meth:`harness.models.Model.complete`."""
+        """See :meth:`harness.models.Model.complete`."""
         request = {
             "messages": messages,
             "tools": tools,

@@ -72,7 +72,7 @@ class BackendModel:
         sampling: Sampling | None = None,
         response_format: dict[str, JsonValue] | None = None,
     ) -> Reply:
-        """As :meth:`harness.models.Model.complete`. `sampling` is that of the request already.
+        """See :meth:`harness.models.Model.complete`; `sampling` is that of the request already.
 
         Raises:
             Refused: from the back end, or if it gives several answers: a layer looks at one.

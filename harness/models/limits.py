@@ -105,7 +105,7 @@ class LimitedModel:
         sampling: Sampling | None = None,
         response_format: dict[str, JsonValue] | None = None,
     ) -> Reply:
-        """As :meth:`harness.models.types.Model.complete`.
+        """See :meth:`harness.models.types.Model.complete`.
 
         Raises:
             SampleLimitReached: if a limit leaves no room for the call.

@@ -69,7 +69,7 @@ async def aask(
     verifier: str = "rules",
     **settings: Unpack[AskKeywords],
 ) -> Answer:
-    """As :func:`ask`, where an event loop is running; the work is done in a thread."""
+    """Run :func:`ask` where an event loop is running; the work is done in a thread."""
     work = partial(ask, question, *paths, index=index, model=model, verifier=verifier, **settings)
     return await to_thread(work)
 

@@ -160,7 +160,7 @@ class Rollout(Value):
 
     @property
     def id(self) -> str:
-        """As in a run directory: `<task>` or `<task>@<epoch>`."""
+        """Return the id in a run directory: `<task>` or `<task>@<epoch>`."""
         return self.task if self.epoch == 0 else f"{self.task}@{self.epoch}"
 
 

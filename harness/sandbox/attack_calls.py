@@ -189,7 +189,7 @@ def signal_owner(facts: dict[str, Any]) -> None:
 
 
 def signal_parent(facts: dict[str, Any]) -> bool:
-    """Whether the process that judges us takes our signals; number 0 does nothing."""
+    """Return whether the process that judges us takes our signals; number 0 does nothing."""
     if facts["host"] in (os.getppid(), 1):
         os.kill(facts["host"], 0)
         return os.getppid() == facts["host"]

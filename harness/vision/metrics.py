@@ -313,8 +313,6 @@ _EPSILON = 1e-6
 # A span that meets none, to fill up the shorter list.
 _FAR: Span = (1e9, 1e9 + 1)
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*-\s*(\d+(?:\.\d+)?)")
-_FORM = re.compile(r"\s*<think>(.*?)</think>\s*<answer>(.*?)</answer>\s*", re.DOTALL)
-_MOST_CITED = 10
 
 
 def read_spans(reply: str) -> list[Span]:
@@ -325,28 +323,6 @@ def read_spans(reply: str) -> list[Span]:
     answer = re.search(r"<answer>(.*?)</answer>", reply, re.DOTALL)
     pairs = _SPAN.findall(answer[1]) if answer else []
     return [(float(start), float(end)) for start, end in pairs if float(start) <= float(end)]
-
-
-def format_reward(reply: str, *, cited: bool = True) -> float:
-    """Score how well a reply keeps to the form: 0, 0.2, 0.6 or 1.
-
-    0 without both tags, 0.2 without a readable span, 0.6 if a bound of a span is not named 1 to 10
-    times in the reasoning, else 1.
-
-    Args:
-        reply: the whole reply.
-        cited: whether bounds must be named in the reasoning (the first training stage).
-    """
-    form, spans = _FORM.fullmatch(reply), read_spans(reply)
-    if not form:
-        return 0.0
-    if not spans:
-        return 0.2
-    named = [float(number) for number in re.findall(r"\d+(?:\.\d+)?", form[1])]
-    bounds = [bound for span in spans for bound in span]
-    if cited and not all(1 <= named.count(bound) <= _MOST_CITED for bound in bounds):
-        return 0.6
-    return 1.0
 
 
 def global_reward(spans: Sequence[Span], expected: Sequence[Span]) -> float:

@@ -46,7 +46,7 @@ class ScriptedModel(ABC):
         sampling: Sampling | None = None,
         response_format: dict[str, JsonValue] | None = None,
     ) -> Reply:
-        """As :meth:`harness.models.Model.complete`."""
+        """See :meth:`harness.models.Model.complete`."""
         self.prompts.append(str(messages[-1]["content"]))
         self.requests.append(messages)
         self.samplings.append(sampling)

@@ -1,4 +1,4 @@
-"""How a kind of secret looks, and which kinds a text can hold.
+"""Forms of secrets, and the kinds that a text can hold.
 
 Every search takes time in proportion to the text: a pattern starts only where a run of its
 characters starts, or it looks at a bounded number of characters.
@@ -24,7 +24,7 @@ _RUN_BYTES = bytes(
 
 @dataclass(frozen=True)
 class Form:
-    """How a kind of secret looks.
+    """The form of a kind of secret.
 
     Attributes:
         kind: its name; several forms may share one.

@@ -165,7 +165,7 @@ class _Words:
             self._lengths.setdefault(secret[:HEAD], {})[len(secret)] = None
 
     def spans(self, text: str) -> Iterator[Span]:
-        """Where they stand, in order, none within another."""
+        """Return their spans in order, none within another."""
         if len(self._secrets) <= FEW and not any(secret in text for secret in self._secrets):
             return
         position, last = 0, len(text) - HEAD
@@ -185,7 +185,7 @@ def redact(text: str) -> str:
 
 
 def find_secrets(text: str) -> list[int]:
-    """Where everything starts that :func:`redact` would replace, in order, for lints."""
+    """Return the start of everything that :func:`redact` would replace, in order, for lints."""
     return sorted(start for form in _possible(text, thorough=False) for start, _ in form.find(text))
 
 

@@ -1,4 +1,4 @@
-"""What models and tools answered in a finished attempt, served in their place.
+"""Recorded answers of models and tools in a finished attempt, served in their place.
 
 A model call is found by its messages and tools, a tool call by its name, its arguments and the
 reply that asked for it. What is not on record is where a run leaves the recording: the node that
@@ -46,7 +46,7 @@ Place = tuple[str, int, str]
 
 @dataclass(frozen=True)
 class Beyond:
-    """What answers where the recording ends.
+    """The source of answers beyond the end of the recording.
 
     Attributes:
         model: is asked.
@@ -59,7 +59,7 @@ class Beyond:
 
 @dataclass
 class Counts:
-    """How much was served.
+    """Counts of the answers that were served.
 
     Attributes:
         replies: model calls answered from the record.
@@ -186,7 +186,7 @@ class Answers:
         return {**self._effects_before(branch.parent, end), **own}
 
     def served(self) -> str:
-        """What was served from the record so far, in one line."""
+        """Return what was served from the record so far, in one line."""
         counts = self.counts
         return (
             f"{counts.replies} model calls ({counts.exact} byte for byte as recorded) and "

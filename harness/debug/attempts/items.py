@@ -107,7 +107,7 @@ def run_folders(run: Path) -> list[Path]:
 
 @dataclass(frozen=True)
 class Settings:
-    """What a run folder does not hold.
+    """Settings that a run folder does not hold.
 
     Attributes:
         suite: path or name; by default the name that the run recorded.
@@ -133,7 +133,7 @@ class RecordedContext(ReactContext):
     system: str = ""
 
     def system_prompt(self) -> str:
-        """As it was recorded."""
+        """Return the recorded system prompt."""
         return self.system
 
 
@@ -146,7 +146,7 @@ class _Closing:
         self._model = model
 
     async def complete(self, messages: list[Message], **settings: Any) -> Reply:
-        """As :meth:`harness.models.types.Model.complete`."""
+        """See :meth:`harness.models.types.Model.complete`."""
         try:
             return await self._model.complete(messages, **settings)
         finally:
@@ -243,7 +243,7 @@ def _attempted(finished: Finished, settings: Settings) -> tuple[LoadedSuite, Tas
 
 
 def suite_of(finished: Finished) -> str:
-    """What the suite of a run was called with, or its name where that was not recorded."""
+    """Return the reference of a run's suite, or its name where that was not recorded."""
     from harness.evals import read_parts
 
     parts = read_parts(finished.run)
@@ -258,7 +258,7 @@ def _context(
     prompt: str,
     workdir: Path,
 ) -> ReactContext:
-    """What the attempt's graph was given, its model and tools answering from the record."""
+    """Build the context of the attempt's graph; its model and tools answer from the record."""
     from harness.agents import react_context
     from harness.evals import attempt_context
     from harness.tasks import answer_schema

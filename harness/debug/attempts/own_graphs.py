@@ -75,7 +75,7 @@ async def _unchanged(bench: Bench, _: object) -> Bench:
 
 
 def is_own_graph(finished: Finished) -> bool:
-    """Whether the attempt was one of a graph in a user's file."""
+    """Return whether the attempt was one of a graph in a user's file."""
     spec = str(finished.lock.get("agent"))
     return spec.startswith("graph:") and is_foreign(spec)
 

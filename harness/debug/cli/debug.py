@@ -127,7 +127,7 @@ def _subject(
     options: dict[str, Any],
     stack: ExitStack,
 ) -> tuple[Subject, str]:
-    """What the options name, and its title; `stack` ends what it needs beside itself."""
+    """Open the subject of the options, with its title; `stack` ends what it needs beside itself."""
     from harness.debug.subjects import Subject, open_evolution, play_back
 
     run, item, trajectories = options["run"], options["item"], options["trajectories"]

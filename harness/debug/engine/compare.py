@@ -30,7 +30,7 @@ class Difference:
 
 
 def differences(before: Any, after: Any, path: tuple[str | int, ...] = ()) -> list[Difference]:
-    """What changed from one value to another; mappings, lists and models are walked into."""
+    """List the changes from one value to another; mappings, lists and models are walked into."""
     old, new = _entries(before), _entries(after)
     if old is None or new is None or type(before) is not type(after):
         return [] if same(before, after) else [Difference(path, "changed", before, after)]
@@ -59,7 +59,7 @@ def _entries(value: Any) -> Mapping[Any, Any] | Sequence[Any] | None:
 
 @dataclass(frozen=True)
 class Pair:
-    """The same step of two branches; one side is None behind the end of its branch.
+    """One step of two branches; a side is None behind the end of its branch.
 
     Attributes:
         place: names of the sub-graph nodes around it, and the step's number.
@@ -73,7 +73,7 @@ class Pair:
 
     @property
     def same(self) -> bool:
-        """Whether both branches have the step, with equal states."""
+        """Return whether both branches have the step, with equal states."""
         return self.first is not None and self.second is not None and not self.changes
 
 

@@ -1,4 +1,4 @@
-"""Which tasks may run and which wait.
+"""Control of tasks: the ones that may run, and the ones that wait.
 
 Every task arrives here, in LangGraph's threads and coroutines, before it runs, and reports here
 when it is done. A task that may not run waits; when nothing more can happen without the user, a
@@ -64,7 +64,7 @@ class Gate:
 
 @dataclass(frozen=True)
 class Mode:
-    """How far to go.
+    """Extent of a command to go on.
 
     Attributes:
         free: no task waits (except at breakpoints).
@@ -83,13 +83,13 @@ class Mode:
     reason: Reason = "step"
 
     def lets(self, info: TaskInfo) -> bool:
-        """Whether the task may run without a stop."""
+        """Return whether the task may run without a stop."""
         if self.free or any(is_inside(ns, info.own_ns) for ns in self.through):
             return True
         return not self.into and self.target is not None and is_inside(info.ns, self.target)
 
     def stops_at(self, gate: Gate) -> bool:
-        """Whether to announce a stop at a task that is held and has not asked for one."""
+        """Return whether to announce a stop at a task that is held and has not asked for one."""
         if self.target is not None:
             return self.into and is_inside(gate.info.ns, self.target)
         return not self.free and self.goal in (None, gate.info.own_ns)
@@ -246,7 +246,7 @@ class Controller:
             self._held.append(gate)
 
     def _is_served(self, gate: Gate, task: Any) -> bool:
-        """Whether the node need not run: its writes are known, or it must not begin."""
+        """Return whether the node need not run: its writes are known, or it must not begin."""
         if gate.verdict == "suspend":
             raise langgraph("errors").GraphInterrupt(())
         writes = gate.writes if gate.verdict == "serve" else None
@@ -269,7 +269,7 @@ class Controller:
                 self.mutated.append(info.where)
 
     def _asks(self, gate: Gate, error: Exception) -> bool:
-        """Whether the user decides about an exception; the innermost node asks, once."""
+        """Return whether the user decides about an exception; the innermost node asks, once."""
         if isinstance(error, langgraph("errors").GraphBubbleUp) or id(error) in self._seen:
             return False
         self._seen[id(error)] = error

@@ -89,7 +89,7 @@ def load_graph(reference: str, config: dict[str, Any] | None = None) -> Any:
 
 
 def is_graph(value: Any) -> bool:
-    """Whether something is a compiled graph."""
+    """Return whether something is a compiled graph."""
     return isinstance(value, langgraph("pregel").Pregel)
 
 

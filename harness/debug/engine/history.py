@@ -175,7 +175,7 @@ def shown(saved: CheckpointTuple) -> dict[str, Any]:
 
 
 def written(saved: CheckpointTuple) -> dict[str, list[tuple[str, Any]]]:
-    """What each task of the next step wrote, by task id, control writes included."""
+    """Return the writes of the next step's tasks, by task id, control writes included."""
     writes: dict[str, list[tuple[str, Any]]] = {}
     for task, channel, value in saved.pending_writes or []:
         writes.setdefault(task, []).append((channel, value))
@@ -188,7 +188,7 @@ def outputs(writes: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
 
 
 class History:
-    """What a store holds of one thread; values are read when they are asked for."""
+    """A store's history of one thread; values are read when they are asked for."""
 
     def __init__(self, store: CheckpointStore, thread: str) -> None:
         """Read the thread's outline; `moments` are its checkpoints, oldest first."""
@@ -369,7 +369,7 @@ def prepare(graph: Any, saver: CheckpointStore, saved: CheckpointTuple) -> list[
 
 
 def replace_writes(task: Any, values: Any) -> list[tuple[str, Any]]:
-    """What a node would have written had it returned `values`: its writers and routes are run."""
+    """Return a node's writes as if it had returned `values`: its writers and routes are run."""
     writes: deque[tuple[str, Any]] = task.writes
     writes.clear()
     for writer in task.writers:

@@ -1,4 +1,4 @@
-"""What nodes wrote in a recorded run, served instead of running them again.
+"""Writes of nodes in a recorded run, served instead of running the nodes again.
 
 A node's writes hold what its models and tools answered, whatever client it used, so a replay makes
 no call. A record is found by the place in the graph and the digest of the node's input; equal
@@ -141,7 +141,7 @@ class Recording:
         return state + [write for write in routed if write[0].startswith(HIDDEN)]
 
     def leaves(self, info: TaskInfo) -> bool:
-        """Whether to stand still in front of this task: it is where the recording is left."""
+        """Return whether to stop in front of this task: it is where the recording is left."""
         with self._lock:
             if self._beyond == "live" or self.left_at is None or self.left_at != info:
                 return False

@@ -1,4 +1,4 @@
-"""Where a run stands and where it stops: tasks, reasons, exceptions; breakpoints and watches."""
+"""Positions and stops of a run: tasks, reasons, exceptions; breakpoints and watches."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Stop:
-    """Where a run stands.
+    """The position of a run that stands.
 
     Attributes:
         reason: why.
@@ -158,13 +158,13 @@ class Stop:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing runs any more."""
+        """Return whether nothing runs any more."""
         return self.reason in ("done", "failed", "interrupt", "suspended")
 
 
 @dataclass(frozen=True)
 class Breakpoint:
-    """Where to stop.
+    """A condition to stop at.
 
     Attributes:
         node: a node's name, or `outer/inner/node`; `*` for every node.
@@ -188,7 +188,7 @@ def alike(first: str, second: str) -> bool:
 
 
 def is_inside(ns: str, outer: str) -> bool:
-    """Whether the namespace `ns` is `outer` or one below it."""
+    """Return whether the namespace `ns` is `outer` or one below it."""
     parts, around = segments(ns), segments(outer)
     return ns == outer or (0 < len(around) <= len(parts) and all(map(alike, parts, around)))
 
@@ -266,7 +266,7 @@ def _cut(text: str) -> str:
 
 
 def _is_library(name: str) -> bool:
-    """Whether a file is LangGraph's, the debugger's or Python's own."""
+    """Return whether a file is LangGraph's, the debugger's or Python's own."""
     name = name.replace("\\", "/")
     of_python = name.startswith(("<frozen", _LIBRARY)) and "-packages/" not in name
     return of_python or any(part in name for part in _MACHINERY)
@@ -301,7 +301,7 @@ def unfinished(state: Any) -> list[str]:
 
 
 class Breakpoints:
-    """Where to stop and what to show there.
+    """Breakpoints, and the expressions to show at them.
 
     Attributes:
         points: every breakpoint under its number.
@@ -374,7 +374,7 @@ class Breakpoints:
             }
 
     def visits(self) -> dict[str, int]:
-        """How often each node has run, by `outer/inner/node`."""
+        """Count the runs of each node, by `outer/inner/node`."""
         return {where: len(tasks) for where, tasks in self._visits.items()}
 
     def hit(self, info: TaskInfo, task: Any) -> int | None:

@@ -28,7 +28,7 @@ _DATED = re.compile(r"-\d{4}-?\d{2}-?\d{2}$")
 
 @dataclass
 class Meter:
-    """What the tasks of a session used.
+    """Meter of what the tasks of a session use.
 
     Calls that leave no trace in the state are noted here when they are made, or served from a
     record; messages are read from the store.

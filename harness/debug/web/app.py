@@ -152,7 +152,7 @@ def app(desks: Desks, browsing: Browsing, guard: Guard) -> Starlette:
         return query
 
     async def question(request: Request) -> Response:
-        """What is asked about finished work, or looked up about a graph."""
+        """Answer a question about finished work, or look something up about a graph."""
         guard.check(request.headers, token=True)
         name, query = request.path_params["name"], query_of(request)
         if name == "about":

@@ -1,4 +1,4 @@
-"""Who may talk to the page: this machine's browser, from this page, with the token.
+"""Access to the page: this machine's browser, from this page, with the token.
 
 A page of another origin cannot read the token; a name that was made to point to 127.0.0.1 is not
 among the hosts; a form of another page cannot set the header that carries the token.

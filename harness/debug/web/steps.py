@@ -1,4 +1,4 @@
-"""What a branch did, for the page: its steps, the state at one of them, two branches compared."""
+"""Branches for the page: their steps, the state at one of them, two branches compared."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class Answer(NamedTuple):
 
     @property
     def confusion(self) -> str:
-        """As evidence is quoted; "" where the answer was right."""
+        """Return the confusion as evidence is quoted; "" where the answer was right."""
         return "" if self.given == self.right else f"answered {self.given}, not {self.right}"
 
 

@@ -165,7 +165,7 @@ def objects_of(wording: str) -> frozenset[str]:
 
 
 def advised_against(sentence: str, place: int) -> bool:
-    """Whether what stands at that place follows a word such as "not" or "instead of"."""
+    """Return whether a name follows a word such as "not" or "instead of"."""
     return _DENIED.search(sentence[:place]) is not None
 
 

@@ -31,7 +31,7 @@ MISUSE = (SyntaxError, AttributeError, TypeError, ImportError)
 
 
 def judge(program: str, code: bool) -> dict[str, Any]:
-    """What a program says of its claim."""
+    """Return a program's verdict on its claim."""
     names: dict[str, Any] = {"__name__": "__claim__"}
     holds: bool | None = None
     error = ""

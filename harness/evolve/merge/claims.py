@@ -185,7 +185,7 @@ def _runs(sentence: str, subject: str, program: str, kind: Literal["code", "anal
 
 @lru_cache(maxsize=20_000)  # lessons of many runs repeat sentences
 def behaviour_claims(sentence: str) -> tuple[Claim, ...]:
-    """What a sentence says that code does."""
+    """Extract a sentence's claims about the behaviour of code."""
     return tuple(_behaviour_claims(sentence))
 
 

@@ -145,7 +145,7 @@ OVERLAP = 0.8
 
 
 class Side(NamedTuple):
-    """What a sentence wants in one matter.
+    """The side that a sentence takes in one matter.
 
     Attributes:
         matter: sides of one matter can be compared.
@@ -301,7 +301,7 @@ def sides(text: str) -> frozenset[Side]:
 
 
 def facts(text: str) -> frozenset[tuple[str, bool]]:
-    """What a text states of code, and whether it says that it is so; none if it gives advice."""
+    """Extract what a text states of code and whether it says that it is so; none from advice."""
     sentences = _SENTENCE.split(text)
     if any(_INSTRUCTION.search(sentence) for sentence in sentences):
         return frozenset()
@@ -361,7 +361,7 @@ def _yes(wanted: bool) -> str:
 
 
 def _wanted(text: str, place: int, default: bool | None = True) -> bool | None:
-    """Whether a sentence wants what stands at a place; None where it only looks at it."""
+    """Return whether a sentence wants the thing at a place; None where it only looks at it."""
     before = re.sub(r"\([^()]*\)", "", text[:place])  # a refusal in brackets ends there
     cues = [cue for cue in _CUE.finditer(before) if not cue["over"] or "prefer" in before.lower()]
     if "whether" in before.lower():

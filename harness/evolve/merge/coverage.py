@@ -1,4 +1,4 @@
-"""Which of equally supported rules say most of what was learned.
+"""Choice among equally supported rules: the ones that say most of what was learned.
 
 Many rules have the support of two tasks, more than a skill has places for, and most of them are
 about what everybody teaches. In any order by support alone one idea takes several places, while a

@@ -335,7 +335,7 @@ def edit_of(lessons: Lessons, cause: Cause) -> Edit:
 
 
 def rule_of(lessons: Lessons, cause: Cause, signs: Sequence[Sequence[str]]) -> Rule:
-    """What the rule of a cause rests on.
+    """Collect the evidence of a cause's rule.
 
     Args:
         lessons: all of them.

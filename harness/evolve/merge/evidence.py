@@ -1,4 +1,4 @@
-"""Which lessons name the same cause: those that sound alike and quote alike.
+"""Lessons that name the same cause: they sound alike and quote alike.
 
 An analyst quotes from its run what shows the failure. Lessons are alike by half for what they say
 and by half for what they quote, so that lessons of one cause meet however they put it, and
@@ -143,7 +143,7 @@ def root(word: str) -> str:
 
 
 def saying(sentence: str) -> Saying:
-    """What a sentence says, apart from the order and the forms of its words."""
+    """Reduce a sentence to its words, apart from their order and forms."""
     words = [word.lower() for word in _WORDS.findall(sentence)]
     stems = {root(word) for word in words if word not in _EMPTY and word not in _NEGATIONS}
     return frozenset(stems | ({"not"} if _NEGATIONS.intersection(words) else set()))
@@ -258,7 +258,7 @@ def outvoted(lessons: Sequence[Lesson], tasks: Sequence[frozenset[str]]) -> dict
 
 
 def opposition(lessons: Sequence[Lesson], tasks: Sequence[frozenset[str]]) -> list[float]:
-    """How far the lessons of other tasks say the opposite of each: standardised log odds.
+    """Measure how far other tasks' lessons say the opposite of each: standardised log odds.
 
     What is meant shows in pairs of words: to skip is right of totals and wrong of rows. Each pair
     of a lesson votes with the log odds, against those of all pairs, that other tasks refuse what
@@ -318,7 +318,7 @@ def typical(
         return common / least if common > 1 else 0.0
 
     def agreement(place: int) -> float:
-        """Of one lesson with those of others: an analyst does not speak against itself."""
+        """Agreement of a lesson with those of others: an analyst does not speak against itself."""
         wanted, refused = parts[place]
         return sum(
             shared(wanted, also) + shared(refused, not_either)

@@ -82,7 +82,7 @@ def without_habits(draft: Draft, runs: Sequence[Run], store: ArtifactStore) -> D
 def runs_that_follow(
     rules: Sequence[Rule], trajectories: Sequence[Trajectory]
 ) -> NDArray[np.bool_]:
-    """Which runs have a line that shows what a lesson of a rule says [runs, rules]."""
+    """Mark the runs with a line that shows what a lesson of a rule says [runs, rules]."""
     import numpy as np
 
     sparse: Any = import_module("scipy.sparse")
@@ -118,7 +118,7 @@ def runs_that_follow(
 
 
 def written(trajectory: Trajectory) -> set[Saying]:
-    """What the lines say that the agent wrote."""
+    """Return what the agent wrote, by the lines."""
     texts = zip(trajectory.steps, step_texts(trajectory), strict=True)
     own = (text for step, text in texts if step.source == "agent")
     lines = {words(line) for text in own for line in _SENTENCE.split(text)}

@@ -1,4 +1,4 @@
-"""Whether what a rule rests on makes runs fail: judged by the runs themselves, without a model.
+"""The part of a rule's signs in failed runs, judged by the runs themselves, without a model.
 
 Analysts see one run each. What their lessons quote and what they ask for can be looked up in all
 runs, those that passed too. A behaviour that passed runs show as often is a habit; one whose
@@ -57,7 +57,7 @@ _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n")
 
 @dataclass
 class Contrast:
-    """What varies between failed and passed runs, line by line.
+    """Differences between failed and passed runs, line by line.
 
     Attributes:
         runs: ids; one run per task and outcome, :data:`SAMPLE` at most of either outcome, chosen
@@ -127,11 +127,11 @@ class Contrast:
 
     @property
     def comparable(self) -> bool:
-        """Whether there are enough runs of either outcome."""
+        """Return whether there are enough runs of either outcome."""
         return min(self.failed.sum(), (~self.failed).sum()) >= FEWEST
 
     def instructs(self, text: str) -> bool:
-        """Whether every sentence of a text stands in the instructions."""
+        """Return whether every sentence of a text stands in the instructions."""
         sentences = _sayings(text).values()
         return bool(sentences) and all(
             any(sentence <= line for line in self.instructions.values()) for sentence in sentences
@@ -168,7 +168,7 @@ class Contrast:
     def holding(
         self, texts: Sequence[Saying], least: float, *, by_line: bool = False
     ) -> tuple[Bools, Bools]:
-        """Which runs have a line with the words of each text [texts, runs]: plain, and denying.
+        """Mark the runs that have a line with a text's words [texts, runs]: plain, and denying.
 
         Args:
             texts: to look up.
@@ -245,7 +245,7 @@ def weighed(draft: Draft, rules: Sequence[Rule], contrast: Contrast | None) -> D
 
 
 def outcomes(rules: Sequence[Rule], contrast: Contrast | None) -> list[Outcome]:
-    """How what rules rest on stands in failed and passed runs.
+    """Count what rules rest on in failed and in passed runs.
 
     Args:
         rules: the best supported first.
@@ -343,7 +343,7 @@ def outcomes(rules: Sequence[Rule], contrast: Contrast | None) -> list[Outcome]:
 
 
 def _usual(rule: Rule, shows: Mapping[str, Bools], failed: Bools) -> bool:
-    """Whether nearly all runs of either outcome show a sign of a rule."""
+    """Return whether nearly all runs of either outcome show a sign of a rule."""
     return any(min(shows[s][failed].mean(), shows[s][~failed].mean()) >= ALL for s in rule.signs)
 
 
@@ -387,7 +387,7 @@ def _applies(shows: Bools, failed: Bools, tasks: Bools) -> Bools:
 
 
 def _z_score(a: Any, b: Any, c: Any, d: Any) -> Any:
-    """Of the log odds ratio of a : b against c : d."""
+    """Return the z-score of the log odds ratio of a : b against c : d."""
     import numpy as np
 
     a, b, c, d = a + 0.5, b + 0.5, c + 0.5, d + 0.5

@@ -1,4 +1,4 @@
-"""How alike lessons are, and groups of them."""
+"""Likeness of lessons, and groups of them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CHUNK = 1500
 
 
 class Measure(Value):
-    """How alike texts are.
+    """A measure of how alike texts are.
 
     Attributes:
         name: as reports give it.
@@ -116,7 +116,7 @@ def tfidf_similarities(texts: Sequence[str], beside: Sequence[str] = (), **analy
 
 
 def word_similarities(texts: Sequence[str], beside: Sequence[str] = ()) -> Matrix:
-    """As :func:`tfidf_similarities`, over stemmed content words."""
+    """Compute :func:`tfidf_similarities` over stemmed content words."""
     return tfidf_similarities(texts, beside, analyzer=content_words)
 
 

@@ -1,4 +1,4 @@
-"""Where each rule goes: the heading that it is filed under, SKILL.md or the reference file.
+"""Layout of rules: the heading that each is filed under, SKILL.md or the reference file.
 
 A heading is the skill's own, a topic (a noun that many titles share, such as "formula"), or a
 phase that any agent's work goes through. English words; rules in other languages go under one
@@ -204,7 +204,7 @@ def covering(
 
 
 def _place(rule: Rule, support: int, min_support: int) -> Place:
-    """Where a rule belongs; a rare one explains failures alone, and no passed run shows it.
+    """Place a rule; a rare one explains failures alone, and no passed run shows it.
 
     So does one with support, but no word in common with what it quotes, where runs were compared:
     it may be about nothing.

@@ -1,4 +1,4 @@
-"""Which rules say the same: one of them then speaks for the others."""
+"""Groups of rules that say the same: one of them then speaks for the others."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SAME, KINDRED = 0.6, 0.26
 
 
 def speakers(lessons: Lessons, causes: Sequence[Cause], by: Measure) -> list[Cause]:
-    """Of every cause, the best supported one whose rule says the same.
+    """Return for every cause the best supported one whose rule says the same.
 
     Rules say the same whose wordings are alike, or state the same fact of code and ask for nothing;
     and, where they quote nothing by which they could be told apart, rules whose lessons are alike.
@@ -82,7 +82,7 @@ def joined(
 
 
 def kindred(lessons: Lessons, causes: Sequence[Cause]) -> NDArray[np.bool_]:
-    """Which causes without quotes say much the same as one of no fewer tasks, [causes, causes].
+    """Mark causes without quotes that say much the same as one of no fewer tasks [causes, causes].
 
     Compared are all words of the lessons of either.
     """

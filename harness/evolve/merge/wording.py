@@ -215,14 +215,14 @@ def says_something(text: str) -> bool:
 
 
 def vague(text: str) -> bool:
-    """Whether a text only says that care is needed, and no part of it tells what to do."""
+    """Return whether a text only says that care is needed, and no part tells what to do."""
     parts = [_FIRST.sub("", part) for part in _PART.split(text)]
     wary = [part for part in parts if _VAGUE.search(part)]
     return bool(wary) and all(part in wary or _STATEMENT.match(part) for part in parts)
 
 
 def specific(text: str) -> bool:
-    """Whether a rule says when it applies, or names what it is about to the letter."""
+    """Return whether a rule says when it applies, or names to the letter what it is about."""
     return _CONDITION.match(text) is not None or _LITERAL.search(text) is not None
 
 
@@ -251,7 +251,7 @@ def best_wording(
     ]
 
     def unfit(lesson: Lesson) -> tuple[int, int]:
-        """How far a wording is from what its reader needs; of equals, how little it says."""
+        """Rate how far a wording is from what its reader needs; of equals, how little it says."""
         text = lesson.text
         idle = bool(_VAGUE.search(text)) or bool(_STATEMENT.match(text))
         several = text.count(";") + len(_MORE.findall(text))
@@ -263,7 +263,7 @@ def best_wording(
 
 
 def fault(text: str, wordings: Iterable[str], vocabulary: frozenset[str]) -> str:
-    """Why a wording that a model wrote may not stand for its sources, or "".
+    """Return why a wording that a model wrote may not stand for its sources, or "".
 
     Checked are the meaning (no code, name or number that no source has; the same polarity as the
     source that is most alike; most of its words from the sources) and the spelling (no word that

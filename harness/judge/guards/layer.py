@@ -44,7 +44,7 @@ class GuardedModel:
         sampling: Sampling | None = None,
         response_format: dict[str, JsonValue] | None = None,
     ) -> Reply:
-        """As :meth:`harness.models.Model.complete`.
+        """See :meth:`harness.models.Model.complete`.
 
         Raises:
             Refused: if the policy stops the request or the answer.

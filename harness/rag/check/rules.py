@@ -172,8 +172,8 @@ def _compare(clause: str, line: _Line) -> str:
 
 
 def _look_up_statement(claim: Claim, lines: list[_Line], sources: Sequence[Source]) -> Finding:
-    """As one sentence, and clause by clause: several lines may say together what it says, and one
-    clause that is denied makes all of it false."""
+    """Look it up as one sentence, and clause by clause: several lines may say together what it
+    says, and one clause that is denied makes all of it false."""
     sentence = claim.sentence or claim.text
     spans = clauses(sentence)
     finding = _look_up_sentence(sentence, sentence, lines, sources, compound=len(spans) > 1)

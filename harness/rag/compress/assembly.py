@@ -94,7 +94,7 @@ class Gap:
 
     @property
     def omission(self) -> Omission:
-        """As it stands in results; of several documents the first."""
+        """Return the omission as it stands in results; of several documents the first."""
         _, start, end = self.parts[0]
         return Omission(
             id=part_id(self.parts), doc=self.doc, start=start, end=end, tokens=self.tokens

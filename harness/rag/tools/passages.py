@@ -41,7 +41,7 @@ class Passage(NamedTuple):
 
     @property
     def citation(self) -> str:
-        """As it stands in a context and in answers: `[doc:start-end]`."""
+        """Return the citation for contexts and answers: `[doc:start-end]`."""
         return f"[{self.name}]"
 
     def covers(self, inner: Passage) -> bool:
@@ -107,7 +107,7 @@ def truncated(sources: Sequence[Document], budget: int, count: Count) -> list[Pa
 def _taken(
     passages: Sequence[Passage], budget: int, count: Count, *, from_end: bool
 ) -> list[Passage]:
-    """As much of the passages as fits, the last one cut."""
+    """Take the passages that fit, the last one cut."""
     parts: list[Passage] = []
     for passage in passages:
         part = _fitting(passage, budget - count(GAP), count, from_end=from_end)

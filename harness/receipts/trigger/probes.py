@@ -122,7 +122,7 @@ class _Reader:
 
 
 async def read_and_end(arguments: Arguments, bench: Bench) -> str:
-    """As the tool `read_skill_file`, but what it returns ends the attempt."""
+    """Stand in for the tool `read_skill_file`, but end the attempt with what it returns."""
     raise _Opened(await READ_SKILL_FILE.run(arguments, bench))
 
 

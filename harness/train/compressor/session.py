@@ -118,8 +118,8 @@ def train(
     from harness.train.compressor.loop import fit
     from harness.train.compressor.network import export_onnx
 
-    manifest, path = manifest_of(options), options.out / MANIFEST
-    folder = options.out / WEIGHTS
+    manifest, folder = manifest_of(options), options.out / WEIGHTS
+    path = options.out / MANIFEST
     finished = (folder / FUSION).is_file() and not resume  # the last file that is written
     if not path.exists():
         write_atomic(path, manifest.model_dump_json(indent=1) + "\n")

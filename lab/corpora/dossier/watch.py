@@ -51,7 +51,7 @@ _TALK = listed(
 
 
 def initials(name: str) -> str:
-    """As an entry is signed."""
+    """Return the initials that sign an entry."""
     return "".join(word[0] + "." for word in name.split())
 
 

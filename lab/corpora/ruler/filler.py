@@ -174,7 +174,7 @@ def sentences_of(essay: str) -> Iterator[str]:
 
 
 def fill(sentences: Iterator[str], tokens: int) -> list[str]:
-    """As many sentences as fit into so many tokens of the packaged tokenizer."""
+    """Return the sentences that fit into so many tokens of the packaged tokenizer."""
     filled: list[str] = []
     remaining = tokens
     while block := list(islice(sentences, 256)):

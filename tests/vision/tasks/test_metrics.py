@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from examples.objectives.spans import format_reward
 from harness.vision.metrics import (
     anls,
     consensus,
     edit_distance,
     evalai_form,
-    format_reward,
     global_reward,
     local_reward,
     matching_fields,

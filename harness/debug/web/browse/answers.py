@@ -1,4 +1,4 @@
-"""What the page asks about finished work, answered as JSON values; nothing is changed by asking."""
+"""Answers to the page about finished work, as JSON values; nothing is changed by asking."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Browsing:
         }
 
     def about(self, *, debugger: bool = False, copy: bool = False) -> Any:
-        """What this page is: beside a debugger, a static copy; `at` is what it begins with."""
+        """Describe this page: beside a debugger, a static copy; `at` is what it begins with."""
         return {"debugger": debugger, "copy": copy, "at": self.library.whole()}
 
     def runs(self, _: Query) -> Any:
@@ -105,7 +105,7 @@ class Browsing:
         return {"rows": rows, "next": following if following < len(ids) else None}
 
     def tasks(self, query: Query) -> Any:
-        """What was asked in every attempt of a `run`, by id; texts are cut at `most`."""
+        """Return the tasks of all attempts of a `run`, by id; texts are cut at `most`."""
         return {"most": TASK, "texts": self.library.run(needed(query, "run")).texts()}
 
     def item(self, query: Query) -> Any:
@@ -128,7 +128,7 @@ class Browsing:
         return evolution(self.library.place(needed(query, "evolution"), "evolution"))
 
     def lineage(self, query: Query) -> Any:
-        """Where an `edit` of an `evolution` came from."""
+        """Trace an `edit` of an `evolution` to its origin."""
         return lineage(self.library, needed(query, "evolution"), whole(query, "edit", -1))
 
     def matrix(self, query: Query) -> Any:

@@ -45,7 +45,7 @@ def evolution(place: Place) -> dict[str, Any]:
 
 
 def lineage(library: Library, name: str, number: int) -> dict[str, Any]:
-    """Where an edit came from: the patch, the trajectories, and the steps that were quoted.
+    """Trace an edit to its patch, the trajectories, and the steps that were quoted.
 
     `run` of a source is the eval run that holds its trajectory, None where it lies elsewhere.
 

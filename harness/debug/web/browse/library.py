@@ -69,12 +69,12 @@ class EvalRun:
         )
 
     def same_tasks(self, run: EvalRun) -> bool:
-        """Whether both runs are attempts at the same tasks."""
+        """Return whether both runs are attempts at the same tasks."""
         names = ("suite", "split", "tasks", "limit")
         return all(self.lock.get(name) == run.lock.get(name) for name in names)
 
     def texts(self) -> dict[str, str]:
-        """What was asked in every attempt that left a trajectory, cut at :data:`TASK`."""
+        """Return the tasks of all attempts that left a trajectory, cut at :data:`TASK`."""
         with self._mutex:
             texts: dict[str, str] = {}
             for offset, row in self._appended("trajectories.seg"):
@@ -86,11 +86,11 @@ class EvalRun:
             return self._texts
 
     def has(self, item: str) -> bool:
-        """Whether the attempt left a trajectory."""
+        """Return whether the attempt left a trajectory."""
         return item in self.texts()
 
     def trajectory(self, item: str) -> Trajectory:
-        """What an attempt did.
+        """Return the trajectory of an attempt.
 
         Raises:
             BadInput: if it left no trajectory.
@@ -140,7 +140,7 @@ class Place:
 
 
 class Library:
-    """What lies under a folder, read-only.
+    """Runs and evolutions under a folder, read-only.
 
     Args:
         root: a run folder, an evolution's folder, or a folder of such.

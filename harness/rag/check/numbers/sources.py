@@ -128,12 +128,12 @@ class Cell:
 
     @property
     def is_total(self) -> bool:
-        """Whether its row sums up others: by its label, or for want of any."""
+        """Return whether its row sums up others: by its label, or for want of any."""
         return not self.row or "total" in words(self.row)
 
     @cached_property
     def label_words(self) -> frozenset[str]:
-        """Those of section and column as well."""
+        """Return the words of its labels, those of section and column included."""
         return words(f"{self.row} {self.section} {self.column}")
 
     @cached_property
@@ -246,7 +246,7 @@ class _Field(NamedTuple):
 
     @property
     def filled(self) -> bool:
-        """Whether there is more than a sign of currency."""
+        """Return whether there is more than a sign of currency."""
         return self.text not in ("", "$", "\u20ac", "\u00a3")
 
 

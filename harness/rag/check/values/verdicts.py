@@ -94,8 +94,8 @@ def judge(claim: Claim, sources: Sequence[Source]) -> Finding | None:
 
 
 def judge_value(value: Mention, sentence: str, sources: Sequence[Source]) -> Finding:
-    """As part of its sentence, and where no place speaks of all of it, of its own clause, of the
-    words before it, and of what it counts."""
+    """Judge a value as part of its sentence, and where no place speaks of all of it, of its own
+    clause, of the words before it, and of what it counts."""
     statement = statement_of(value, sentence)
     finding = _judge(statement, sources)
     if finding.verdict in FAULTS and isinstance(value, Period):
