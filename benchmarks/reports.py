@@ -97,13 +97,18 @@ class Journal:
         return self.rows[key]
 
 
-def last_line(command: Sequence[object], **settings: Any) -> Any:
-    """The JSON value in the last line that a command prints; `settings` are those of a process."""
+def output_lines(command: Sequence[object], **settings: Any) -> list[str]:
+    """The lines that a command prints; `settings` are those of a process."""
     words = [str(word) for word in command]
     process = subprocess.run(words, capture_output=True, text=True, check=False, **settings)
     if process.returncode:
         raise SystemExit(f"{' '.join(words)} failed:\n{process.stderr[-3000:]}")
-    return json.loads(process.stdout.strip().splitlines()[-1])
+    return process.stdout.strip().splitlines()
+
+
+def last_line(command: Sequence[object], **settings: Any) -> Any:
+    """The JSON value in the last line that a command prints, as a peer or a fresh process does."""
+    return json.loads(output_lines(command, **settings)[-1])
 
 
 def in_turn(

@@ -1,10 +1,9 @@
 """Against RAGAS faithfulness: the same model, documents and answers.
 
     python -m benchmarks.check.ragas --ragas-python VENV/bin/python --documents 30
-    python -m benchmarks.check.ragas --ragas-python VENV/bin/python --simulated 0.2
     python -m benchmarks.check.ragas --ragas-python VENV/bin/python --model vllm/NAME --base-url URL
 
-Answers of one fact about a note of eight, half of them wrong (`check_blindness_cases.py`). RAGAS
+Answers of one fact about a note of eight, half of them wrong (`blindness_cases.py`). RAGAS
 (in its own environment) says faithful at a score of 1; ours at PASS, blind with one sample, and
 once without any model. Accuracy counts what has no verdict as not right; it stands beside the
 accuracy of what has one. Calls are those that were sent, repeated ones included; seconds pass
@@ -18,7 +17,6 @@ import argparse
 import asyncio
 import json
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -28,8 +26,7 @@ from statistics import mean, median
 from typing import Any, NamedTuple
 
 from benchmarks.check.blindness_cases import generated
-from benchmarks.check.ragas_simulator import app
-from benchmarks.reports import add_run, option, read_options
+from benchmarks.reports import add_run, option, output_lines, read_options
 from harness.engines import served_app
 from harness.models import CallStore, serving
 from harness.rag.check import BatchReport, Outcome, Row, check_batch
@@ -75,15 +72,9 @@ def ragas(rows: Sequence[Row], url: str, model: str, python: Path) -> list[Said]
         )
         for row in rows
     ]
-    process = subprocess.run(
-        # -P: beside the script lies a module called numbers.
-        [str(python), "-P", str(PEER), url, model],
-        input="\n".join(lines),
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    )
-    replies: list[dict[str, Any]] = [json.loads(line) for line in process.stdout.splitlines()]
+    # -P: beside the script lies a module called numbers.
+    printed = output_lines([python, "-P", PEER, url, model], input="\n".join(lines))
+    replies: list[dict[str, Any]] = list(map(json.loads, printed))
     for reply in replies[:3]:
         print("ragas", reply, flush=True)
     return [
@@ -127,10 +118,7 @@ async def run(options: argparse.Namespace) -> dict[str, Any]:
     ]
     async with AsyncExitStack() as stack:
         url, spec = options.base_url, options.model
-        if options.simulated is not None:
-            url = await stack.enter_async_context(serving(app(options.simulated))) + "/v1"
-            spec = "openai/simulated"
-        elif url is None:
+        if url is None:
             served = await stack.enter_async_context(serving(served_app(options.model)))
             url, spec = f"{served}/v1", f"openai/{options.model.partition('/')[2]}"
         mine = await asyncio.to_thread(ours, rows, spec, url, options.calls)
@@ -145,11 +133,8 @@ async def run(options: argparse.Namespace) -> dict[str, Any]:
         for judgement, peer_judgement, true in zip(mine, theirs, truth, strict=True)
     ]
     interval = ratio_interval(pairs)
-    label = options.model
-    if options.simulated is not None:
-        label = f"SIMULATED ({options.simulated:g} of replies unreadable)"
     return {
-        "model": label,
+        "model": options.model,
         "answers": len(cases),
         "faithful": sum(truth),
         "majority": round(max(mean(truth), 1 - mean(truth)), 4),
@@ -170,7 +155,6 @@ def main() -> None:
         ragas_python=Path,
         model=option(default="local/smollm2-135m", help="openai/ and vllm/ with --base-url"),
         base_url=option(),
-        simulated=option(type=float, metavar="P", help="share of unreadable replies"),
         documents=30,
         seed=7,
         calls=option(type=Path, help="keeps answered calls of ours"),

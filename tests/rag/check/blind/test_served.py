@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import json
+import re
 from collections import Counter
 from typing import Any
 
 from benchmarks.check import ragas, served
 from benchmarks.check.labelled import Labelled
-from benchmarks.check.ragas_simulator import app
 from benchmarks.check.whole import BASELINES, CHECKERS
+from benchmarks.endpoints import chat_app
 from harness.models import serving
 from harness.rag.check import Row
 
@@ -41,9 +43,25 @@ def test_a_short_document_is_read_whole_and_a_long_one_where_it_speaks_of_the_cl
     assert served.passage(long, 1) == "The pump of the mill was replaced in 2019."
 
 
+def reading_checker(body: bytes) -> str:
+    """Answer every question with the value of the note's sentence that is nearest to it."""
+    prompt = str(json.loads(body)["messages"][-1]["content"])
+    if "<questions>" not in prompt:
+        return json.dumps([{"question": "How many euros did it cost?", "answer": "1,200"}])
+    answers: list[dict[str, str]] = []
+    for question in re.findall("^- (.*)$", prompt.rpartition("<questions>")[2], re.MULTILINE):
+        words = set(re.findall("[a-z]{3,}", question.lower()))
+        sentence = max(
+            NOTE.split(". "), key=lambda text: len(words & set(re.findall("[a-z]{3,}", text)))
+        )
+        value = re.findall(r"\d[\d,]*", sentence)[-1]
+        answers.append({"evidence": sentence, "answer": value})
+    return json.dumps(answers)
+
+
 async def served_judgements() -> tuple[list[dict[str, Any]], list[ragas.Said]]:
     """Judge a true and a false claim, beside RAGAS."""
-    async with serving(app(0.0)) as url:
+    async with serving(chat_app(reading_checker, "simulated")) as url:
         options = argparse.Namespace(
             mixed=False, base_url=f"{url}/v1", sentences=5,
             model=["vllm/simulated", "proposer=simulated/lookup"],
