@@ -11,6 +11,7 @@ from .costs import taught_by as taught_by
 from .costs import time_words as time_words
 from .formats.table import import_results as import_results
 from .formats.table import open_results as open_results
+from .plan import SKILLS as SKILLS
 from .plan import EvalPlan as EvalPlan
 from .plan import agent_digest as agent_digest
 from .plan import agent_file as agent_file

@@ -27,6 +27,7 @@ from harness.core import (
     digest_tree,
     first_fault,
     read_json,
+    tree_files,
     write_atomic,
 )
 from harness.core.rundir import RunReader
@@ -36,6 +37,8 @@ from harness.tasks import output_file
 from harness.tasks.files.rows import near_duplicates
 
 PARTS_FILE = "parts.json"
+SKILLS = "skills"
+"""Folder of a run that keeps its skill, by digest and name."""
 ROOMS = ("agents", "models", "rag", "sandbox", "skills", "tools", "vision")
 """Rooms, and wings where they are there, whose code makes an attempt; `tasks` judges it."""
 DIGEST_LENGTH = 16
@@ -97,6 +100,21 @@ class EvalPlan:
     def total(self) -> int:
         """Number of attempts of the whole run, as progress shows it."""
         return self.epochs * len(self.suite.tasks[: self.limit])
+
+    def keep_skill(self, run: Path) -> None:
+        """Copy the skill into the folder of a run, under its digest: its attempts can be replayed.
+
+        A copy that a kill cut short is begun anew.
+        """
+        folder = run / SKILLS / (digest_tree(self.skill) if self.skill else "")
+        if self.skill is None or folder.is_dir():
+            return
+        partial = folder.with_suffix(".part")
+        for path in tree_files(self.skill):
+            copy = partial / self.skill.name / path.relative_to(self.skill)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(path.read_bytes())
+        partial.rename(folder)
 
     def lock(self, model: Model) -> dict[str, Any]:
         """Return the content of `run.json`; a run resumes only if it is unchanged."""

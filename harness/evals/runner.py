@@ -279,6 +279,7 @@ async def run_eval(
     started, lock = time.monotonic(), plan.lock(model)
     async with AsyncExitStack() as stack:
         run = stack.enter_context(RunWriter(out, lock))
+        plan.keep_skill(out)
         items: dict[str, ItemRecord] = {}
         tally = Tally(total=plan.total)
         for item in finished_items(run):

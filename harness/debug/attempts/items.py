@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.agents import ReactContext, Sample
-from harness.core import BadInput, Task, Trajectory, assets, digest_tree, remove_tree
+from harness.core import BadInput, Task, Trajectory, assets, digest_tree, inside, remove_tree
 from harness.core.rundir import RunReader
 from harness.debug.attempts.answers import (
     Answers,
@@ -171,7 +171,12 @@ def open_item(
         BadInput: for a suite or skill that was named and cannot be used.
     """
     thread = str(finished.record["id"])
+    skill = settings.skill or _skill(finished)
     attempted = _attempted(finished, settings)
+    if finished.lock.get("skill") and skill is None and not isinstance(attempted, str):
+        attempted = (
+            f"the skill {finished.lock.get('skill_name')!r} is not at hand; --skill names it"
+        )
     if isinstance(attempted, str):
         note = f"played back message by message: {attempted}"
         return play_back(finished.trajectory, thread=thread, hold=False, notes=(note,))
@@ -190,7 +195,6 @@ def open_item(
         """The first message of `system` or `user`."""
         return next((content_text(step.message) for step in steps if step.source == source), "")
 
-    skill = settings.skill or _skill(finished)
     answers = Answers(steps, finished.calls, store)
     context = _context(finished, (suite, task), skill, answers, prepare(), folder)
     # Recorded tools write no output file. The graph looks for it when the model is done, and says
@@ -205,8 +209,6 @@ def open_item(
     notes: list[str] = []
     if suite.digest != lock.get("tasks"):
         notes.append("the suite has changed since the run")
-    if lock.get("skill") and skill is None:
-        notes.append(f"the skill {lock.get('skill_name')!r} is not at hand: --skill names it")
     return Subject(
         assets.load_graph(str(lock["agent"]).partition(":")[2]),
         {"messages": [{"role": "user", "content": first("user")}]},
@@ -282,12 +284,16 @@ def _context(
 
 def _skill(finished: Finished) -> Path | None:
     """The run's skill, where a folder of its name has the recorded digest."""
-    name, recorded = finished.lock.get("skill_name"), finished.lock.get("skill")
-    if not name or not recorded:
-        return None
+    from harness.evals import SKILLS
+
+    # The lock may be a stranger's: its names lead nowhere else.
+    name = Path(str(finished.lock.get("skill_name"))).name
+    recorded = Path(str(finished.lock.get("skill"))).name
     above = [folder / "skill" / name for folder in finished.run.resolve().parents]
-    places = [Path("skills") / name, Path(name), assets.root() / "skills" / name, *above]
-    return next((path for path in places if path.is_dir() and digest_tree(path) == recorded), None)
+    kept = inside(finished.run, finished.run / SKILLS / recorded / name)
+    places = [kept, Path(SKILLS) / name, Path(name), assets.root() / SKILLS / name, *above]
+    folders = (path for path in places if path is not None and path.is_dir())
+    return next((path for path in folders if digest_tree(path) == recorded), None)
 
 
 def _beyond(

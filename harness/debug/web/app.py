@@ -125,7 +125,8 @@ class Desks:
         debugger = subject.begin(store, stop_on_exception=False, **live)
         title = " of ".join(part for part in (item, run or evolution) if part not in ("", "."))
         read_only = self.main is None or not (run and item)
-        desk = Desk(debugger, title or "evolution", read_only=read_only)
+        notes = subject.notes
+        desk = Desk(debugger, title or "evolution", read_only=read_only, notes=notes)
         stack.callback(desk.close)
         return desk
 

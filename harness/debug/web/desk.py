@@ -111,6 +111,7 @@ class Desk:
         read_only: refuse every command.
         root: folder of the graph's file, where nodes may be edited; None for nowhere.
         folders: where workbooks that the state names may lie.
+        notes: what a reader should know, a sentence each.
     """
 
     def __init__(
@@ -122,11 +123,12 @@ class Desk:
         read_only: bool = False,
         root: Path | None = None,
         folders: Sequence[Path] = (),
+        notes: Sequence[str] = (),
     ) -> None:
         self.debugger = debugger
         self.title = title
         self.version = 1
-        self.read_only = read_only
+        self.read_only, self.notes = read_only, notes
         self.folders = (Path.cwd(), *folders)
         self._root = None if read_only or reload is None else root
         self._reload = reload
@@ -181,6 +183,7 @@ class Desk:
         return {
             "version": self.version,
             "title": self.title,
+            "notes": [*self.notes],
             "busy": self._busy,
             "error": self._error,
             "stop": None if stop is None else _stop(stop),

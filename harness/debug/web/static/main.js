@@ -198,6 +198,7 @@ function renderWhere() {
     if (stop.failure) made.push(`: ${stop.failure.type}: ${stop.failure.message}`);
   }
   $("#where").replaceChildren(...made);
+  $("#notes").textContent = session.notes.join(" · ");
 }
 
 function toggle(where) {
