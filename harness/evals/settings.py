@@ -24,7 +24,7 @@ DEFAULT_MODEL = "local/smollm2-135m"
 
 
 def join_urls(context: Any, parameter: Any, urls: tuple[str, ...]) -> str | None:
-    """Several base URLs as one string, in the form of the environment variables."""
+    """Repeated base URLs as one string: who opens the model says that one is expected."""
     return ",".join(urls) or None
 
 
@@ -85,8 +85,7 @@ class ModelSettings(Value):
     base_url: Annotated[
         str | None,
         Option(
-            "Endpoint of openai/ and vllm/ models; several (repeated, or with commas) share the "
-            "load.",
+            "Endpoint of openai/ and vllm/ models.",
             callback=join_urls,
             multiple=True,
         ),

@@ -1,4 +1,3 @@
-from .balancing import Balancer as Balancer
 from .budget import PRICES_VARIABLE as PRICES_VARIABLE
 from .budget import Budget as Budget
 from .budget import Price as Price
@@ -21,7 +20,7 @@ from .endpoints import IN_PROCESS_URL as IN_PROCESS_URL
 from .endpoints import OPENAI_URL as OPENAI_URL
 from .endpoints import Endpoint as Endpoint
 from .endpoints import ModelSpec as ModelSpec
-from .endpoints import base_urls as base_urls
+from .endpoints import check_url as check_url
 from .endpoints import foreign_url as foreign_url
 from .endpoints import parse_roles as parse_roles
 from .endpoints import parse_spec as parse_spec

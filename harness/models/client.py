@@ -183,7 +183,6 @@ class ChatModel:
         prompt, completion = prompt_bound(body), completion_limit(body) or 0
         usd = self.price.cost(prompt, completion) if self.price else 0.0
         worst = Spend(usd, prompt + completion, 1)
-        servers = self._endpoint.route(body)
         attempt = 1
         while True:
             with waiting():
@@ -191,7 +190,7 @@ class ChatModel:
             reservation = await self._budget.reserve(worst)
             started = time.monotonic()
             try:
-                return await self._attempt(next(servers), call_id, body, timeout_s, reservation)
+                return await self._attempt(call_id, body, timeout_s, reservation)
             except Fault as error:
                 fault = error
             finally:
@@ -210,7 +209,7 @@ class ChatModel:
             attempt += 1
 
     async def _attempt(
-        self, index: int, call_id: str, body: Body, timeout_s: float, reservation: Reservation
+        self, call_id: str, body: Body, timeout_s: float, reservation: Reservation
     ) -> Reply:
         """Send once; what the server may have done is settled and recorded either way.
 
@@ -223,7 +222,7 @@ class ChatModel:
         number = await self._calls.sent(call_id, self.role, kind, body, reservation.worst)
         started = time.monotonic()
         try:
-            headers, response = await self._connections.post(index, body, timeout_s, listener)
+            headers, response = await self._connections.post(body, timeout_s, listener)
         except Fault as fault:
             begun = listener is not None and listener.begun
             fault.lost |= begun  # whatever the error says, tokens were made
@@ -264,8 +263,8 @@ def chatting(
     if not tracing.watched():
         return tracing.operation("chat", "")
     facts: dict[str, Any] = {name: body[name] for name in _SETTINGS if body.get(name) is not None}
-    url = urlsplit(endpoint.urls[0])
-    if endpoint.backend is None and len(endpoint.urls) == 1 and url.hostname:
+    url = urlsplit(endpoint.url)
+    if endpoint.backend is None and url.hostname:
         port = url.port or (443 if url.scheme == "https" else 80)
         facts |= {"host": url.hostname, "port": port}
     return tracing.operation(
@@ -289,7 +288,7 @@ def open_model(
     Args:
         spec: such as `openai/gpt-4.1-mini`; see :func:`harness.models.parse_spec`.
         base_url: endpoint of `openai/` and `vllm/` models, before OPENAI_BASE_URL and
-            VLLM_BASE_URL; several of them separated by commas.
+            VLLM_BASE_URL.
         calls: where calls are recorded and answered from; default in memory. What it says was
             spent before counts against the budget.
         budget: limits, which several models may share; default none.

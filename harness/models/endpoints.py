@@ -8,12 +8,9 @@ from __future__ import annotations
 import base64
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from importlib.util import find_spec
-from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -27,14 +24,13 @@ if TYPE_CHECKING:
     import openai
 
     from harness.core.trust import Origin
-    from harness.models.balancing import Balancer
 
 OPENAI_URL = "https://api.openai.com/v1"
 ADDRESSES = {
     "openai": ("OPENAI_BASE_URL", OPENAI_URL),
     "vllm": ("VLLM_BASE_URL", "http://127.0.0.1:8000/v1"),
 }
-"""Kind -> the variable that names its base URLs, and the base URL without it."""
+"""Kind -> the variable that names its base URL, and the base URL without it."""
 PROVIDERS = {
     "openai": (OPENAI_URL, "OPENAI_API_KEY"),
     "anthropic": ("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
@@ -57,7 +53,7 @@ DEFAULT_SPEC = "local/smollm2-135m"
 _FORMS = """\
   openai/<model>       any OpenAI-compatible endpoint (--base-url, OPENAI_API_KEY)
   anthropic/<model>    and gemini/, mistral/, groq/, deepseek/, openrouter/, ollama/ (own keys)
-  vllm/<model>         a vLLM server (--base-url or VLLM_BASE_URL, several separated by commas)
+  vllm/<model>         a vLLM server (--base-url or VLLM_BASE_URL)
   replay/<file>        recorded calls: a calls.sqlite or an exported .jsonl
   scripted/<file>      replies written in a .json or .jsonl file
   none                 of an agent that asks no model"""
@@ -124,8 +120,8 @@ class Endpoint:
     Attributes:
         kind: part of the cache key.
         model: model name on the wire.
-        urls: base URLs; several are balanced with prefix affinity. A user name, a password and a
-            query go into the requests of :meth:`client_options` and are shown nowhere.
+        url: base URL. A user name, a password and a query go into the requests of
+            :meth:`client_options` and are shown nowhere.
         key: API key, from the environment.
         key_variable: the variable it comes from, for messages.
         backend: answers in this process; None where the URLs are asked over HTTP.
@@ -138,7 +134,7 @@ class Endpoint:
 
     kind: str
     model: str
-    urls: tuple[str, ...] = (IN_PROCESS_URL,)
+    url: str = IN_PROCESS_URL
     key: str = "EMPTY"
     key_variable: str = ""
     backend: Backend | None = None
@@ -146,44 +142,29 @@ class Endpoint:
     slots: int | None = None
     simulated: bool = False
     constrains: bool = False
-    given_urls: tuple[str, ...] = field(init=False, repr=False)
+    given_url: str = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "given_urls", self.urls)
-        object.__setattr__(self, "urls", tuple(map(public_url, self.urls)))
+        object.__setattr__(self, "given_url", self.url)
+        object.__setattr__(self, "url", public_url(self.url))
 
     @property
     def official(self) -> bool:
         """True for OpenAI's own endpoint."""
-        return self.kind == "openai" and self.urls == (OPENAI_URL,)
+        return self.kind == "openai" and self.url == OPENAI_URL
 
-    @cached_property
-    def balancer(self) -> Balancer | None:
-        """Chooses among several servers; None where there is one."""
-        from harness.models.balancing import Balancer
-
-        return Balancer(self.urls) if len(self.urls) > 1 else None
-
-    def route(self, body: Mapping[str, Any]) -> Iterator[int]:
-        """The servers for a request, one for each attempt."""
-        return repeat(0) if self.balancer is None else self.balancer.route(body)
-
-    def sending(self, index: int) -> AbstractContextManager[None]:
-        """Around a request that is sent to a server, for its load and health."""
-        return nullcontext() if self.balancer is None else self.balancer.sending(index)
-
-    def client_options(self, index: int = 0) -> dict[str, Any]:
-        """Return the options of a client of `openai` for a server."""
-        headers, query = credentials(self.given_urls[index])
+    def client_options(self) -> dict[str, Any]:
+        """Return the options of a client of `openai`."""
+        headers, query = credentials(self.given_url)
         return {
             "api_key": self.key,
-            "base_url": self.urls[index],
+            "base_url": self.url,
             "default_headers": headers,
             "default_query": query,
         }
 
-    def client(self, index: int, concurrency: int) -> openai.AsyncOpenAI:
-        """A client of one base URL; it never retries by itself."""
+    def client(self, concurrency: int) -> openai.AsyncOpenAI:
+        """A client of the endpoint; it never retries by itself."""
         import openai
 
         usual: Any = openai.DEFAULT_CONNECTION_LIMITS
@@ -204,7 +185,7 @@ class Endpoint:
                 event_hooks={"response": [limit_async_reply]},
                 follow_redirects=False,  # prompts go where the user sends them
             ),
-            **self.client_options(index),
+            **self.client_options(),
         )
 
 
@@ -219,18 +200,18 @@ def resolve(spec: ModelSpec, base_url: str | None) -> Endpoint:
     match spec.kind:
         case kind if kind in PROVIDERS:
             default, variable = PROVIDERS[kind]
-            urls = _urls(base_url, kind)
+            url = _url(base_url, kind)
             key = "" if keyless else os.environ.get(variable, "")
-            if variable and not key and urls == (default,):
+            if variable and not key and url == default:
                 raise BadInput(
                     f"{spec}: {variable} is not set; set it, or name another endpoint with "
                     "--base-url"
                 )
-            return Endpoint(kind, spec.name, urls, key or "EMPTY", variable)
+            return Endpoint(kind, spec.name, url, key or "EMPTY", variable)
         case "vllm":
-            urls = _urls(base_url, "vllm")
+            url = _url(base_url, "vllm")
             key = "EMPTY" if keyless else os.environ.get("VLLM_API_KEY") or "EMPTY"
-            return Endpoint("vllm", spec.name, urls, key, "VLLM_API_KEY", constrains=True)
+            return Endpoint("vllm", spec.name, url, key, "VLLM_API_KEY", constrains=True)
         case "replay":
             from harness.models.replay import Recording
 
@@ -257,17 +238,17 @@ async def _refuse(body: Body) -> Body:
     raise Refused(400, "this run has no model (--model none), and was asked")
 
 
-def _urls(base_url: str | None, kind: str) -> tuple[str, ...]:
-    """The base URLs that are meant; those of an earlier run are kept without credentials, which the
+def _url(base_url: str | None, kind: str) -> str:
+    """The base URL that is meant; that of an earlier run is kept without credentials, which the
     variable may still have.
     """
-    environment, default = _own_urls(kind)
+    environment, default = _default_urls(kind)
     if base_url and environment and base_url == public_url(environment):
-        return base_urls(environment)
-    return base_urls(base_url or environment or default)
+        return check_url(environment)
+    return check_url(base_url or environment or default)
 
 
-def _own_urls(kind: str) -> tuple[str, str]:
+def _default_urls(kind: str) -> tuple[str, str]:
     """The base URL that the environment names for a kind (or ""), and the usual one (or "")."""
     variable, default = ADDRESSES.get(kind) or ("", PROVIDERS.get(kind, ("", ""))[0])
     return os.environ.get(variable, ""), default
@@ -279,23 +260,28 @@ def foreign_url(origin: Origin, spec: str, url: str) -> str:
     Raises:
         BadInput: see :meth:`harness.core.trust.Origin.address`.
     """
-    environment, default = _own_urls(spec.partition("/")[0])
+    environment, default = _default_urls(spec.partition("/")[0])
     return origin.address(url, public_url(environment) or default)
 
 
-def base_urls(text: str) -> tuple[str, ...]:
-    """Base URLs out of a text with commas.
+def check_url(text: str) -> str:
+    """Return a base URL without a slash at its end.
 
     Raises:
-        BadInput: for one that is none.
+        BadInput: if it is none, or several.
     """
     parts = (part.strip().rstrip("/") for part in text.split(","))
-    urls = tuple({public_url(part): part for part in parts if part}.values())
-    wrong = [url for url in urls if not url.startswith(("http://", "https://"))]
-    if wrong or not urls:
-        url = public_url((wrong or [text])[0])
-        raise BadInput(f"expected a base URL such as {OPENAI_URL}, got {url!r}")
-    return urls
+    urls = {public_url(part): part for part in parts if part}
+    if len(urls) > 1:
+        raise BadInput(
+            f"expected one base URL, got {len(urls)} ({', '.join(urls)}): requests are no longer "
+            "balanced here; let vLLM serve the copies behind one address (--data-parallel), or put "
+            "its router before the servers"
+        )
+    url = next(iter(urls.values()), text)
+    if not url.startswith(("http://", "https://")):
+        raise BadInput(f"expected a base URL such as {OPENAI_URL}, got {public_url(url)!r}")
+    return url
 
 
 def public_url(url: str) -> str:

@@ -14,7 +14,7 @@ import re
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -81,11 +81,11 @@ class _Loop:
     """State that belongs to one event loop."""
 
     slots: Slots
-    clients: dict[int, _Client] = field(default_factory=dict[int, "_Client"])
+    client: _Client | None = None
 
 
 class Connections:
-    """Clients of the servers of an endpoint, and slots for requests in flight.
+    """Clients of an endpoint, and slots for requests in flight.
 
     Args:
         endpoint: where requests go.
@@ -109,12 +109,11 @@ class Connections:
             loop.slots.resize(concurrency)
 
     async def post(
-        self, index: int, body: Body, timeout_s: float, listener: ChunkQueue | None = None
+        self, body: Body, timeout_s: float, listener: ChunkQueue | None = None
     ) -> tuple[Mapping[str, str], Body]:
         """Headers and body of a completion.
 
         Args:
-            index: of the server.
             body: the request.
             timeout_s: for the whole answer; a back end in this process is not hung up on.
             listener: is given the chunks as they come, where the server streams.
@@ -123,7 +122,7 @@ class Connections:
             Fault: for anything else.
         """
         endpoint = self._endpoint
-        where = f"{endpoint.kind} endpoint {endpoint.urls[index]}"
+        where = f"{endpoint.kind} endpoint {endpoint.url}"
         if endpoint.backend is not None:
             try:
                 streams = endpoint.streams and listener is not None
@@ -144,26 +143,25 @@ class Connections:
             del body["max_tokens"]
         headers: Mapping[str, str] = {}
         try:
-            with endpoint.sending(index):
-                headers, content = await self._sent(index, body, timeout_s, listener)
-            return headers, read_response(content, endpoint.urls[index])
+            headers, content = await self._sent(body, timeout_s, listener)
+            return headers, read_response(content, endpoint.url)
         except Refused as error:
             raise _refusal(endpoint, where, error, headers, "HTTP 200 without a reply") from error
         except openai.APIError as error:
             status = error.status_code if isinstance(error, openai.APIStatusError) else None
             if listener is not None and status in _NO_STREAM:
-                return await self.post(index, body, timeout_s)
+                return await self.post(body, timeout_s)
             raise fault_of(error, endpoint, where) from error
         except Unreachable as error:  # it is too long, or a web page
             raise Fault(error, lost=True) from error
 
     async def _sent(
-        self, index: int, body: Body, timeout_s: float, listener: ChunkQueue | None
+        self, body: Body, timeout_s: float, listener: ChunkQueue | None
     ) -> tuple[Any, bytes]:
         import openai
 
-        where = self._endpoint.urls[index]
-        client = await self._client(index)  # the first time it is slow: imports, certificates
+        where = self._endpoint.url
+        client = await self._client()  # the first time it is slow: imports, certificates
         # Not `chat.completions.create`: it walks through all messages to rename what needs no
         # renaming, which takes a third of the time of a call.
         path, options = "/chat/completions", openai.RequestOptions(timeout=timeout_s)
@@ -189,8 +187,8 @@ class Connections:
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
         loop = self._loops.pop(asyncio.get_running_loop(), None)
-        for client in loop.clients.values() if loop else ():
-            await client.keeper.aclose()
+        if loop is not None and loop.client is not None:
+            await loop.client.keeper.aclose()
 
     def _loop(self) -> _Loop:
         loop = asyncio.get_running_loop()
@@ -198,13 +196,13 @@ class Connections:
             self._loops[loop] = _Loop(Slots(self._concurrency))
         return self._loops[loop]
 
-    async def _client(self, index: int) -> openai.AsyncOpenAI:
-        clients = self._loop().clients
-        if index not in clients:
-            client = self._endpoint.client(index, self._concurrency)
-            clients[index] = _Client(client, closed_with_loop(client.close))
-            await anext(clients[index].keeper)
-        return clients[index].client
+    async def _client(self) -> openai.AsyncOpenAI:
+        loop = self._loop()
+        if loop.client is None:
+            client = self._endpoint.client(self._concurrency)
+            loop.client = _Client(client, closed_with_loop(client.close))
+            await anext(loop.client.keeper)
+        return loop.client.client
 
 
 @asynccontextmanager

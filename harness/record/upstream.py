@@ -151,7 +151,7 @@ def find_upstream(
         raise BadInput(f"expected --upstream http(s)://HOST or a model spec, got {named!r}")
     spec = parse_spec(named)
     endpoint = resolve(spec, None)
-    urls, chat_only = _both(endpoint.given_urls[0]), translate or endpoint.backend is not None
+    urls, chat_only = _both(endpoint.given_url), translate or endpoint.backend is not None
     return Upstream(*urls, spec, endpoint.key, endpoint.backend, translate=chat_only)
 
 

@@ -63,7 +63,7 @@ class Transcriptions:
 
     def __init__(self, endpoint: Endpoint, recordings: Mapping[str, Recording]) -> None:
         self._endpoint, self._recordings = endpoint, recordings
-        self._where = f"{endpoint.kind} endpoint {endpoint.urls[0]}"
+        self._where = f"{endpoint.kind} endpoint {endpoint.url}"
 
     async def answer(self, body: Body) -> Body:
         """A transcript as the content of a completion.
@@ -95,7 +95,7 @@ class Transcriptions:
 
         timed = {"response_format": "verbose_json", "timestamp_granularities": ["segment"]}
         try:
-            async with answering(TIMEOUT_S), self._endpoint.client(0, 1) as client:
+            async with answering(TIMEOUT_S), self._endpoint.client(1) as client:
                 try:
                     content = await ask(client, timed)
                 except openai.APIStatusError as error:  # of a model that gives no times
@@ -149,7 +149,7 @@ class Speech:
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
-        self._where = f"{endpoint.kind} endpoint {endpoint.urls[0]}"
+        self._where = f"{endpoint.kind} endpoint {endpoint.url}"
 
     async def answer(self, body: Body) -> Body:
         """A WAV file in base64 as the content of a completion.
@@ -159,7 +159,7 @@ class Speech:
         """
         fields = {name: body[name] for name in ("instructions", "speed") if name in body}
         try:
-            async with answering(TIMEOUT_S), self._endpoint.client(0, 1) as client:
+            async with answering(TIMEOUT_S), self._endpoint.client(1) as client:
                 spoken = await client.audio.speech.create(
                     model=body["model"],
                     voice=body["audio"]["voice"],

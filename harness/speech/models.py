@@ -201,8 +201,6 @@ def _open(
     else:
         endpoint = resolve(parsed, base_url)
         if endpoint.backend is None:
-            if len(endpoint.urls) != 1:
-                raise BadInput(f"{spec}: expected one base URL, got {len(endpoint.urls)}")
             endpoint = replace(endpoint, backend=served(endpoint))
     limits.adopt(store.name, store.spend())
     return ChatModel(parsed, endpoint, store, limits, Sampling(), 4, "agent", False)

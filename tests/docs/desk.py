@@ -415,7 +415,7 @@ def edges(folder: Path) -> Generator[str]:
     from harness.models import Endpoint
 
     def embedded(spec: Any, base_url: str | None = None) -> Endpoint:
-        return Endpoint(kind="local", model=spec.name, urls=(url,), key="none")
+        return Endpoint(kind="local", model=spec.name, url=url, key="none")
 
     def fetched(partial: Path, *_: Any) -> None:
         partial.write_bytes(b"GGUF")

@@ -20,7 +20,7 @@ import httpx
 import pytest
 
 from harness.core import BadInput, Unreachable
-from harness.engines.vllm import Fleet, Launch, find_profile
+from harness.engines.vllm import Launch, find_profile, start_server
 
 STANDIN = Path(__file__).with_name("standin")
 HARNESS = [sys.executable, "-c", "from harness.cli import main; main()"]
@@ -130,30 +130,12 @@ def test_what_is_not_done_in_time_is_cut_off(tmp_path: Path) -> None:
     assert len(failures) == 1
 
 
-def test_a_replica_that_is_killed_comes_back_on_its_port(tmp_path: Path) -> None:
-    gpus = ("--replicas", "2", "--gpus", "0,3")
-    with served(tmp_path, *gpus) as one:
-        first, second = one.urls
-        devices = [seen(url)[1]["CUDA_VISIBLE_DEVICES"] for url in one.urls]
-        pid, other = int(ask(first)), ask(second)
-        os.kill(pid, signal.SIGKILL)
-        ends = time.monotonic() + 30
-        back = str(pid)
-        while back == str(pid) and time.monotonic() < ends:
-            time.sleep(0.1)
-            try:
-                back = ask(first)
-            except httpx.HTTPError:
-                continue
-        assert ask(second) == other
-        while not any(body.get("max_tokens") == 1 for body in seen(first)[0]):
-            assert time.monotonic() < ends, "it was not warmed again"
-            time.sleep(0.1)
-        code, said = one.stop()
-    assert devices == ["0", "3"]
-    assert back != str(pid)
-    assert "starting it again (1 of 3)" in said
-    assert code == 0
+def test_a_server_that_dies_ends_the_command_with_its_last_lines(tmp_path: Path) -> None:
+    with served(tmp_path, "--gpus", "0,3", "--data-parallel", "2") as one:
+        assert seen(one.urls[0])[1]["CUDA_VISIBLE_DEVICES"] == "0,3"
+        os.kill(int(ask(one.urls[0])), signal.SIGKILL)
+        assert one.process.wait(20) == 4
+        assert "ended (exit code -9)" in one.said()
 
 
 def test_the_server_ends_when_the_harness_is_killed(tmp_path: Path) -> None:
@@ -164,21 +146,24 @@ def test_the_server_ends_when_the_harness_is_killed(tmp_path: Path) -> None:
         assert gone(pid)
 
 
-def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **changes: Any) -> Fleet:
-    """A fleet in this process, of the stand-in."""
-    monkeypatch.setenv("PYTHONPATH", str(STANDIN))
+def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **changes: Any) -> None:
+    """Start the stand-in from this process, and wait for it."""
+    monkeypatch.setenv("PYTHONPATH", os.environ.get("STANDIN_PATH", str(STANDIN)))
     values = {"model": "m", "profile": find_profile("m"), "python": sys.executable, "port": 0}
-    return Fleet(Launch.model_validate({**values, **changes}), tmp_path / "logs")
+    server = start_server(Launch.model_validate({**values, **changes}), tmp_path / "logs")
+    try:
+        server.wait_ready(30)
+    finally:
+        server.kill()
 
 
 def test_a_crash_shows_the_last_lines_and_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = fleet(tmp_path, monkeypatch)
     crash = "line of vLLM\ntorch.OutOfMemoryError: CUDA out of memory"
     monkeypatch.setenv("STANDIN_CRASH", crash)
     with pytest.raises(Unreachable) as raised:
-        one.start()
+        start(tmp_path, monkeypatch)
     said = str(raised.value)
     assert "ended while it started (exit code 1)" in said
     assert "line of vLLM" in said
@@ -190,13 +175,12 @@ def test_a_crash_shows_the_last_lines_and_what_to_do(
 def test_a_cause_far_above_the_last_lines_is_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = fleet(tmp_path, monkeypatch)
     cause = "ValueError: Available memory on node 0 is less than desired CPU memory utilization"
     rest = "\n".join(f"a line of a traceback {n}" for n in range(40))
     end = "RuntimeError: Engine core initialization failed. See root cause above."
     monkeypatch.setenv("STANDIN_CRASH", f"{cause}\n{rest}\n{end}")
     with pytest.raises(Unreachable) as raised:
-        one.start()
+        start(tmp_path, monkeypatch)
     assert cause in str(raised.value)
     assert "--gpu-memory-utilization" in str(raised.value)
 
@@ -204,27 +188,26 @@ def test_a_cause_far_above_the_last_lines_is_shown(
 def test_an_interpreter_without_vllm_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = fleet(tmp_path, monkeypatch)
-    monkeypatch.setenv("PYTHONPATH", "")
-    with pytest.raises(Unreachable, match="HARNESS_VLLM_PYTHON"):
-        one.start()
+    with monkeypatch.context() as bare, pytest.raises(Unreachable, match="HARNESS_VLLM_PYTHON"):
+        bare.setenv("STANDIN_PATH", "")
+        start(tmp_path, bare)
     with pytest.raises(BadInput, match=r"cannot start '/no/python'"):
-        fleet(tmp_path, monkeypatch, python="/no/python").start()
+        start(tmp_path, monkeypatch, python="/no/python")
 
 
 def test_bad_input_starts_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("VLLM_API_KEY", raising=False)
     with pytest.raises(BadInput, match="set VLLM_API_KEY"):
-        fleet(tmp_path, monkeypatch, host="0.0.0.0")
-    changes = {"replicas": 2, "tensor_parallel": 2, "gpus": ("0", "1", "2")}
-    with pytest.raises(BadInput, match=r"expected 4 GPUs \(2 replicas of 2\), found 3"):
-        fleet(tmp_path, monkeypatch, **changes)
+        start(tmp_path, monkeypatch, host="0.0.0.0")
+    changes = {"data_parallel": 2, "tensor_parallel": 2, "gpus": ("0", "1", "2")}
+    with pytest.raises(BadInput, match=r"expected 4 GPUs .*, found 3"):
+        start(tmp_path, monkeypatch, **changes)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
         with pytest.raises(BadInput, match=f"cannot listen on 127.0.0.1:{port}"):
-            fleet(tmp_path, monkeypatch, port=port)
+            start(tmp_path, monkeypatch, port=port)
     assert not (tmp_path / "logs").exists()
 
 

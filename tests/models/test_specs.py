@@ -112,11 +112,17 @@ def test_a_provider_is_asked_where_it_lives_with_its_own_key(
         resolve(parse_spec(f"{kind}/m"), None)
     with serve(lambda _body: completion("yes")) as served:
         monkeypatch.setenv(variable, "k-of-this-one")
-        assert resolve(parse_spec(f"{kind}/m"), None).urls == (url,)
+        assert resolve(parse_spec(f"{kind}/m"), None).url == url
         model = open_model(f"{kind}/m", base_url=served.url)
         reply = asyncio.run(model.complete([{"role": "user", "content": "?"}]))
     assert (reply.text, served.headers[0]["authorization"]) == ("yes", "Bearer k-of-this-one")
 
 
 def test_ollama_needs_no_key() -> None:
-    assert resolve(parse_spec("ollama/qwen3"), None).urls == ("http://127.0.0.1:11434/v1",)
+    assert resolve(parse_spec("ollama/qwen3"), None).url == "http://127.0.0.1:11434/v1"
+
+
+def test_several_base_urls_are_refused_and_the_router_is_named() -> None:
+    with pytest.raises(BadInput, match=r"one base URL, got 2 \(http://a/v1, http://b/v1\).*router"):
+        open_model("vllm/m", base_url="http://a/v1,http://user:secret@b/v1/")
+    assert resolve(parse_spec("vllm/m"), "http://a/v1, http://a/v1/").url == "http://a/v1"

@@ -7,16 +7,13 @@ import shlex
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from harness.cli import echo, emit, intent, json_option, path_type, shared_option, table
 from harness.core import BadInput
 from harness.core.plugins import load
-
-if TYPE_CHECKING:
-    from harness.engines.vllm import Fleet
 
 DEFAULT = "local/smollm2-135m"
 PYTHON_VARIABLE = "HARNESS_VLLM_PYTHON"
@@ -116,8 +113,8 @@ def pull_(name: str, as_json: bool) -> None:
 )
 @click.option("--name", help="Name of the model for clients; default MODEL.")
 @click.option("--host", help="Address to listen on; default 127.0.0.1.")
-@click.option("--replicas", type=_NUMBER, help="Servers of their own port, from --port on.")
-@click.option("--gpus", metavar="N,N,...", help="GPUs to use, shared out to the replicas.")
+@click.option("--replicas", type=_NUMBER, hidden=True)  # a hint for one release
+@click.option("--gpus", metavar="N,N,...", help="GPUs to use.")
 @click.option("--tensor-parallel", type=_NUMBER, help="GPUs that share one copy.")
 @click.option("--data-parallel", type=_NUMBER, help="Copies behind one address.")
 @click.option("--max-model-len", type=_NUMBER, help="Tokens of prompt and answer.")
@@ -202,7 +199,6 @@ def _serve_vllm(
 ) -> None:
     """Serve a model with vLLM until stopped, or print how."""
     from harness.engines.vllm import (
-        Fleet,
         Launch,
         check_arguments,
         command_line,
@@ -211,6 +207,11 @@ def _serve_vllm(
         warm_bodies,
     )
 
+    if options["replicas"]:
+        raise BadInput(
+            "--replicas is gone: give --data-parallel, and vLLM balances the copies behind one "
+            "address; for several machines, start vLLM's router before their servers"
+        )
     model = model.removeprefix("vllm/")
     profile = find_profile(model, options["profile"])
     if options["images"] and options["images"] > (most := profile.images):
@@ -225,7 +226,7 @@ def _serve_vllm(
         if not name or not folder:
             raise BadInput(f"--lora: expected NAME=DIR, found {pair!r}")
         lora[name] = folder
-    parts = ("name", "host", "replicas", "tensor_parallel", "data_parallel")
+    parts = ("name", "host", "tensor_parallel", "data_parallel")
     launch = Launch(
         model=model,
         profile=profile.model_copy(update=longer),
@@ -238,34 +239,27 @@ def _serve_vllm(
         **{name: options[name] for name in parts if options[name]},
     )
     if options["dry_run"]:
-        commands, lines = list[list[str]](), list[str]()
-        for replica in range(launch.replicas):
-            words = command_line(launch, launch.port and launch.port + replica)
-            gpus = ",".join(launch.gpus_of(replica))
-            commands.append(words)
-            line = shlex.join(words)
-            lines.append(f"CUDA_VISIBLE_DEVICES={gpus} {line}" if gpus else line)
-        checked = check_arguments(*commands)
+        words, gpus = command_line(launch, launch.port), ",".join(launch.visible_gpus)
+        line = shlex.join(words)
+        checked = check_arguments(words)
         outcome = "vLLM takes these arguments" if checked else f"{launch.python} has no vLLM to ask"
         echo(f"profile {launch.profile.name}; {outcome}", err=True)
-        result = {"profile": launch.profile.name, "checked": checked, "commands": commands}
-        emit(result, as_json, "\n".join(lines))
+        result = {"profile": launch.profile.name, "checked": checked, "commands": [words]}
+        emit(result, as_json, f"CUDA_VISIBLE_DEVICES={gpus} {line}" if gpus else line)
         return
 
     def say(line: str) -> None:
         echo(line, err=True)
 
-    def ready(fleet: Fleet) -> None:
-        urls = ",".join(fleet.urls)
+    def ready(url: str) -> None:
         names = [launch.served_name, *launch.lora]
-        result = {"base_url": urls, "models": [f"vllm/{name}" for name in names]}
+        result = {"base_url": url, "models": [f"vllm/{name}" for name in names]}
         specs = " or ".join(f"--model vllm/{name}" for name in names)
-        usage = f"use it with {specs} --base-url {urls}"
-        emit(result, as_json, f"serves {urls} (stop with Ctrl-C)\n{usage}")
+        usage = f"use it with {specs} --base-url {url}"
+        emit(result, as_json, f"serves {url} (stop with Ctrl-C)\n{usage}")
         sys.stdout.flush()
 
-    fleet = Fleet(launch, options["logs"], say, warm_bodies(options["warm"]))
-    serve(fleet, ready, say)
+    serve(launch, options["logs"], warm_bodies(options["warm"]), ready, say)
 
 
 @models.command()
@@ -279,7 +273,7 @@ def status(urls: tuple[str, ...], as_json: bool) -> None:
     from harness.engines.vllm import read_figures
     from harness.models import parse_spec, resolve
 
-    servers = resolve(parse_spec("vllm/any"), ",".join(urls) or None).urls
+    servers = [resolve(parse_spec("vllm/any"), url).url for url in urls or (None,)]
     rows = [(url, read_figures(url)) for url in servers]
     lines = [
         f"{url}  running {figures.running}  waiting {figures.waiting}  tokens "

@@ -42,7 +42,7 @@ from harness.models import (
     ModelSpec,
     Refused,
     assembled,
-    base_urls,
+    check_url,
     closed_with_loop,
     layered,
     served,
@@ -68,7 +68,7 @@ def endpoint(spec: ModelSpec, base_url: str | None) -> Endpoint:
             be, or the engine's library is not installed.
     """
     if base_url:
-        return Endpoint("local", spec.name, base_urls(base_url), constrains=True)
+        return Endpoint("local", spec.name, check_url(base_url), constrains=True)
     shared = not is_folder(spec.name)
     return Endpoint(
         "local", spec.name, backend=backend(spec.name), streams=shared, constrains=shared,

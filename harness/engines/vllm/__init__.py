@@ -1,4 +1,4 @@
-"""vLLM started, watched and stopped: profiles, command line, replicas, warm-up, figures.
+"""vLLM started, watched and stopped: profiles, command line, warm-up, figures.
 
 vLLM is never imported here: it runs in an interpreter of its own choosing (`--python`), as a
 process group of its own.

@@ -4,9 +4,9 @@ from .command import check_arguments as check_arguments
 from .command import command_line as command_line
 from .command import find_profile as find_profile
 from .command import shipped_profiles as shipped_profiles
-from .fleet import Fleet as Fleet
-from .fleet import serve as serve
 from .server import Figures as Figures
 from .server import parse_figures as parse_figures
 from .server import read_figures as read_figures
 from .server import warm_bodies as warm_bodies
+from .serving import serve as serve
+from .serving import start_server as start_server

@@ -166,12 +166,11 @@ class Launch(Value):
         profile: of the model.
         python: interpreter that vLLM is installed for.
         host: address to listen on.
-        port: of the first replica, the others follow; 0 takes free ones.
+        port: to listen on; 0 takes a free one.
         name: of the model for clients; None keeps `model`.
         lora: folders of adapters by the name under which clients ask for them.
         tensor_parallel: GPUs that share one copy of the weights.
         data_parallel: copies of the weights behind one address, which vLLM balances.
-        replicas: servers of their own address, which our client balances.
         gpus: those to use; () leaves the choice to vLLM.
         drain_s: seconds that requests under way have when the server is stopped.
         extra: further arguments of vLLM; they come last and win, but not over the address.
@@ -186,7 +185,6 @@ class Launch(Value):
     lora: dict[str, str] = {}
     tensor_parallel: int = Field(default=1, ge=1)
     data_parallel: int = Field(default=1, ge=1)
-    replicas: int = Field(default=1, ge=1)
     gpus: tuple[str, ...] = ()
     drain_s: int = Field(default=60, ge=0)
     extra: tuple[str, ...] = ()
@@ -196,21 +194,21 @@ class Launch(Value):
         """Name by which clients call the model."""
         return self.name or self.model
 
-    def gpus_of(self, replica: int) -> tuple[str, ...]:
-        """The GPUs of one replica; () leaves the choice to vLLM.
+    @property
+    def visible_gpus(self) -> tuple[str, ...]:
+        """The GPUs that the server sees; () leaves the choice to vLLM.
 
         Raises:
-            BadInput: if there are not enough for every replica.
+            BadInput: if there are too few of them.
         """
-        if not self.gpus:
-            return ()
-        each = self.tensor_parallel * self.data_parallel
-        if len(self.gpus) < each * self.replicas:
+        needed = self.tensor_parallel * self.data_parallel
+        if self.gpus and len(self.gpus) < needed:
             raise BadInput(
-                f"expected {each * self.replicas} GPUs ({self.replicas} replicas of {each}), "
-                f"found {len(self.gpus)}: {','.join(self.gpus)!r}"
+                f"expected {needed} GPUs (--tensor-parallel {self.tensor_parallel} times "
+                f"--data-parallel {self.data_parallel}), found {len(self.gpus)}: "
+                f"{','.join(self.gpus)!r}"
             )
-        return self.gpus[replica * each : (replica + 1) * each]
+        return self.gpus[:needed]
 
 
 def command_line(launch: Launch, port: int) -> list[str]:

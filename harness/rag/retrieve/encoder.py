@@ -222,7 +222,7 @@ def _embeddings(spec: str, base_url: str | None) -> Callable[[list[str]], Vector
 
     def find_endpoint() -> Endpoint:
         url, key = load("servers", "local")(parsed.name, "embedding")
-        return Endpoint("local", parsed.name, (url,), key)
+        return Endpoint("local", parsed.name, url, key)
 
     def encode(texts: list[str]) -> Vectors:
         endpoint = fixed or find_endpoint()  # of the embedded engine, which may have ended since
@@ -235,7 +235,7 @@ def _embeddings(spec: str, base_url: str | None) -> Callable[[list[str]], Vector
                     model=endpoint.model, input=batch, encoding_format="float"
                 )
             except openai.APIError as error:
-                address = f"{endpoint.urls[0]}, model {endpoint.model!r}"
+                address = f"{endpoint.url}, model {endpoint.model!r}"
                 status = getattr(error, "status_code", None)
                 if status in (400, 404, 422):
                     raise BadInput(f"{address} rejected the texts: {error}") from error
@@ -247,7 +247,7 @@ def _embeddings(spec: str, base_url: str | None) -> Callable[[list[str]], Vector
         vectors = np.asarray(rows, dtype=np.float32)
         if vectors.shape[:1] != (len(texts),):
             raise Unreachable(
-                f"{endpoint.urls[0]}: expected {len(texts)} vectors of one length, got {len(rows)}"
+                f"{endpoint.url}: expected {len(texts)} vectors of one length, got {len(rows)}"
             )
         return _unit_rows(vectors)
 
