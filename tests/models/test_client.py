@@ -243,28 +243,6 @@ def test_askers_that_are_cancelled_together_all_end() -> None:
     assert sent == 2, "the first time, and once for the one who still waits"
 
 
-def test_several_servers_share_by_prefix_and_stand_in_for_each_other(tmp_path: Path) -> None:
-    def call(model: ChatModel, system: int, turn: int) -> Awaitable[Reply]:
-        prefix: list[Message] = [
-            {"role": "system", "content": f"system {system}"},
-            {"role": "user", "content": "task"},
-        ]
-        return model.complete([*prefix, {"role": "assistant", "content": str(turn)}])
-
-    down = f"http://127.0.0.1:{free_port()}/v1"
-    with serve(lambda _: completion()) as one, serve(lambda _: completion()) as two:
-        model = open_model("vllm/m", base_url=f"{one.url},{two.url}, {down}")
-        pairs = [(system, turn) for system in range(12) for turn in range(3)]
-        found = together(model, [lambda p=pair: call(model, *p) for pair in pairs])
-    assert not [reply for reply in found if isinstance(reply, BaseException)]
-    homes = [{body["messages"][0]["content"] for body in server.bodies} for server in (one, two)]
-    assert homes[0] and homes[1]
-    # What is beyond the bound on one server's load moves, and the lost server's prefixes do; three
-    # turns dealt out by chance would meet both servers for nine of the twelve prefixes.
-    assert len(homes[0] & homes[1]) <= 6
-    assert len(one.bodies) + len(two.bodies) == 36
-
-
 def test_the_key_of_the_cache_covers_what_changes_the_answer(tmp_path: Path) -> None:
     variants: list[dict[str, Any]] = [
         {},
