@@ -1,6 +1,6 @@
 """The coefficients of the learned fusion without a token critic, as they ship.
 
-The loss is that of `harness.train.compressor.fusion`. A penalty is chosen by leaving out one source
+The loss is that of `lab.training.compressor.fusion`. A penalty is chosen by leaving out one source
 and fitting on the others.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from harness.rag.compress.critics.features import NAMES
-from harness.train.compressor.fusion import (
+from lab.training.compressor.fusion import (
     TALK,
     Array,
     Case,

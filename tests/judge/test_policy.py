@@ -22,9 +22,9 @@ from examples.judges.policy_probes import (
     write_probes,
     write_suite,
 )
+from examples.judges.ties import TieSample, ties_score
 from harness.core import BadInput, LimitReached, Unreachable
 from harness.judge.guards import ModelGuard, WordGuard
-from harness.judge.ties import TieSample, ties_score
 from tests.judge.cases import FunctionModel, run
 
 POLICY = "# Rules\n\n- Codename: Never say the project's codename.\n\nMoney: Give no prices.\n"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -11,10 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from harness.core import BadInput, Outcome
-from harness.core.rundir import RunWriter
-from harness.evals import ItemRecord
-from harness.synth.curriculum import LengthCurriculum, mean_rewards
+from examples.objectives.curriculum import LengthCurriculum
+from harness.core import BadInput
 
 CURRICULUM = LengthCurriculum()
 
@@ -53,14 +50,3 @@ def test_the_first_phase_has_nothing_earlier() -> None:
     assert CURRICULUM.draw({"a": 1, "b": 30_000}, {"a": 0.5}, 0, 9, Random(1)) == ["a"]
     with pytest.raises(BadInput, match="phase"):
         CURRICULUM.draw({}, {}, 2, 1, Random(1))
-
-
-def test_rewards_of_a_run_leave_out_invalid_attempts(tmp_path: Path) -> None:
-    with RunWriter(tmp_path / "run", {"kind": "eval"}) as run:
-        rows: tuple[tuple[str, str, Outcome, float], ...] = (
-            ("a", "a", "pass", 1.0), ("a@1", "a", "fail", 0.0), ("b", "b", "invalid", 0.0),
-        )  # fmt: skip
-        for id_, task, outcome, value in rows:
-            item = ItemRecord(id=id_, task_id=task, outcome=outcome, value=value)
-            run.append_item(item.model_dump(mode="json"))
-    assert mean_rewards(tmp_path / "run") == {"a": 0.5}

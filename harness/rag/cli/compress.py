@@ -1,4 +1,4 @@
-"""`harness compress --query Q PATH...`, `harness compress expand ID`, `harness compress train`."""
+"""`harness compress --query Q PATH...`, `harness compress expand ID`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GRANULARITIES = ("auto", "word", "sentence", "paragraph", "row", "record", "code
         }
     },
     path="compress",
-    subcommand_metavar="[keep] [OPTIONS] PATH... | expand ID | train",
+    subcommand_metavar="[keep] [OPTIONS] PATH... | expand ID",
 )
 def compress() -> None:
     """Keep what a query needs of files and folders, verbatim, within a budget of tokens.

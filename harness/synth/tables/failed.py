@@ -11,8 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from harness.core import BadInput
-from harness.evals import LoadedSuite, Split, load_suite, read_parts
-from harness.synth.curriculum import mean_rewards
+from harness.core.rundir import RunReader
+from harness.evals import LoadedSuite, Split, finished_items, load_suite, read_parts
 from harness.synth.tables.manipulations import AT_LEAST, DIRTY, MANIPULATIONS
 from harness.synth.tables.table import SUFFIXES, Table, keyed_table
 
@@ -44,7 +44,11 @@ def failed_tables(run: Path) -> list[tuple[Table, tuple[str, ...]]]:
     Raises:
         BadInput: if nothing failed, or no table of what failed can be used.
     """
-    failed = {id_ for id_, mean in mean_rewards(run).items() if mean < 1}
+    failed = {
+        item.task_id
+        for item in finished_items(RunReader(run))
+        if item.outcome != "invalid" and item.value < 1
+    }
     suites, reference = list[LoadedSuite](), suite_of(run)
     load_suite(reference)  # a suite that is not there any more is said, other than a split
     for split in OPEN:

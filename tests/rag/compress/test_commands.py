@@ -1,8 +1,7 @@
-"""`harness compress` with and without its first word, and `harness compress train`."""
+"""`harness compress` with and without its first word."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,6 @@ from click.testing import CliRunner
 
 from harness.cli import cli
 from harness.core import BadInput
-from tests.train.training_data import tiny_data, tiny_encoder
 
 
 def test_the_first_word_may_be_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,38 +33,10 @@ def test_what_is_missing_is_named(given: list[str]) -> None:
 def test_help_shows_options_and_commands() -> None:
     ran = CliRunner().invoke(cli, ["compress", "--help"])
     assert ran.exit_code == 0
-    assert all(word in ran.output for word in ("--budget", "expand", "train"))
+    assert all(word in ran.output for word in ("--budget", "expand"))
 
 
-def test_train_needs_data(tmp_path: Path) -> None:
-    pytest.importorskip("torch")
-    options = ["--out", str(tmp_path / "out")]
-    for data, message in ((tmp_path / "none", "expected a folder"), (tmp_path, "nq_oracle.jsonl")):
-        ran = CliRunner().invoke(cli, ["compress", "train", "--data", str(data), *options])
-        assert isinstance(ran.exception, BadInput)
-        assert message in str(ran.exception)
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.slow
-def test_train_resumes_and_reports(tmp_path: Path) -> None:
-    pytest.importorskip("torch")
-    pytest.importorskip("onnx")
-    tiny_encoder(tmp_path / "encoder")
-    tiny_data(tmp_path / "data")
-    options = [
-        *("compress", "train", "--data", str(tmp_path / "data"), "--out", str(tmp_path / "out")),
-        *("--encoder", str(tmp_path / "encoder"), "--windows", "40"),
-    ]
-    ran = CliRunner().invoke(cli, options)
-    assert ran.exit_code == 0, ran.output
-    assert "mean recall" in ran.stdout
-    again = CliRunner().invoke(cli, options)
-    assert "--resume" in str(again.exception)
-    resumed = CliRunner().invoke(cli, [*options, "--resume", "--json"])
-    assert resumed.exit_code == 0, resumed.output
-    report = json.loads(resumed.stdout)
-    assert report["manifest"]["options"]["windows"] == 40
-    assert {path.name for path in (tmp_path / "out" / "weights").iterdir()} == {
-        *("critic.onnx", "tokenizer.json", "report.json", "fusion.json"),
-    }
+def test_the_old_name_of_training_says_where_it_went() -> None:
+    ran = CliRunner().invoke(cli, ["compress", "train", "--data", "extracts", "--out", "critic"])
+    assert isinstance(ran.exception, BadInput)
+    assert "compress train has moved: python -m lab.training.compressor" in str(ran.exception)

@@ -15,10 +15,10 @@ from harness.core import BadInput
 from harness.rag.compress import Query, Unit
 from harness.rag.compress.critics.features import NAMES, Scores, blocks_of, features
 from harness.rag.compress.critics.fused import FUSION, READS, FusedCritic
-from harness.train.compressor.evaluation import FEW, stacked_questions, units_of
-from harness.train.compressor.examples import Example, Passage
-from harness.train.compressor.fusion import Case, coefficients, recall_at
 from lab.training.base_fusion import fit
+from lab.training.compressor.evaluation import FEW, stacked_questions, units_of
+from lab.training.compressor.examples import Example, Passage
+from lab.training.compressor.fusion import Case, coefficients, recall_at
 
 PAGES = (
     ("The harbour opened in 1911.", "It has two piers.", "Ferries leave every hour."),

@@ -12,7 +12,7 @@ import pytest
 from harness.core import BadInput
 from harness.rag.compress import Query, Unit
 from harness.rag.compress.critics.token import OVERLAP, TOKENS, TokenCritic, windows_of
-from tests.train.training_data import TOWNS, tiny_encoder
+from tests.lab.training_data import TOWNS, tiny_encoder
 
 pytest.importorskip("torch")
 pytest.importorskip("onnx")
@@ -23,7 +23,7 @@ QUERY = Query("", "When was Arbor founded?")
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Weights of an untrained critic on a tiny random encoder, in 8 bits and in full."""
-    from harness.train.compressor.network import export_onnx
+    from lab.training.compressor.network import export_onnx
 
     root = tmp_path_factory.mktemp("critic")
     tiny_encoder(root / "encoder")
@@ -37,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def seeded(root: Path) -> Any:
     """The critic whose weights the fixture exports."""
-    from harness.train.compressor.network import new_critic
+    from lab.training.compressor.network import new_critic
 
     torch: Any = import_module("torch")
     torch.manual_seed(3)

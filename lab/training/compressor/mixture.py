@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from harness.rag.retrieve import STOPWORDS
-from harness.train.compressor.examples import Example
+from lab.training.compressor.examples import Example
 
 _VALUE = re.compile(
     r"(?P<year>\b(?:1[5-9]|20)\d\d\b)|(?P<number>\b\d[\d.,]*(?: ?%| percent| million| billion)?)"

@@ -24,8 +24,8 @@ from harness.core import BadInput
 from harness.rag.compress import Critic
 from harness.rag.compress.critics.features import NAMES, Scores, features
 from harness.rag.retrieve import Encoder
-from harness.train.compressor.evaluation import Question, kept_within, stacked_questions
-from harness.train.compressor.examples import Example
+from lab.training.compressor.evaluation import Question, kept_within, stacked_questions
+from lab.training.compressor.examples import Example
 
 Array = NDArray[np.float64]
 RECALLS = (0.9, 0.95, 0.98, 0.99)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from harness.core import Value
 from harness.rag.compress import Critic, Query, Unit
-from harness.train.compressor.examples import Example
+from lab.training.compressor.examples import Example
 
 T = TypeVar("T")
 SHORT = 20  # sentences below which a passage is stacked, as what was retrieved is

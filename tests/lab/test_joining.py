@@ -11,7 +11,7 @@ import pytest
 from harness.core import BadInput
 from harness.rag.compress.critics.features import NAMES
 from harness.rag.retrieve import open_encoder
-from harness.train.compressor.fusion import (
+from lab.training.compressor.fusion import (
     REFUSED,
     START,
     TALK,

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from harness.train.compressor.mixture import PASSAGES, Label, Labelled, holds
+from lab.training.compressor.mixture import PASSAGES, Label, Labelled, holds
 
 # Least and most tokens of the sentences of a training window.
 LENGTHS = (60, 120)

@@ -1,25 +1,26 @@
-"""Training on a tiny encoder: it learns, survives a kill, and replaces weights by better ones."""
+"""Training on a tiny encoder: the same weights for a seed, and a report of what went in."""
 
 from __future__ import annotations
 
 import math
 import random
-import shutil
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from harness.core import BadInput, digest_file
-from harness.train.compressor import Report, TrainOptions, install, train
-from harness.train.compressor.evaluation import held_questions, kept_within
-from harness.train.compressor.examples import Example, Passage, read_examples
-from harness.train.compressor.loop import token_targets
-from harness.train.compressor.mixture import MAKERS, cloze, labelled, mixture
-from harness.train.compressor.network import focal_loss, new_critic
-from harness.train.compressor.windows import Window, WindowMaker, batches
-from tests.train.training_data import tiny_data, tiny_encoder
+from lab.training.compressor.__main__ import main
+from lab.training.compressor.evaluation import held_questions, kept_within
+from lab.training.compressor.examples import Example, Passage, read_examples
+from lab.training.compressor.loop import token_targets
+from lab.training.compressor.mixture import MAKERS, cloze, labelled, mixture
+from lab.training.compressor.network import focal_loss, new_critic
+from lab.training.compressor.session import Report, TrainOptions, train
+from lab.training.compressor.windows import Window, WindowMaker, batches
+from tests.lab.training_data import tiny_data, tiny_encoder
 
 pytest.importorskip("torch")
 pytest.importorskip("onnx")
@@ -38,7 +39,7 @@ def options(folder: Path, out: str, windows: int = 60) -> TrainOptions:
     """A run of a few small updates."""
     return TrainOptions(
         data=folder / "data", out=folder / out, encoder=folder / "encoder", windows=windows,
-        batch_tokens=500, frozen=0, save_s=0.0, fused_with="lexical",
+        batch_tokens=500, frozen=0, fused_with="lexical",
     )  # fmt: skip
 
 
@@ -65,50 +66,21 @@ def report(folder: Path) -> Report:
     return train(options(folder, "whole"), lambda line: None)
 
 
-class KilledError(Exception):
-    """Stands for the end of the process."""
-
-
-def test_a_killed_run_goes_on_to_the_same_weights(folder: Path, report: Report) -> None:
+def test_the_same_run_gives_the_same_weights_on_the_device_asked_for(folder: Path) -> None:
     import torch
 
-    from harness.train.compressor import loop
+    from lab.training.compressor import loop
 
-    def stop(line: str) -> None:
-        raise KilledError
-
-    with pytest.raises(KilledError):
-        loop.fit(options(folder, "killed", windows=10_000), stop)
-    path = folder / "killed" / loop.CHECKPOINT
-    assert torch.load(path, weights_only=True)["steps"] == loop.REPORT_EVERY
-    loop.fit(options(folder, "killed"), lambda line: None)
-    whole, resumed = (
-        torch.load(folder / out / loop.CHECKPOINT, weights_only=True) for out in ("whole", "killed")
-    )
-    assert whole["steps"] == resumed["steps"] > loop.REPORT_EVERY
-    assert all(
-        torch.equal(whole[part][name], resumed[part][name])
-        for part in ("critic", "average")
-        for name in whole[part]
-    )
-
-
-def test_the_device_is_chosen(folder: Path, report: Report) -> None:
-    import torch
-
-    from harness.train.compressor import loop
-
-    chosen = options(folder, "on the cpu").model_copy(update={"device": "cpu"})
-    critic = loop.fit(chosen, lambda line: None)
-    average = torch.load(folder / "on the cpu" / loop.CHECKPOINT, weights_only=True)["average"]
-    assert all(torch.equal(critic.state_dict()[name], average[name]) for name in average)
-    assert {weight.device.type for weight in critic.parameters()} == {"cpu"}
-    if torch.cuda.is_available():
-        return
-    whole = torch.load(folder / "whole" / loop.CHECKPOINT, weights_only=True)["average"]
-    assert all(torch.equal(whole[name], average[name]) for name in average)
-    with pytest.raises(BadInput, match="expected a GPU"):
-        loop.fit(chosen.model_copy(update={"device": "cuda"}), lambda line: None)
+    on_cpu = options(folder, "cpu").model_copy(update={"device": "cpu"})
+    lines: list[str] = []
+    first, second = (loop.fit(on_cpu, lines.append) for _ in range(2))
+    weights = second.state_dict()
+    assert lines
+    assert all(torch.equal(weight, weights[name]) for name, weight in first.state_dict().items())
+    assert {weight.device.type for weight in first.parameters()} == {"cpu"}
+    if not torch.cuda.is_available():
+        with pytest.raises(BadInput, match="expected a GPU"):
+            loop.fit(on_cpu.model_copy(update={"device": "cuda"}), lines.append)
 
 
 def test_report_and_manifest_name_what_went_in_and_came_out(folder: Path, report: Report) -> None:
@@ -121,30 +93,21 @@ def test_report_and_manifest_name_what_went_in_and_came_out(folder: Path, report
     assert report.critic.questions == report.lexical.questions
 
 
-def test_a_run_is_neither_overwritten_nor_mixed_with_another(folder: Path, report: Report) -> None:
-    before = {path: path.stat().st_mtime_ns for path in (folder / "whole").rglob("*")}
-    assert train(options(folder, "whole"), lambda line: None) == report  # finished: nothing to do
-    assert before == {path: path.stat().st_mtime_ns for path in (folder / "whole").rglob("*")}
-    for resume in (False, True):
-        with pytest.raises(BadInput, match="begun with other options"):
-            train(options(folder, "whole", windows=99), lambda line: None, resume=resume)
-    shutil.copytree(folder / "whole", folder / "begun")
-    (folder / "begun" / "weights" / "fusion.json").unlink()
+def test_a_training_is_not_overwritten(folder: Path, report: Report) -> None:
     with pytest.raises(BadInput, match="holds a training already"):
-        train(options(folder, "begun"), lambda line: None)
+        train(options(folder, "whole", windows=99), lambda line: None)
 
 
-def test_only_better_weights_replace_weights(folder: Path, report: Report, tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="expected a finished training"):
-        install(tmp_path, tmp_path / "weights")
-    install(folder / "whole", tmp_path / "weights")
-    with pytest.raises(BadInput, match="not replaced"):
-        install(folder / "whole", tmp_path / "weights")
-    worse = report.model_copy(
-        update={"critic": report.critic.model_copy(update={"recall": {"qed": {"5%": 0.0}}})}
-    )
-    (tmp_path / "weights" / "report.json").write_text(worse.model_dump_json(), encoding="utf-8")
-    install(folder / "whole", tmp_path / "weights")
+def test_the_command_trains_and_prints_recalls(folder: Path) -> None:
+    ran = CliRunner().invoke(main, [
+        *("--data", str(folder / "data"), "--out", str(folder / "command")),
+        *("--encoder", str(folder / "encoder"), "--windows", "40"),
+    ])  # fmt: skip
+    assert ran.exit_code == 0, ran.output
+    assert "mean recall" in ran.stdout
+    assert {path.name for path in (folder / "command" / "weights").iterdir()} == {
+        *("critic.onnx", "tokenizer.json", "report.json", "fusion.json"),
+    }
 
 
 def test_nothing_held_out_is_trained_on(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Inputs that a training run depends on."""
+"""A training: what goes in, the weights, and how they do on held-out groups."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from harness.rag.compress.critics.fused import FUSION
 from harness.rag.compress.critics.token import WEIGHTS as SHIPPED
 from harness.rag.compress.critics.token import TokenCritic
 from harness.rag.retrieve import EncoderKind, bundled_model, open_encoder
-from harness.train.compressor.evaluation import Measured, held_questions, measure
-from harness.train.compressor.examples import FILES, read_examples
-from harness.train.compressor.fusion import joined
+from lab.training.compressor.evaluation import Measured, held_questions, measure
+from lab.training.compressor.examples import FILES, read_examples
+from lab.training.compressor.fusion import joined
 
 
 class TrainOptions(Value):
@@ -27,12 +27,12 @@ class TrainOptions(Value):
 
     Attributes:
         data: folder with the training files.
-        out: folder for checkpoint, manifest, report and weights.
+        out: folder for report and weights.
         encoder: folder of a BERT encoder to begin with; default: the bundled all-MiniLM-L6-v2.
         windows: to train on; the run ends with the first batch that reaches it.
         batch_tokens: of an update, padding included.
         rate: learning rate of the encoder behind the warm-up; constant, since the moving average
-            of the weights is what is used, at any checkpoint.
+            of the weights is what is used.
         head_rate: the same for the heads.
         warm_up: updates.
         averaging: factor of the moving average.
@@ -40,7 +40,6 @@ class TrainOptions(Value):
         seed: of windows, their order and the masking.
         fused_with: kind of the encoder that the fusion is fitted with.
         threads: of the CPU. More than one pays on idle cores only.
-        save_s: seconds between checkpoints.
         device: where the encoder runs; `auto` is a GPU if PyTorch has one.
     """
 
@@ -57,18 +56,17 @@ class TrainOptions(Value):
     seed: int = 7
     fused_with: EncoderKind = "encoder"
     threads: int = 1
-    save_s: float = 120.0
     device: Literal["auto", "cpu", "cuda"] = "auto"
 
 
-MANIFEST, REPORT, WEIGHTS = "manifest.json", "report.json", "weights"
+REPORT, WEIGHTS = "report.json", "weights"
 
 
 class Manifest(Value):
-    """The ingredients of weights; a run is resumed only with the same.
+    """The ingredients of weights.
 
     Attributes:
-        options: all but the folders, `fused_with`, `threads`, `save_s` and `device`.
+        options: all but the folders, `fused_with`, `threads` and `device`.
         data: file -> SHA-256.
         encoder: SHA-256 of the weights that training begins with.
         examples: source -> questions, the held-out ones not counted.
@@ -98,41 +96,22 @@ class Report(Value):
     lexical: Measured
 
 
-def train(
-    options: TrainOptions, tell: Callable[[str], None] = print, *, resume: bool = False
-) -> Report:
+def train(options: TrainOptions, tell: Callable[[str], None] = print) -> Report:
     """Train, export to 8-bit ONNX, measure on held-out groups; writes all of it to `options.out`.
 
     Args:
         options: of the run.
         tell: takes a line of progress.
-        resume: continue the run in `options.out`.
 
     Raises:
-        BadInput: if data are missing or malformed, `out` holds a run that is not finished and
-            `resume` is not set, or the run there was begun with other options or data.
-
-    Returns:
-        The report; of a finished run what it wrote, and nothing is done again without `resume`.
+        BadInput: if data are missing or malformed, or `out` holds weights already.
     """
-    from harness.train.compressor.loop import fit
-    from harness.train.compressor.network import export_onnx
+    from lab.training.compressor.loop import fit
+    from lab.training.compressor.network import export_onnx
 
     manifest, folder = manifest_of(options), options.out / WEIGHTS
-    path = options.out / MANIFEST
-    finished = (folder / FUSION).is_file() and not resume  # the last file that is written
-    if not path.exists():
-        write_atomic(path, manifest.model_dump_json(indent=1) + "\n")
-    elif not resume and not finished:
-        raise BadInput(f"{str(options.out)!r} holds a training already: --resume, or another --out")
-    begun = Manifest.model_validate_json(path.read_text(encoding="utf-8"))
-    if changed := [name for name, part in begun if part != getattr(manifest, name)]:
-        raise BadInput(
-            f"the training in {str(options.out)!r} was begun with other {', '.join(changed)}: "
-            f"{json.dumps(begun.options)}"
-        )
-    if finished:
-        return Report.model_validate_json((folder / REPORT).read_text(encoding="utf-8"))
+    if folder.exists():
+        raise BadInput(f"{str(options.out)!r} holds a training already: choose another --out")
     export_onnx(fit(options, tell), folder / "critic.onnx")
     shutil.copyfile(_encoder(options) / "tokenizer.json", folder / "tokenizer.json")
     critic, examples = TokenCritic(folder), read_examples(options.data)
@@ -163,7 +142,7 @@ def manifest_of(options: TrainOptions) -> Manifest:
     """
     examples = read_examples(options.data)
     sources = Counter(e.passage.source for e in examples if not e.passage.held_out)
-    apart = {"data", "out", "encoder", "fused_with", "threads", "save_s", "device"}
+    apart = {"data", "out", "encoder", "fused_with", "threads", "device"}
     return Manifest(
         options=options.model_dump(mode="json", exclude=apart),
         data={name: digest_file(options.data / name) for name in FILES},
@@ -173,35 +152,5 @@ def manifest_of(options: TrainOptions) -> Manifest:
     )
 
 
-def install(trained: Path, folder: Path = SHIPPED) -> None:
-    """Put the weights of a run into `folder`, if its report is better than the one there.
-
-    Args:
-        trained: `options.out` of a finished run.
-        folder: what the critics `token` and `fused` read.
-
-    Raises:
-        BadInput: if the run is not finished, or its mean recall on held-out groups is not above
-            that of the weights in place on the same data.
-    """
-    new = _report(trained / WEIGHTS)
-    if new is None or not (trained / WEIGHTS / FUSION).is_file():
-        raise BadInput(f"expected a finished training in {str(trained)!r}: no {REPORT} there")
-    old = _report(folder)
-    if old and old.manifest.data == new.manifest.data and new.critic.mean <= old.critic.mean:
-        raise BadInput(
-            f"the weights in {str(folder)!r} have a mean recall of {old.critic.mean:.4f} on "
-            f"held-out groups, those in {str(trained)!r} {new.critic.mean:.4f}: not replaced"
-        )
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in ("critic.onnx", "tokenizer.json", FUSION, REPORT):
-        write_atomic(folder / name, (trained / WEIGHTS / name).read_bytes())
-
-
 def _encoder(options: TrainOptions) -> Path:
     return options.encoder or bundled_model()
-
-
-def _report(folder: Path) -> Report | None:
-    path = folder / REPORT
-    return Report.model_validate_json(path.read_text(encoding="utf-8")) if path.exists() else None

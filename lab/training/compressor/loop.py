@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import random
-import time
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -15,11 +14,11 @@ from torch import Tensor, nn
 
 from harness.core import BadInput
 from harness.rag.retrieve import bundled_model
-from harness.train.compressor.examples import read_examples
-from harness.train.compressor.mixture import mixture
-from harness.train.compressor.network import TokenCritic, focal_loss, new_critic
-from harness.train.compressor.session import TrainOptions
-from harness.train.compressor.windows import Window, WindowMaker, batches, collate
+from lab.training.compressor.examples import read_examples
+from lab.training.compressor.mixture import mixture
+from lab.training.compressor.network import TokenCritic, focal_loss, new_critic
+from lab.training.compressor.session import TrainOptions
+from lab.training.compressor.windows import Window, WindowMaker, batches, collate
 
 # Share of the tokens outside gold that a step leaves out (QwenLong-CPRS section 3).
 MASKED = 0.5
@@ -95,12 +94,11 @@ def list_loss(windows: Sequence[Window], scores: Tensor) -> Tensor:
     return torch.stack(losses).mean() if losses else scores.sum() * 0
 
 
-CHECKPOINT = "checkpoint.pt"
 REPORT_EVERY = 10
 
 
 def fit(options: TrainOptions, tell: Callable[[str], None] = print) -> TokenCritic:
-    """Train; a run that was stopped resumes after its checkpoint, to the same weights.
+    """Train; the same options and data on one machine give the same weights.
 
     Returns:
         the critic with the moving average of its weights.
@@ -118,16 +116,11 @@ def fit(options: TrainOptions, tell: Callable[[str], None] = print) -> TokenCrit
     examples = [e for e in read_examples(options.data) if not e.passage.held_out]
     critic = new_critic(folder, frozen=options.frozen)
     state = _State(critic.cuda() if gpu and options.device != "cpu" else critic, options)
-    state.resume()
     recent: list[float] = []
-    saved = time.monotonic()
-    for batch in itertools.islice(_stream(examples, folder, options), state.steps, None):
+    for batch in _stream(examples, folder, options):
         if state.windows >= options.windows:
             break
         recent = [*recent[-49:], state.step(batch)]
-        if time.monotonic() - saved > options.save_s or state.windows >= options.windows:
-            state.save()
-            saved = time.monotonic()
         if state.steps % REPORT_EVERY == 0:
             loss = sum(recent) / len(recent)
             tell(f"{state.windows} of {options.windows} windows, {state.steps} updates, "
@@ -137,12 +130,11 @@ def fit(options: TrainOptions, tell: Callable[[str], None] = print) -> TokenCrit
 
 
 class _State:
-    """Weights, their average and the optimiser, as a checkpoint holds them."""
+    """Weights, their average and the optimiser."""
 
     def __init__(self, critic: TokenCritic, options: TrainOptions) -> None:
         self.critic, self._options = critic, options
         self._device = critic.mix.weight.device
-        self._path: Path = options.out / CHECKPOINT
         heads = [p for m in (critic.tokens, critic.state, critic.mix) for p in m.parameters()]
         body = [weight for weight in critic.encoder.parameters() if weight.requires_grad]
         groups = [
@@ -177,34 +169,6 @@ class _State:
                 if weight.requires_grad:
                     self.average[name].lerp_(weight, 1 - decay)
         return float(loss.detach())
-
-    def save(self) -> None:
-        """Written beside and moved: a kill leaves the checkpoint before."""
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        beside = self._path.with_suffix(".part")
-        torch.save(
-            {
-                "critic": self.critic.state_dict(),
-                "average": self.average,
-                "optimiser": self._optimiser.state_dict(),
-                "steps": self.steps,
-                "windows": self.windows,
-            },
-            beside,
-        )
-        beside.replace(self._path)
-
-    def resume(self) -> None:
-        """Take over a checkpoint, if there is one."""
-        if not self._path.exists():
-            return
-        stored: dict[str, Any] = torch.load(
-            self._path, map_location=self._device, weights_only=True
-        )
-        self.critic.load_state_dict(stored["critic"])
-        self._optimiser.load_state_dict(stored["optimiser"])
-        self.average = stored["average"]
-        self.steps, self.windows = stored["steps"], stored["windows"]
 
 
 def _stream(examples: Sequence[Any], folder: Path, o: TrainOptions) -> Iterator[list[Window]]:

@@ -7,16 +7,12 @@ ceiling for tasks that nobody solved is ours.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping
-from pathlib import Path
 from random import Random
 
 from pydantic import Field
 
 from harness.core import BadInput, Value
-from harness.core.rundir import RunReader
-from harness.evals import finished_items
 
 
 class LengthCurriculum(Value):
@@ -69,16 +65,3 @@ class LengthCurriculum(Value):
         ]
         weights = [self.difficulty(rewards[id_]) for id_ in earlier]
         return [*current, *(rng.choices(earlier, weights, k=count) if earlier else [])]
-
-
-def mean_rewards(run: Path) -> dict[str, float]:
-    """Task id -> mean score of its attempts in an eval run; invalid attempts do not count.
-
-    Raises:
-        BadInput: if there is no run.
-    """
-    values: dict[str, list[float]] = defaultdict(list)
-    for item in finished_items(RunReader(run)):
-        if item.outcome != "invalid":
-            values[item.task_id].append(item.value)
-    return {id_: sum(rows) / len(rows) for id_, rows in values.items()}
