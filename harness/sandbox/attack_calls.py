@@ -1,11 +1,12 @@
 """Attacks by way of system calls, loaded by `attack_payload.py` inside a sandbox.
 
-Standard library only. An attack returns whether it worked, or raises what stopped it.
+Standard library only.
 """
 
 from __future__ import annotations
 
 import ctypes
+import errno
 import fcntl
 import os
 import platform
@@ -15,6 +16,7 @@ import socket
 import struct
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -30,7 +32,9 @@ _IO_URING, _USERFAULTFD, _BPF, _PERF = (425, 425), (323, 282), (321, 280), (298,
 _ADD_KEY, _MEMFD_SECRET, _KCMP, _READV = (248, 217), (447, 447), (312, 272), (310, 270)
 _MOVE_PAGES, _ROBUST_LIST, _MADVISE = (279, 239), (274, 100), (440, 440)
 _MQ_OPEN, _FSOPEN, _OPEN_TREE, _UNSHARE = (240, 180), (430, 430), (428, 428), (272, 97)
-_LANDLOCK_RULES, _SECCOMP = (444, 444), (317, 277)
+_LANDLOCK_RULES, _SECCOMP, _IOPRIO_SET = (444, 444), (317, 277), (251, 30)
+_STATMOUNT, _LISTMOUNT = (457, 457), (458, 458)
+_NOTHING = ctypes.create_string_buffer(128)
 
 
 def _call(number: tuple[int, int], *arguments: Any) -> bool:
@@ -124,12 +128,6 @@ def raised_limits(_: dict[str, Any]) -> bool:
     return False
 
 
-def last_to_die(_: dict[str, Any]) -> bool:
-    """Make the kernel end another process when memory is short."""
-    Path("/proc/self/oom_score_adj").write_text("-500")
-    return Path("/proc/self/oom_score_adj").read_text().strip() == "-500"
-
-
 def core_dump(_: dict[str, Any]) -> bool:
     """A crash whose memory the host's handler, a program of root's, would read."""
     with suppress(OSError, ValueError):
@@ -160,70 +158,34 @@ def open_descriptors() -> list[int]:
     return numbers
 
 
-def inherited_descriptors(facts: dict[str, Any]) -> bool:
-    """Files that the host left open for us."""
-    return bool(facts["descriptors"])
-
-
-def signal_queue(facts: dict[str, Any]) -> None:
+def signal_queue(bait: dict[str, Any]) -> None:
     """A signal by `rt_sigqueueinfo` and by `tgkill`. The victim tells."""
     data = struct.pack("=iii", signal.SIGTERM, 0, -1).ljust(128, b"\0")
-    _call(_QUEUE_SIGNAL, facts["victim"], signal.SIGTERM, data)
-    _call(_TGKILL, facts["victim"], facts["victim"], signal.SIGTERM)
+    _call(_QUEUE_SIGNAL, bait["victim"], signal.SIGTERM, data)
+    _call(_TGKILL, bait["victim"], bait["victim"], signal.SIGTERM)
 
 
-def signal_descriptor(facts: dict[str, Any]) -> None:
-    """A signal by the descriptor of a process. The victim tells."""
-    number = _LIBC.syscall(_PIDFD_OPEN[_COLUMN], facts["victim"], 0)
-    _call(_PIDFD_SIGNAL, number, signal.SIGTERM, None, 0)
-
-
-def signal_owner(facts: dict[str, Any]) -> None:
+def signal_owner(bait: dict[str, Any]) -> None:
     """A signal that the kernel sends to who is called the owner of a socket. The victim tells."""
     left, right = socket.socketpair()
-    fcntl.fcntl(left, fcntl.F_SETOWN, facts["victim"])
+    fcntl.fcntl(left, fcntl.F_SETOWN, bait["victim"])
     fcntl.fcntl(left, 10, signal.SIGTERM)  # F_SETSIG
     fcntl.fcntl(left, fcntl.F_SETFL, os.O_NONBLOCK | os.O_ASYNC)
     right.send(b"x")
     time.sleep(0.05)
 
 
-def signal_parent(facts: dict[str, Any]) -> bool:
+def signal_parent(bait: dict[str, Any]) -> bool:
     """Return whether the process that judges us takes our signals; number 0 does nothing."""
-    if facts["host"] in (os.getppid(), 1):
-        os.kill(facts["host"], 0)
-        return os.getppid() == facts["host"]
+    if bait["host"] in (os.getppid(), 1):
+        os.kill(bait["host"], 0)
+        return os.getppid() == bait["host"]
     return False
 
 
-def kernel_doors(_: dict[str, Any]) -> bool:
-    """Calls that open wide parts of the kernel, or memory that nobody counts."""
-    doors: list[tuple[Any, ...]] = [
-        (_IO_URING, 8, ctypes.create_string_buffer(120)),
-        (_USERFAULTFD, 1),
-        (_BPF, 5, ctypes.create_string_buffer(128), 128),
-        (_PERF, struct.pack("=IIQ", 1, 120, 0).ljust(120, b"\0"), 0, -1, -1, 0),
-        (_MEMFD_SECRET, 0),
-        (_FSOPEN, b"tmpfs", 0),
-        (_OPEN_TREE, -100, b"/", 1),
-        (_UNSHARE, 0x10000000),
-    ]
-    return any(_call(number, *arguments) for number, *arguments in doors)
-
-
-def kernel_keys(_: dict[str, Any]) -> bool:
-    """A key ring of the user outlives the sandbox, and other processes read it."""
-    return any(_call(_ADD_KEY, b"user", b"harness", b"x", 1, ring) for ring in (-3, -4, -5))
-
-
-def posix_queue(_: dict[str, Any]) -> bool:
-    """A message queue outlives its process and is no file of the work folder."""
-    return _call(_MQ_OPEN, b"harness-queue", os.O_CREAT | os.O_RDWR, 0o600, None)
-
-
-def look_into_others(facts: dict[str, Any]) -> bool:
+def look_into_others(bait: dict[str, Any]) -> bool:
     """Memory, pages, locks and descriptors of another process."""
-    victim = facts["victim"]
+    victim = bait["victim"]
     room = ctypes.create_string_buffer(16)
     local = struct.pack("=QQ", ctypes.addressof(room), 16)
     number = _LIBC.syscall(_PIDFD_OPEN[_COLUMN], victim, 0)
@@ -235,13 +197,6 @@ def look_into_others(facts: dict[str, Any]) -> bool:
         (_MADVISE, number, local, 1, 20, 0),
     ]
     return any(_call(number, *arguments) for number, *arguments in calls)
-
-
-def unending_file(_: dict[str, Any]) -> bool:
-    """A file of a tebibyte without a block: who reads it, reads for hours."""
-    Path("unending").touch()
-    os.truncate("unending", 1 << 40)
-    return True
 
 
 def reserved_space(_: dict[str, Any]) -> bool:
@@ -263,14 +218,14 @@ def fixed_file(_: dict[str, Any]) -> bool:
     return False
 
 
-def loosened_sandbox(facts: dict[str, Any]) -> bool:
+def loosened_sandbox(bait: dict[str, Any]) -> bool:
     """A filter of our own that allows all, and a rule set of our own over all files."""
     allow = ctypes.create_string_buffer(struct.pack("=HBBI", 0x06, 0, 0, 0x7FFF0000))
     program = struct.pack("=HxxxxxxQ", 1, ctypes.addressof(allow))
     _call(_SECCOMP, 1, 0, ctypes.create_string_buffer(program))
     _call(_LANDLOCK_RULES, struct.pack("=Q", (1 << 13) - 1), 8, 0)
     with suppress(OSError):
-        return bool(Path(facts["secret"]).read_text())
+        return bool(Path(bait["secret"]).read_text())
     return _call(_UNSHARE, 0x10000000)
 
 
@@ -290,16 +245,112 @@ def held_output(_: dict[str, Any]) -> None:
         os._exit(0)
 
 
-def stopped_group(_: dict[str, Any]) -> bool:
-    """All of our processes stop, and so none ever ends."""
-    os.kill(0, signal.SIGSTOP)
-    time.sleep(0.1)
-    return False
-
-
 def empty_files(_: dict[str, Any]) -> bool:
     """Files without a byte, which take their places on the disk all the same."""
     for index in range(20_000):
         os.close(os.open(f"empty{index}", os.O_CREAT | os.O_WRONLY, 0o600))
     time.sleep(0.3)
     return True
+
+
+def _refused(call: tuple[int, int], *arguments: Any) -> bool:
+    """Say whether a call is refused before the kernel looks at its arguments, which are wrong."""
+    return not _call(call, *arguments) and ctypes.get_errno() in (1, 38)
+
+
+def leases(_: dict[str, Any]) -> bool:
+    """Make whoever opens the file wait for us, or tell us."""
+    Path("leased").touch()
+    for path, command, argument in (("leased", 1024, 0), (".", 1026, 0x8000003F)):
+        with suppress(OSError):
+            fcntl.fcntl(os.open(path, os.O_RDONLY), command, argument)
+            return True
+    return False
+
+
+def read_attributes(_: dict[str, Any]) -> bool:
+    """Values of extended attributes, also of files that may not be read."""
+    for path in ("/etc/shadow", sys.executable):
+        try:
+            os.getxattr(path, "user.none")
+        except OSError as error:
+            if error.errno not in (errno.EOPNOTSUPP, errno.ENOENT, errno.EACCES):
+                return True
+    return False
+
+
+def scheduled_host(bait: dict[str, Any]) -> None:
+    """Another process gets less time. The victim tells."""
+    batch = struct.pack("=IIQiIQQQ", 48, 3, 0, 5, 0, 0, 0, 0)
+    _call(_SCHED_SETATTR, bait["victim"], batch, 0)
+    with suppress(OSError):
+        os.sched_setscheduler(bait["victim"], os.SCHED_BATCH, os.sched_param(0))
+    os.setpriority(os.PRIO_PROCESS, bait["victim"], 7)
+
+
+def priority_of_others(_: dict[str, Any]) -> bool:
+    """All processes of the user or group: a priority that none may have changes nothing."""
+    for which in (os.PRIO_USER, os.PRIO_PGRP):
+        ctypes.set_errno(0)
+        if _LIBC.setpriority(which, 0, -20) == 0 or ctypes.get_errno() != errno.EPERM:
+            return True
+    return not _refused(_IOPRIO_SET, 3, 0, 7 << 13)
+
+
+def handled_crash(_: dict[str, Any]) -> bool:
+    """A limit of core dumps other than 1 leaves a crash to a handler of the host's."""
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _LIBC.setrlimit(resource.RLIMIT_CORE, struct.pack("=QQ", 0, 0))
+    return resource.getrlimit(resource.RLIMIT_CORE) != (1, 1)
+
+
+def waiting_signals(_: dict[str, Any]) -> bool:
+    """Signals that nobody takes are counted for the user, who then gets none."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGRTMIN])
+    data = struct.pack("=iii", signal.SIGRTMIN, 0, -1).ljust(128, b"\0")
+    return all(_call(_QUEUE_SIGNAL, os.getpid(), int(signal.SIGRTMIN), data) for _ in range(2000))
+
+
+SHORT: dict[str, Callable[[dict[str, Any]], object]] = {
+    # When memory is short, the kernel ends another process.
+    "last_to_die": lambda _: (
+        Path("/proc/self/oom_score_adj").write_text("-500")
+        and Path("/proc/self/oom_score_adj").read_text().strip() == "-500"
+    ),
+    # Files that the host left open for us.
+    "inherited_descriptors": lambda bait: bait["descriptors"],
+    # A signal by the descriptor of a process. The victim tells.
+    "signal_descriptor": lambda bait: _call(
+        *(_PIDFD_SIGNAL, _LIBC.syscall(_PIDFD_OPEN[_COLUMN], bait["victim"], 0)),
+        *(signal.SIGTERM, None, 0),
+    ),
+    # A key ring of the user outlives the sandbox, and other processes read it.
+    "kernel_keys": lambda _: any(
+        _call(_ADD_KEY, b"user", b"harness", b"x", 1, ring) for ring in (-3, -4, -5)
+    ),
+    # A message queue outlives its process and is no file of the work folder.
+    "posix_queue": lambda _: _call(_MQ_OPEN, b"harness-queue", os.O_CREAT | os.O_RDWR, 0o600, None),
+    # Calls that open wide parts of the kernel, or memory that nobody counts.
+    "kernel_doors": lambda _: (
+        _call(_IO_URING, 8, _NOTHING)
+        or _call(_USERFAULTFD, 1)
+        or _call(_BPF, 5, _NOTHING, 128)
+        or _call(_PERF, struct.pack("=IIQ", 1, 120, 0).ljust(120, b"\0"), 0, -1, -1, 0)
+        or _call(_MEMFD_SECRET, 0)
+        or _call(_FSOPEN, b"tmpfs", 0)
+        or _call(_OPEN_TREE, -100, b"/", 1)
+        or _call(_UNSHARE, 0x10000000)
+    ),
+    # A file of a tebibyte without a block: who reads it, reads for hours.
+    "unending_file": lambda _: (Path("unending").touch(), os.truncate("unending", 1 << 40)),
+    # All of our processes stop, and so none ever ends.
+    "stopped_group": lambda _: os.kill(0, signal.SIGSTOP),
+    # Read what the host has mounted where.
+    "mount_table": lambda _: not all(_refused(n, 0, 0, 0, 0) for n in (_STATMOUNT, _LISTMOUNT)),
+    # Learn which programs the host runs by a watch on their folder.
+    "watched_programs": lambda _: _LIBC.inotify_init1(0) >= 0 or _LIBC.fanotify_init(0x200, 0) >= 0,
+    # The machine has so many, for all users.
+    "pseudo_terminals": lambda _: os.open("/dev/ptmx", os.O_RDWR | os.O_NOCTTY) >= 0,
+}
+"""Attacks of one step or two."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import secrets
 import select
 import socket
@@ -69,6 +70,18 @@ REACHING = [
     "signal_descriptor",
     "signal_owner",
     "signal_host",
+    "standard_input",
+    "kept_devices",
+    "leases",
+    "read_attributes",
+    "mount_table",
+    "watched_programs",
+    "host_facts",
+    "pseudo_terminals",
+    "scheduled_host",
+    "priority_of_others",
+    "handled_crash",
+    "waiting_signals",
 ]
 # Each needs an execution of its own.
 CONSUMING = [
@@ -89,7 +102,12 @@ CONSUMING = [
     "held_output",
     "stopped_group",
     "empty_files",
+    "headless_files",
+    "headless_maps",
+    "headless_memory",
 ]
+OUTLASTING = {"loop", "stopped_group", "empty_files"}
+"""Attacks that the limit of time may end: one of the others that it ends was not stopped."""
 ATTACKS = (*REACHING, *CONSUMING)
 PROBE_LIMITS = Limits(
     wall_s=2.0, cpu_s=5, memory_mb=96, processes=12, output_bytes=100_000, disk_mb=4
@@ -135,7 +153,12 @@ class Bait(ExitStack):
         )
         self.callback(self.victim.__exit__, None, None, None)
         self.callback(self.victim.kill)
+        self.null, self.schedule = Path(os.devnull).stat(), self._schedule()
         return self
+
+    def _schedule(self) -> tuple[int, int]:
+        """Policy and priority of the victim."""
+        return os.sched_getscheduler(self.victim.pid), os.getpriority(0, self.victim.pid)
 
     def attack(
         self,
@@ -147,7 +170,7 @@ class Bait(ExitStack):
         """Run the attacks in one execution; the names of those that got through, and its result."""
         with temporary_work_folder("harness-range-") as work:
             (work / "planted").symlink_to(self.secret)
-            facts = {
+            bait = {
                 "secret": str(self.secret),
                 "target": str(self.target),
                 "outside": str(self.outside),
@@ -165,7 +188,7 @@ class Bait(ExitStack):
             }
             program = [sys.executable, "-I", "-S", _PAYLOADS[0].name]
             result = sandbox.exec(
-                [*program, ",".join(names), json.dumps(facts)],
+                [*program, ",".join(names), json.dumps(bait)],
                 workdir=work,
                 files={path.name: path.read_bytes() for path in (*_PAYLOADS, *payloads)},
                 limits=limits,
@@ -174,35 +197,32 @@ class Bait(ExitStack):
             escaped = {line[8:] for line in lines if line.startswith("ESCAPED ")}
             # An attack that never began proves nothing, so it counts against the back end.
             escaped |= {name for name in names if f"TRIED {name}" not in lines}
-            if result.limit == "time" and "held_output" in names:
-                escaped.add("held_output")
+            if result.limit == "time" and set(names) <= set(CONSUMING) - OUTLASTING:
+                escaped |= set(names)
             return escaped | self._traces(names, work), result
 
     def _traces(self, names: Sequence[str], work: Path) -> set[str]:
         """Collect the traces that the host sees, whatever the attack printed."""
-        secret = self.secret.stat()
-        files = {
+        secret, null, left = self.secret.stat(), Path(os.devnull).stat(), list(work.iterdir())
+        alive, limit = self.victim.poll() is None, resource.RLIMIT_NOFILE
+        traces = {
             "write_outside": self.target.exists(),
             "change_times_outside": secret.st_mtime == 0,
             "change_mode_outside": bool(secret.st_mode & 0o077),
+            "setuid_file": any(path.lstat().st_mode & 0o6000 for path in left),
+            "kept_devices": any(path.is_char_device() for path in left),
+            "device_times": null.st_mtime == 0,
+            "standard_input": null.st_mtime == 0 or null.st_mode != self.null.st_mode,
+            "limit_host": alive and resource.prlimit(self.victim.pid, limit)[0] == 3,
+            "scheduled_host": alive and self._schedule() != self.schedule,
         }
-        seen = {name for name, changed in files.items() if changed and name in names}
-        if any(path.lstat().st_mode & 0o6000 for path in work.iterdir()) and "setuid_file" in names:
-            seen.add("setuid_file")
-        if "device_times" in names and Path(os.devnull).stat().st_mtime == 0:
+        seen = {name for name, changed in traces.items() if changed and name in names}
+        if null.st_mtime == 0:
             os.utime(os.devnull)
-            seen.add("device_times")
         if "udp" in names:
             with suppress(BlockingIOError):
                 self.udp.recv(64)
                 seen.add("udp")
-        if "limit_host" in names and sys.platform.startswith("linux"):
-            import resource
-
-            if self.victim.poll() is None and (
-                resource.prlimit(self.victim.pid, resource.RLIMIT_NOFILE)[0] == 3
-            ):
-                seen.add("limit_host")
         signals = {name for name in names if name.startswith("signal_")}
         if signals and not self._victim_answers():
             seen |= signals
