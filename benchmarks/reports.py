@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import subprocess
+import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -47,6 +48,52 @@ def read_options(description: str | None, *positional: str, **options: Any) -> a
             settings = {"type": type(default), "default": default}
         parser.add_argument(f"--{name.replace('_', '-')}", **settings)
     return parser.parse_args()
+
+
+Options = argparse.Namespace
+"""The options of a benchmark, as its command line gave them."""
+Result = Mapping[str, Any] | None
+"""The JSON value that a benchmark reports; None where it reported on its own."""
+
+
+def benchmark(
+    *positional: str, **options: Any
+) -> Callable[[Callable[[Options], Result]], Callable[[], None]]:
+    """Make a function the command of its module, which reports what the function returns.
+
+    `python -m` of the module reads the options, calls the function with them, prints the result
+    with the command that made it, and writes it to the option `out` where there is one. The
+    function stands last in its file: it is called where it is defined. It returns None where it
+    reports on its own.
+
+    Args:
+        positional: see :func:`read_options`.
+        options: see :func:`read_options`.
+    """
+
+    def command(measure: Callable[[Options], Result]) -> Callable[[], None]:
+        module = measure.__globals__
+
+        def main() -> None:
+            chosen = read_options(module["__doc__"], *positional, **options)
+            result = measure(chosen)
+            if result is not None:
+                made_by = {"command": f"python -m {module['__spec__'].name}"}
+                report({**made_by, **result}, getattr(chosen, "out", None))
+
+        if module["__name__"] == "__main__":
+            main()
+        return main
+
+    return command
+
+
+def in_fresh_process(function: Callable[..., Any], *arguments: Any) -> Any:
+    """The result of a module's function in a process of its own; all are JSON values."""
+    module, name = function.__globals__["__spec__"].name, function.__name__
+    code = f"""import json, sys, {module} as module
+print(json.dumps(module.{name}(*json.loads(sys.argv[1]))))"""
+    return peer(sys.executable, "-c", code, json.dumps(arguments))
 
 
 def report(result: Mapping[str, Any], out: Path | None) -> None:
@@ -97,18 +144,20 @@ class Journal:
         return self.rows[key]
 
 
-def output_lines(command: Sequence[object], **settings: Any) -> list[str]:
-    """The lines that a command prints; `settings` are those of a process."""
-    words = [str(word) for word in command]
-    process = subprocess.run(words, capture_output=True, text=True, check=False, **settings)
+def peer(python: object, script: object, *words: object, **settings: Any) -> Any:
+    """The JSON value in the last line that the script of a peer prints.
+
+    Args:
+        python: interpreter of the environment that has the peer.
+        script: file that imports nothing of this project.
+        words: its arguments.
+        settings: of the process, as `subprocess.run` takes them.
+    """
+    command = [str(word) for word in (python, script, *words)]
+    process = subprocess.run(command, capture_output=True, text=True, check=False, **settings)
     if process.returncode:
-        raise SystemExit(f"{' '.join(words)} failed:\n{process.stderr[-3000:]}")
-    return process.stdout.strip().splitlines()
-
-
-def last_line(command: Sequence[object], **settings: Any) -> Any:
-    """The JSON value in the last line that a command prints, as a peer or a fresh process does."""
-    return json.loads(output_lines(command, **settings)[-1])
+        raise SystemExit(f"{' '.join(command)} failed:\n{process.stderr[-3000:]}")
+    return json.loads(process.stdout.strip().splitlines()[-1])
 
 
 def in_turn(

@@ -15,15 +15,21 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from benchmarks.reports import in_turn, read_options
+from benchmarks.reports import Options, benchmark, in_turn
 from harness.sandbox import Sandbox, probe_backends, select
 
 COMMANDS = {"python": "pass", "openpyxl": "import openpyxl"}
 
 
-def main() -> None:
+def run_in(sandbox: Sandbox, command: list[str], folder: str) -> None:
+    """Run a command in a sandbox."""
+    if not sandbox.exec(command, workdir=Path(folder)).ok:
+        raise SystemExit(f"{sandbox.name}: {command} failed")
+
+
+@benchmark(repeats=15, json=False)
+def main(options: Options) -> None:
     """Measure and print."""
-    options = read_options(__doc__, repeats=15, json=False)
     sandboxes = {report.name: select(report.name) for report in probe_backends() if report.admitted}
     rows: list[dict[str, str | float]] = []
     with tempfile.TemporaryDirectory() as folder:
@@ -46,13 +52,3 @@ def main() -> None:
     print("| command | back end | median ms | ratio to unsandboxed |\n|---|---|---|---|")
     for row in rows:
         print(f"| {row['command']} | {row['rung']} | {row['ms']:.1f} | {row['ratio']:.3f} |")
-
-
-def run_in(sandbox: Sandbox, command: list[str], folder: str) -> None:
-    """Run a command in a sandbox."""
-    if not sandbox.exec(command, workdir=Path(folder)).ok:
-        raise SystemExit(f"{sandbox.name}: {command} failed")
-
-
-if __name__ == "__main__":
-    main()

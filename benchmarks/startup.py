@@ -16,7 +16,7 @@ import tempfile
 import time
 from functools import partial
 
-from benchmarks.reports import in_turn, read_options
+from benchmarks.reports import Options, benchmark, in_turn
 
 COMMANDS = {
     "python -c pass": [sys.executable, "-c", "pass"],
@@ -47,9 +47,9 @@ def first_event_seconds() -> float:
         return elapsed
 
 
-def main() -> None:
+@benchmark(json=False)
+def main(options: Options) -> None:
     """Measure and print."""
-    options = read_options(__doc__, json=False)
     arms = {
         name: partial(subprocess.run, command, check=True, capture_output=True)
         for name, command in COMMANDS.items()
@@ -63,7 +63,3 @@ def main() -> None:
     print(f"| command | median of {REPEATS}, s |\n|---|---|")
     for name, value in medians.items():
         print(f"| `{name}` | {value:.3f} |")
-
-
-if __name__ == "__main__":
-    main()

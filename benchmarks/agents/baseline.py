@@ -19,11 +19,12 @@ from typing import Any
 
 from benchmarks.reports import (
     Journal,
+    Options,
     add_run,
+    benchmark,
     option,
     out_or_resume,
     read_jsonl,
-    read_options,
     share_interval,
     write_suite,
 )
@@ -158,13 +159,17 @@ def difference(cell: str, journal: Journal) -> dict[str, Any] | None:
     return paired.model_dump(mode="json", include=fields) if paired.tasks else None
 
 
-def main() -> None:
+@benchmark(
+    cell=option(nargs="*", default=CELLS, choices=CELLS),
+    limit=TASKS,
+    minutes=1e9,
+    work=Path("runs/baseline"),
+    shared=Path("../shared"),
+    base_url=option(),
+    out=assets.root() / RESULT,
+)
+def main(options: Options) -> None:
     """Measure, keep, print."""
-    options = read_options(
-        __doc__, cell=option(nargs="*", default=CELLS, choices=CELLS), limit=TASKS, minutes=1e9,
-        work=Path("runs/baseline"), shared=Path("../shared"), base_url=option(),
-        out=assets.root() / RESULT,
-    )  # fmt: skip
     ends = time.monotonic() + 60 * options.minutes
     work = options.work.absolute()
     journal = Journal(work / "journal.jsonl")
@@ -194,7 +199,3 @@ def main() -> None:
             run["minus_react"] = paired
         command = "python -m benchmarks.agents.baseline"
         add_run(run, options.out, "model", "agent", "suite", command=command, protocol=PROTOCOL)
-
-
-if __name__ == "__main__":
-    main()

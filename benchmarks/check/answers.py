@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from benchmarks.check.table_values import DATA, document_of, in_dev, occurs, other_digit
-from benchmarks.reports import option, read_jsonl, read_options, report
+from benchmarks.reports import Options, Result, benchmark, option, read_jsonl
 from harness.rag.check import check
 from harness.rag.check.numbers import Quantity, read
 from harness.rag.retrieve import Document
@@ -115,15 +115,14 @@ def accepted(answer: Answer, verifier: str) -> bool:
     return report.verdict == "PASS"
 
 
-def main() -> None:
+@benchmark(
+    part=option(choices=("dev", "test", "all"), default="test"),
+    show=option(type=int, default=0, help="print this many errors"),
+    data=option(type=Path, default=DATA, help="excerpts in one list"),
+    out=option(type=Path),
+)
+def main(options: Options) -> Result:
     """Print errors of the development part, and write shares."""
-    options = read_options(
-        __doc__,
-        part=option(choices=("dev", "test", "all"), default="test"),
-        show=option(type=int, default=0, help="print this many errors"),
-        data=option(type=Path, default=DATA, help="excerpts in one list"),
-        out=option(type=Path),
-    )
     rows = [
         row
         for row in (
@@ -165,8 +164,4 @@ def main() -> None:
     out = f" --out evals/results/{options.out.name}" if options.out else ""
     command = f"python -m benchmarks.check.answers{data}{out}"
     head = {"command": command, "part": options.part, "sources": len(rows)}
-    report({**head, "kinds": figures}, options.out)
-
-
-if __name__ == "__main__":
-    main()
+    return {**head, "kinds": figures}

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from benchmarks.check.blindness_cases import Case, generated, simulated, tatqa
-from benchmarks.reports import add_run, option, read_options
+from benchmarks.reports import Options, add_run, benchmark, option
 from harness.core import prompt_digest
 from harness.models import CallStore, ChatModel, Message, Sampling, open_model, serving
 from harness.rag.check.blind import (
@@ -201,27 +201,22 @@ async def run(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def main() -> None:
+@benchmark(
+    model="local/smollm2-135m",
+    base_url=option(),
+    simulated=option(type=float, metavar="P", help="agrees with chance P instead"),
+    careless=0.1,
+    cases=option(choices=("generated", "tatqa"), default="generated"),
+    shared=Path("../shared"),
+    documents=60,
+    facts=option(type=int, default=4, help="of a generated answer"),
+    seed=7,
+    concurrency=4,
+    calls=option(type=Path, help="keeps answered calls"),
+    out=Path("evals/results/check_blindness.json"),
+)
+def main(options: Options) -> None:
     """Run one model over one set of cases and add the result to the file."""
-    options = read_options(
-        __doc__,
-        model="local/smollm2-135m",
-        base_url=option(),
-        simulated=option(type=float, metavar="P", help="agrees with chance P instead"),
-        careless=0.1,
-        cases=option(choices=("generated", "tatqa"), default="generated"),
-        shared=Path("../shared"),
-        documents=60,
-        facts=option(type=int, default=4, help="of a generated answer"),
-        seed=7,
-        concurrency=4,
-        calls=option(type=Path, help="keeps answered calls"),
-        out=Path("evals/results/check_blindness.json"),
-    )
     result = asyncio.run(run(options))
     command = "python -m benchmarks.check.blindness"
     add_run(result, options.out, "model", "cases", "facts", command=command)
-
-
-if __name__ == "__main__":
-    main()

@@ -24,7 +24,7 @@ from statistics import mean, median
 from typing import Any, NamedTuple, cast
 
 from benchmarks.check.labelled import rows_of
-from benchmarks.reports import Journal, option, read_options, report
+from benchmarks.reports import Journal, Options, benchmark, option, report
 from harness.rag.check.blind import BlindRequest, Vault, blinded, windows
 from harness.rag.check.claims import extract
 from harness.rag.check.types import Claim
@@ -193,16 +193,15 @@ def summed(counts: list[dict[str, dict[str, int]]]) -> dict[str, Any]:
     return result
 
 
-def main() -> None:
+@benchmark(
+    shared=Path("../shared"),
+    limit=option(type=int, help="answers of each set"),
+    sets=option(nargs="*", help="count these only, and write no result yet"),
+    counted=option(action="store_true", help="write what is counted so far"),
+    out=Path("evals/results/check_leaks.json"),
+)
+def main(options: Options) -> None:
     """Measure every set and write the result."""
-    options = read_options(
-        __doc__,
-        shared=Path("../shared"),
-        limit=option(type=int, help="answers of each set"),
-        sets=option(nargs="*", help="count these only, and write no result yet"),
-        counted=option(action="store_true", help="write what is counted so far"),
-        out=Path("evals/results/check_leaks.json"),
-    )
     part = options.out.with_suffix(".part.jsonl")
     journal = Journal(part)
     sets: dict[str, Any] = {}
@@ -233,7 +232,3 @@ def main() -> None:
     report(total, options.out)
     if not options.counted:
         part.unlink()
-
-
-if __name__ == "__main__":
-    main()

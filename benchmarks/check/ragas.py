@@ -26,7 +26,7 @@ from statistics import mean, median
 from typing import Any, NamedTuple
 
 from benchmarks.check.blindness_cases import generated
-from benchmarks.reports import add_run, option, output_lines, read_options
+from benchmarks.reports import Options, add_run, benchmark, option, peer
 from harness.engines import served_app
 from harness.models import CallStore, serving
 from harness.rag.check import BatchReport, Outcome, Row, check_batch
@@ -66,15 +66,9 @@ def _timed(check_row: Callable[[Row], list[BatchReport]], row: Row) -> Said:
 
 def ragas(rows: Sequence[Row], url: str, model: str, python: Path) -> list[Said]:
     """Verdicts of RAGAS."""
-    lines = [
-        json.dumps(
-            {"id": row.id, "question": row.question, "answer": row.answer, "contexts": row.contexts}
-        )
-        for row in rows
-    ]
-    # -P: beside the script lies a module called numbers.
-    printed = output_lines([python, "-P", PEER, url, model], input="\n".join(lines))
-    replies: list[dict[str, Any]] = list(map(json.loads, printed))
+    fields = ("id", "question", "answer", "contexts")
+    cases = json.dumps([{name: getattr(row, name) for name in fields} for row in rows])
+    replies: list[dict[str, Any]] = peer(python, PEER, url, model, input=cases)
     for reply in replies[:3]:
         print("ragas", reply, flush=True)
     return [
@@ -148,23 +142,18 @@ async def run(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def main() -> None:
+@benchmark(
+    ragas_python=Path,
+    model=option(default="local/smollm2-135m", help="openai/ and vllm/ with --base-url"),
+    base_url=option(),
+    documents=30,
+    seed=7,
+    calls=option(type=Path, help="keeps answered calls of ours"),
+    out=Path("evals/results/check_ragas.json"),
+)
+def main(options: Options) -> None:
     """Compare with one model and add the result to the file."""
-    options = read_options(
-        __doc__,
-        ragas_python=Path,
-        model=option(default="local/smollm2-135m", help="openai/ and vllm/ with --base-url"),
-        base_url=option(),
-        documents=30,
-        seed=7,
-        calls=option(type=Path, help="keeps answered calls of ours"),
-        out=Path("evals/results/check_ragas.json"),
-    )
     os.environ.setdefault("OPENAI_API_KEY", "none")
     result = asyncio.run(run(options))
     command = "python -m benchmarks.check.ragas --ragas-python VENV/bin/python"
     add_run(result, options.out, "model", command=command, ragas="0.4.3")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,9 +1,9 @@
 """RAGAS faithfulness of given answers, in its own environment.
 
-    PYTHON benchmarks/check/ragas_peer.py BASE_URL MODEL < cases.jsonl
+    PYTHON benchmarks/check/ragas_peer.py BASE_URL MODEL < cases.json
 
-Started by `benchmarks/check/ragas.py`; prints one JSON object a line: id, score (null where there
-is none), requests that were sent, seconds, and the error.
+Started by `benchmarks/check/ragas.py`; prints a JSON list: id, score (null where there is none),
+requests that were sent, seconds, and the error.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ async def main() -> None:
         model, client=client, temperature=0.0, max_tokens=LONGEST
     )
     metric = import_module("ragas.metrics.collections").Faithfulness(llm=llm)
-    for line in sys.stdin:
-        case: dict[str, Any] = json.loads(line)
+    rows: list[dict[str, Any]] = []
+    for case in json.load(sys.stdin):
         sent[0], score, problem, started = 0, None, "", time.monotonic()
         try:
             metric_score = await metric.ascore(
@@ -53,8 +53,9 @@ async def main() -> None:
         seconds = round(time.monotonic() - started, 2)
         print("ragas", case["id"], score, seconds, problem, file=sys.stderr, flush=True)
         row = {"id": case["id"], "score": score, "calls": sent[0], "seconds": seconds}
-        print(json.dumps(row | {"error": problem}), flush=True)
+        rows.append(row | {"error": problem})
     await http.aclose()
+    print(json.dumps(rows))
 
 
 if __name__ == "__main__":

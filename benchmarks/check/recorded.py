@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.check.labelled import is_tuning, rows_of
-from benchmarks.reports import Journal, option, read_options, report
+from benchmarks.reports import Journal, Options, Result, benchmark, option
 from harness.rag.check.checking import check
 from harness.rag.check.overlap import read
 from harness.rag.check.types import Outcome
@@ -32,38 +32,6 @@ from harness.stats import auc, cluster_interval
 RIGHT_F1 = 0.5
 NOISY = 60
 """Questions that are asked once more, with paragraphs of another one."""
-
-
-def main() -> None:
-    """Check every recorded answer and write the result."""
-    options = read_options(
-        __doc__,
-        shared=Path,
-        out=Path,
-        questions=10_000,
-        kept=option(type=Path, help="file of judged questions, to go on from"),
-    )
-    rows = rows_of(options.shared / "data/dev/hotpotqa_agent.jsonl")
-    held_out = [row for row in rows if not is_tuning(row["question"])][: options.questions]
-    verdicts = [
-        {**verdict, "overlap": overlap(row, answer["prediction"])}
-        for row, own in zip(held_out, judged(held_out, options.kept), strict=True)
-        for verdict, answer in zip(own, recorded(row), strict=True)
-    ]
-    again = [verdict["moved"] for verdict in verdicts if verdict["moved"] is not None]
-    result = {
-        "command": f"python -m benchmarks.check.recorded --questions {len(held_out)} "
-        "--shared ../shared --out evals/results/check_recorded.json",
-        "questions": len(held_out),
-        "all": summary(verdicts),
-        "runs": {
-            run: summary([verdict for verdict in verdicts if verdict["run"] == run])
-            for run in sorted({verdict["run"] for verdict in verdicts})
-        },
-        "irrelevance": {"answers": len(again), "verdicts_changed": sum(again),
-                        "share": round(sum(again) / max(1, len(again)), 4)},
-    }  # fmt: skip
-    report(result, options.out)
 
 
 def judged(rows: Sequence[dict[str, Any]], file: Path | None) -> Iterator[list[dict[str, Any]]]:
@@ -172,5 +140,31 @@ def summary(verdicts: Sequence[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-if __name__ == "__main__":
-    main()
+@benchmark(
+    shared=Path,
+    out=Path,
+    questions=10_000,
+    kept=option(type=Path, help="file of judged questions, to go on from"),
+)
+def main(options: Options) -> Result:
+    """Check every recorded answer and write the result."""
+    rows = rows_of(options.shared / "data/dev/hotpotqa_agent.jsonl")
+    held_out = [row for row in rows if not is_tuning(row["question"])][: options.questions]
+    verdicts = [
+        {**verdict, "overlap": overlap(row, answer["prediction"])}
+        for row, own in zip(held_out, judged(held_out, options.kept), strict=True)
+        for verdict, answer in zip(own, recorded(row), strict=True)
+    ]
+    again = [verdict["moved"] for verdict in verdicts if verdict["moved"] is not None]
+    return {
+        "command": f"python -m benchmarks.check.recorded --questions {len(held_out)} "
+        "--shared ../shared --out evals/results/check_recorded.json",
+        "questions": len(held_out),
+        "all": summary(verdicts),
+        "runs": {
+            run: summary([verdict for verdict in verdicts if verdict["run"] == run])
+            for run in sorted({verdict["run"] for verdict in verdicts})
+        },
+        "irrelevance": {"answers": len(again), "verdicts_changed": sum(again),
+                        "share": round(sum(again) / max(1, len(again)), 4)},
+    }  # fmt: skip

@@ -36,7 +36,7 @@ import numpy as np
 
 from benchmarks.check.labelled import Labelled, evaluation_sets
 from benchmarks.check.whole import BASELINES, CHECKERS, facts, interval
-from benchmarks.reports import Journal, add_run, option, read_options
+from benchmarks.reports import Journal, Options, add_run, benchmark, option
 from harness.rag.check import Row as Answer
 from harness.rag.check.blind import CheckSettings, check_batch_blind
 from harness.rag.check.overlap import Source, read
@@ -164,24 +164,23 @@ def careful(judged: Sequence[tuple[Labelled, Row]], reading: str) -> dict[str, A
     }
 
 
-def main() -> None:
+@benchmark(
+    shared=Path("../shared"),
+    journal=option(type=Path, required=True, help="keeps what was judged"),
+    model=option(nargs="+", default=["local/smollm2-135m"], help="as of `harness check`"),
+    base_url=option(),
+    mixed=False,
+    sets=option(nargs="*", help="default: all five"),
+    careful=["last", "unread"],
+    claims=30,
+    tuning=8,
+    sentences=5,
+    seed=22,
+    seconds=option(type=float, default=float("inf"), help="stop asking after so many"),
+    out=Path("evals/results/check_served.json"),
+)
+def main(options: Options) -> None:
     """Judge the drawn claims in turn over the sets, and add the run to the file."""
-    options = read_options(
-        __doc__,
-        shared=Path("../shared"),
-        journal=option(type=Path, required=True, help="keeps what was judged"),
-        model=option(nargs="+", default=["local/smollm2-135m"], help="as of `harness check`"),
-        base_url=option(),
-        mixed=False,
-        sets=option(nargs="*", help="default: all five"),
-        careful=["last", "unread"],
-        claims=30,
-        tuning=8,
-        sentences=5,
-        seed=22,
-        seconds=option(type=float, default=float("inf"), help="stop asking after so many"),
-        out=Path("evals/results/check_served.json"),
-    )
     work: dict[tuple[str, str], list[Labelled]] = {}
     for name in options.careful:
         work["careful", name] = [Labelled(name, c.claim, c.document, c.true) for c in cases(name)]
@@ -236,7 +235,3 @@ def main() -> None:
         },
     }  # fmt: skip
     add_run(run, options.out, "model", "mixed", command="python -m benchmarks.check.served")
-
-
-if __name__ == "__main__":
-    main()

@@ -16,7 +16,7 @@ import resource
 import time
 from pathlib import Path
 
-from benchmarks.reports import option, read_options, report
+from benchmarks.reports import Options, Result, benchmark, option
 from harness.api import check
 from harness.rag.retrieve import Document
 
@@ -26,32 +26,6 @@ WHAT = "bridge mill harbour station archive reservoir quarry library furnace fer
 HOW = "after a long dispute|with help from the council|against the advice of its engineers".split(  # noqa: SIM905
     "|"
 )
-
-
-def main() -> None:
-    """Measure and write the result."""
-    options = read_options(__doc__, out=option(type=Path), sentences=200)
-    draw = random.Random(0)
-    sentences = pages(draw, 20)
-    document = Document("report", " ".join(sentences))
-    before = Document("before", " ".join(pages(random.Random(1), 3)))
-    check(before.text[:2000], before)
-    answer = " ".join(changed(draw.choice(sentences), draw) for _ in range(options.sentences))
-    wall, processor = time.perf_counter(), time.process_time()
-    claims = len(check(answer, document).claims)
-    seconds = time.process_time() - processor
-    result = {
-        "command": "python -m benchmarks.check.speed --out evals/results/check_speed.json",
-        "words": len(document.text.split()),
-        "sentences": options.sentences,
-        "claims": claims,
-        "wall_s": round(time.perf_counter() - wall, 2),
-        "cpu_s": round(seconds, 2),
-        "claims_per_core_second": round(claims / seconds, 1),
-        "peak_memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
-        "load_average": round(os.getloadavg()[0], 1),
-    }
-    report(result, options.out)
 
 
 def pages(draw: random.Random, count: int) -> list[str]:
@@ -71,5 +45,26 @@ def changed(sentence: str, draw: random.Random) -> str:
     return " ".join(words)
 
 
-if __name__ == "__main__":
-    main()
+@benchmark(out=option(type=Path), sentences=200)
+def main(options: Options) -> Result:
+    """Measure and write the result."""
+    draw = random.Random(0)
+    sentences = pages(draw, 20)
+    document = Document("report", " ".join(sentences))
+    before = Document("before", " ".join(pages(random.Random(1), 3)))
+    check(before.text[:2000], before)
+    answer = " ".join(changed(draw.choice(sentences), draw) for _ in range(options.sentences))
+    wall, processor = time.perf_counter(), time.process_time()
+    claims = len(check(answer, document).claims)
+    seconds = time.process_time() - processor
+    return {
+        "command": "python -m benchmarks.check.speed --out evals/results/check_speed.json",
+        "words": len(document.text.split()),
+        "sentences": options.sentences,
+        "claims": claims,
+        "wall_s": round(time.perf_counter() - wall, 2),
+        "cpu_s": round(seconds, 2),
+        "claims_per_core_second": round(claims / seconds, 1),
+        "peak_memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+        "load_average": round(os.getloadavg()[0], 1),
+    }

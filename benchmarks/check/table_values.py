@@ -22,7 +22,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reports import option, read_jsonl, read_options, report
+from benchmarks.reports import Options, Result, benchmark, option, read_jsonl
 from harness.api import check
 from harness.rag.check.numbers import (
     Cell,
@@ -183,14 +183,21 @@ def flagged(document: Document, statement: Statement) -> bool:
     return check(statement.sentence, document).verdict != "PASS"
 
 
-def main() -> None:
+def share(groups: Iterable[Sequence[bool]]) -> dict[str, Any]:
+    """The share of flags that are set, with its 95 % interval over the groups."""
+    pairs = [(sum(group), len(group)) for group in groups]
+    hits, count = (sum(numbers) for numbers in zip(*pairs, strict=True))
+    low, high = ratio_interval(pairs) or (0.0, 1.0)
+    return {"share": round(hits / count, 4), "ci95": [round(low, 4), round(high, 4)]}
+
+
+@benchmark(
+    part=option(choices=("dev", "test", "all"), default="test"),
+    show=option(type=int, default=0, help="print this many errors"),
+    out=option(type=Path),
+)
+def main(options: Options) -> Result:
     """Print errors, and write shares."""
-    options = read_options(
-        __doc__,
-        part=option(choices=("dev", "test", "all"), default="test"),
-        show=option(type=int, default=0, help="print this many errors"),
-        out=option(type=Path),
-    )
     chosen = [
         row
         for row in read_jsonl(DATA)
@@ -217,16 +224,4 @@ def main() -> None:
         | {arm: share(groups.values()) for arm, groups in arms.items()}
         for kind, arms in flags.items()
     }
-    report({"part": options.part, "sources": len(chosen), "kinds": kinds}, options.out)
-
-
-def share(groups: Iterable[Sequence[bool]]) -> dict[str, Any]:
-    """The share of flags that are set, with its 95 % interval over the groups."""
-    pairs = [(sum(group), len(group)) for group in groups]
-    hits, count = (sum(numbers) for numbers in zip(*pairs, strict=True))
-    low, high = ratio_interval(pairs) or (0.0, 1.0)
-    return {"share": round(hits / count, 4), "ci95": [round(low, 4), round(high, 4)]}
-
-
-if __name__ == "__main__":
-    main()
+    return {"part": options.part, "sources": len(chosen), "kinds": kinds}

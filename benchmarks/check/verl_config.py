@@ -21,7 +21,7 @@ from typing import Any
 
 import yaml
 
-from benchmarks.reports import option, read_options, report
+from benchmarks.reports import Options, benchmark, option, report
 from harness.core import digest_file
 
 CONFIG = Path("evals/paper/verl/march.yaml")
@@ -29,36 +29,6 @@ UNDECLARED = {"reward.custom_reward_function.reward_kwargs"}
 """Keys that verl's `get_custom_reward_fn` reads although its YAML does not have them."""
 RIGHT, WRONG = "The plant made 4,120 cars in 2023.", "The plant made 9,999 cars in 2023."
 DOCUMENTS = ["In 2023 the plant in Norrfjord made 4,120 cars, more than in any year before."]
-
-
-def main() -> None:
-    """Check, write what was found, and fail if a key is unknown."""
-    options = read_options(
-        __doc__,
-        verl=option(type=Path, required=True, help="unpacked wheel of verl"),
-        out=Path("evals/results/verl_config.json"),
-    )
-    schema = composed(options.verl, None)
-    ours = dict(leaves(yaml.safe_load(CONFIG.read_text("utf-8"))))
-    ours = {
-        key: value for key, value in ours.items() if key.split(".")[0] not in ("hydra", "defaults")
-    }
-    unknown = [key for key in ours if not declared(schema, key)]
-    full = composed(options.verl, CONFIG)
-    differing = [key for key, value in ours.items() if at(full, key) != value]
-    figures = {
-        "command": "python -m benchmarks.check.verl_config --verl VERL",
-        "verl": next(options.verl.glob("verl-*.dist-info")).name.removesuffix(".dist-info"),
-        "config": digest_file(CONFIG),
-        "keys": len(ours),
-        "unknown": unknown,
-        "not as we set them after composition": differing,
-        "missing mandatory values": [key for key, value in leaves(full) if value == "???"],
-        "reward": rewards(full),
-    }
-    report(figures, options.out)
-    if unknown or differing:
-        raise SystemExit(1)
 
 
 def composed(verl: Path, config: Path | None) -> Any:
@@ -121,5 +91,30 @@ def rewards(config: Any) -> dict[str, float]:
     }  # fmt: skip
 
 
-if __name__ == "__main__":
-    main()
+@benchmark(
+    verl=option(type=Path, required=True, help="unpacked wheel of verl"),
+    out=Path("evals/results/verl_config.json"),
+)
+def main(options: Options) -> None:
+    """Check, write what was found, and fail if a key is unknown."""
+    schema = composed(options.verl, None)
+    ours = dict(leaves(yaml.safe_load(CONFIG.read_text("utf-8"))))
+    ours = {
+        key: value for key, value in ours.items() if key.split(".")[0] not in ("hydra", "defaults")
+    }
+    unknown = [key for key in ours if not declared(schema, key)]
+    full = composed(options.verl, CONFIG)
+    differing = [key for key, value in ours.items() if at(full, key) != value]
+    figures = {
+        "command": "python -m benchmarks.check.verl_config --verl VERL",
+        "verl": next(options.verl.glob("verl-*.dist-info")).name.removesuffix(".dist-info"),
+        "config": digest_file(CONFIG),
+        "keys": len(ours),
+        "unknown": unknown,
+        "not as we set them after composition": differing,
+        "missing mandatory values": [key for key, value in leaves(full) if value == "???"],
+        "reward": rewards(full),
+    }
+    report(figures, options.out)
+    if unknown or differing:
+        raise SystemExit(1)

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.check.labelled import Labelled, evaluation_sets
-from benchmarks.reports import Journal, option, read_options, report
+from benchmarks.reports import Journal, Options, Result, benchmark, option
 from harness.api import check
 from harness.rag.check.numbers import Agreement, Mention, agreement
 from harness.rag.check.numbers import read as read_values
@@ -114,15 +114,14 @@ def interval(
     return cluster_interval(difference, sources)
 
 
-def main() -> None:
+@benchmark(
+    shared=Path,
+    journal=option(type=Path, help="keeps what was judged"),
+    sets=option(nargs="*", help="default: all five"),
+    out=option(type=Path),
+)
+def main(options: Options) -> Result:
     """Judge every claim, and write balanced accuracies of the rest."""
-    options = read_options(
-        __doc__,
-        shared=Path,
-        journal=option(type=Path, help="keeps what was judged"),
-        sets=option(nargs="*", help="default: all five"),
-        out=option(type=Path),
-    )
     journal = Journal(options.journal)
     ordered: dict[str, list[Labelled]] = {}
     judged: dict[str, list[dict[str, float]]] = {}
@@ -175,11 +174,4 @@ def main() -> None:
     command = (
         "python -m benchmarks.check.whole --shared ../shared --out evals/results/check_whole.json"
     )
-    report(
-        {"command": command, "thresholds": least, "mean_tuning": tuned, "sets": figures},
-        options.out,
-    )
-
-
-if __name__ == "__main__":
-    main()
+    return {"command": command, "thresholds": least, "mean_tuning": tuned, "sets": figures}

@@ -11,10 +11,8 @@ logarithms (least squares), from 131,072 tokens on: below, the fixed costs of a 
 
 from __future__ import annotations
 
-import json
 import math
 import resource
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -24,7 +22,15 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.reports import earlier_report, last_line, option, read_options, report
+from benchmarks.reports import (
+    Options,
+    Result,
+    benchmark,
+    earlier_report,
+    in_fresh_process,
+    option,
+    report,
+)
 from lab.corpora.ruler.filler import fill, prose
 
 LENGTHS = (32_768, 65_536, 131_072, 262_144, 524_288, 1_048_576)
@@ -40,7 +46,7 @@ def write_text(path: Path, tokens: int) -> None:
     path.write_text(" ".join(sentences) + "\n", encoding="utf-8")
 
 
-def one(path: Path, critic: str) -> dict[str, Any]:
+def one(path: str, critic: str) -> dict[str, Any]:
     """Compress a file in this process: CPU seconds, peak memory, whether the needle is there."""
     from harness.rag.compress import compress, open_critic
 
@@ -48,7 +54,7 @@ def one(path: Path, critic: str) -> dict[str, Any]:
     compress("A text. " * 200, "text", budget=20, critic=opened, reversible=False)  # imports
     started = time.process_time()
     result = compress(
-        path, QUESTION, ratio=0.01, critic=opened, tokenizer="minilm", reversible=False
+        Path(path), QUESTION, ratio=0.01, critic=opened, tokenizer="minilm", reversible=False
     )
     return {
         "tokens": result.tokens.input,
@@ -66,25 +72,21 @@ def exponent(rows: Sequence[dict[str, Any]]) -> float:
     return round(float(np.polyfit(tokens, seconds, 1)[0]), 2)
 
 
-def main() -> None:
+@benchmark(
+    critics=["lexical", "auto"],
+    lengths=option(type=int, nargs="*", default=list(LENGTHS)),
+    out=Path("evals/results/compression_memory.json"),
+)
+def main(options: Options) -> Result:
     """Measure, print and write the report after every process, lengths of earlier runs kept."""
-    options = read_options(
-        __doc__,
-        critics=["lexical", "auto"],
-        lengths=option(type=int, nargs="*", default=list(LENGTHS)),
-        one=option(nargs=2, metavar=("FILE", "CRITIC"), help="in this process"),
-        out=Path("evals/results/compression_memory.json"),
-    )
-    if options.one:
-        print(json.dumps(one(Path(options.one[0]), options.one[1])))
-        return
     result = earlier_report(options.out)
+    result.pop("command", None)
     with tempfile.TemporaryDirectory() as folder:
         for tokens in options.lengths:
             path = Path(folder) / f"{tokens}.txt"
             write_text(path, tokens)
             for critic in options.critics:
-                new = last_line([sys.executable, "-m", __spec__.name, "--one", path, critic])
+                new = in_fresh_process(one, str(path), critic)
                 old: list[dict[str, Any]] = result.get(critic, {"rows": []})["rows"]
                 rows = {row["tokens"]: row for row in [*old, new]}
                 result[critic] = {"rows": [rows[size] for size in sorted(rows)]}
@@ -94,8 +96,4 @@ def main() -> None:
         if len(figures["rows"]) > 2:
             figures["exponent"] = exponent(figures["rows"])
         figures["peak MB"] = max(row["peak MB"] for row in figures["rows"])
-    report(result, options.out)
-
-
-if __name__ == "__main__":
-    main()
+    return result

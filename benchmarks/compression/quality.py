@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from benchmarks.compression.cases import Case, covered, fitting, readers_of, sample
 from benchmarks.compression.memory import Remembered, remembering
-from benchmarks.reports import Journal, earlier_report, option, read_options, report
+from benchmarks.reports import Journal, Options, benchmark, earlier_report, option, report
 from harness.api import compress
 from harness.core import BadInput
 from harness.corpora import Evidence
@@ -183,17 +183,16 @@ def percent(values: Sequence[float]) -> float:
     return round(100 * sum(values) / len(values), 1)
 
 
-def main() -> None:
+@benchmark(
+    shared=Path("../shared"),
+    cache=option(type=Path, required=True, help="folder of vectors, scores and results"),
+    out=Path("evals/results/compression_quality.json"),
+    size=option(nargs="*", default=[], help="SET=COUNT: its cases, at most"),
+    seed=17,
+    sets=["xquad", "xquad_files", "covidqa", "qmsum"],
+)
+def main(options: Options) -> None:
     """Measure, print and write the report."""
-    options = read_options(
-        __doc__,
-        shared=Path("../shared"),
-        cache=option(type=Path, required=True, help="folder of vectors, scores and results"),
-        out=Path("evals/results/compression_quality.json"),
-        size=option(nargs="*", default=[], help="SET=COUNT: its cases, at most"),
-        seed=17,
-        sets=["xquad", "xquad_files", "covidqa", "qmsum"],
-    )
     readers = readers_of(options.shared / "data/compression/dev", options.seed)
     arms = arms_of(remembering(open_encoder("encoder"), options.cache), options.cache)
     sizes = {name: int(size) for name, _, size in (text.partition("=") for text in options.size)}
@@ -205,7 +204,3 @@ def main() -> None:
         cases = sample(cases, sizes.get(name, len(cases)), options.seed)
         sets[name] = measure(name, cases, arms, options.cache)
         report({"seed": options.seed, "budgets": list(BUDGETS), "sets": sets}, options.out)
-
-
-if __name__ == "__main__":
-    main()

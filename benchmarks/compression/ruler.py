@@ -36,10 +36,11 @@ from benchmarks.compression.cases import covered
 from benchmarks.compression.memory import remembering
 from benchmarks.reports import (
     Journal,
+    Options,
+    Result,
+    benchmark,
     option,
     read_jsonl,
-    read_options,
-    report,
     share_interval,
 )
 from harness.api import compress
@@ -127,40 +128,6 @@ def open_remembering(name: str) -> Critic:
     return critic
 
 
-def main() -> None:
-    """Measure and write the report."""
-    options = read_options(
-        __doc__,
-        length=LENGTH,
-        samples=25,
-        critics=["lexical", "auto"],
-        hints=["unhinted", "hinted"],
-        tasks=option(nargs="*", default=list(TASKS)),
-        boundary=option(action="store_true", help="needles around a block's end"),
-        seconds=option(type=float, default=float("inf"), help="begin none after"),
-        shared=option(type=Path, help="folder of published key-value samples"),
-        rows=Path("/dev/shm/compression_ruler.rows.jsonl"),
-        out=Path("evals/results/compression_ruler.json"),
-    )
-    journal = Journal(options.rows)
-    started = time.monotonic()
-    critics = {name: open_remembering(name) for name in options.critics}
-    for task, make in jobs(options):
-        if time.monotonic() - started > options.seconds:
-            break
-        measure_all(journal, task, make(), critics, options.hints)
-    rows: dict[str, dict[str, list[dict[str, Any]]]] = {}
-    for key, row in journal.rows.items():
-        arm, task, _ = json.loads(key)
-        rows.setdefault(arm, {}).setdefault(task, []).append(row)
-    arms: dict[str, dict[str, Any]] = {}
-    for arm, tasks in rows.items():
-        needles = [row for task in NIAH for row in tasks.get(task, [])]
-        arms[arm] = {task: summary(own) for task, own in tasks.items()}
-        arms[arm]["all needles"] = summary(needles) if needles else {}
-    report({"tokens": options.length, "arms": arms}, options.out)
-
-
 def jobs(options: argparse.Namespace) -> list[tuple[str, Callable[[], Sample]]]:
     """Tasks in turn, so that a run that is cut short has samples of all."""
     if options.boundary:
@@ -203,5 +170,34 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-if __name__ == "__main__":
-    main()
+@benchmark(
+    length=LENGTH,
+    samples=25,
+    critics=["lexical", "auto"],
+    hints=["unhinted", "hinted"],
+    tasks=option(nargs="*", default=list(TASKS)),
+    boundary=option(action="store_true", help="needles around a block's end"),
+    seconds=option(type=float, default=float("inf"), help="begin none after"),
+    shared=option(type=Path, help="folder of published key-value samples"),
+    rows=Path("/dev/shm/compression_ruler.rows.jsonl"),
+    out=Path("evals/results/compression_ruler.json"),
+)
+def main(options: Options) -> Result:
+    """Measure and write the report."""
+    journal = Journal(options.rows)
+    started = time.monotonic()
+    critics = {name: open_remembering(name) for name in options.critics}
+    for task, make in jobs(options):
+        if time.monotonic() - started > options.seconds:
+            break
+        measure_all(journal, task, make(), critics, options.hints)
+    rows: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for key, row in journal.rows.items():
+        arm, task, _ = json.loads(key)
+        rows.setdefault(arm, {}).setdefault(task, []).append(row)
+    arms: dict[str, dict[str, Any]] = {}
+    for arm, tasks in rows.items():
+        needles = [row for task in NIAH for row in tasks.get(task, [])]
+        arms[arm] = {task: summary(own) for task, own in tasks.items()}
+        arms[arm]["all needles"] = summary(needles) if needles else {}
+    return {"tokens": options.length, "arms": arms}

@@ -19,7 +19,7 @@ from typing import Any, cast
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from benchmarks.reports import option, read_options, report
+from benchmarks.reports import Options, Result, benchmark, option
 from harness.checkpoints import CheckpointStore, open_store
 from tests.checkpoints.graphs import talk, thread
 
@@ -120,21 +120,16 @@ def measure(steps: int, rounds: int, *, typed: bool) -> dict[str, Any]:
     }
 
 
-def main() -> None:
+@benchmark(
+    steps=option(type=int, nargs="+", default=[200, 1000]),
+    rounds=5,
+    out=option(type=Path),
+)
+def main(options: Options) -> Result:
     """Measure and print."""
-    options = read_options(
-        __doc__,
-        steps=option(type=int, nargs="+", default=[200, 1000]),
-        rounds=5,
-        out=option(type=Path),
-    )
     results = [
         measure(steps, options.rounds, typed=typed)
         for steps in options.steps
         for typed in (False, True)
     ]
-    report({"results": results}, options.out)
-
-
-if __name__ == "__main__":
-    main()
+    return {"results": results}

@@ -16,7 +16,7 @@ from typing import Any, TypedDict
 
 from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
 
-from benchmarks.reports import option, read_options, report
+from benchmarks.reports import Options, Result, benchmark, option
 from harness.checkpoints import open_store
 from harness.debug import Debugger
 
@@ -68,15 +68,14 @@ def debugged(graph: Any, path: Path) -> float:
     return spent
 
 
-def main() -> None:
+@benchmark(
+    nodes=200,
+    milliseconds=option(type=float, default=10),
+    rounds=5,
+    out=option(type=Path),
+)
+def main(options: Options) -> Result:
     """Measure and print."""
-    options = read_options(
-        __doc__,
-        nodes=200,
-        milliseconds=option(type=float, default=10),
-        rounds=5,
-        out=option(type=Path),
-    )
     times: list[tuple[float, float]] = []
     with tempfile.TemporaryDirectory() as folder:
         for number in range(options.rounds + 1):
@@ -85,7 +84,7 @@ def main() -> None:
             times.append((first, debugged(graph, Path(folder) / f"debugged{number}.sqlite")))
     times = times[1:]  # the first round warms imports and caches
     ratios = [second / first for first, second in times]
-    result = {
+    return {
         "nodes": options.nodes,
         "milliseconds_per_node": options.milliseconds,
         "cpu_s_plain": round(statistics.median(first for first, _ in times), 3),
@@ -93,8 +92,3 @@ def main() -> None:
         "overhead_median": round(statistics.median(ratios) - 1, 4),
         "overhead_rounds": [round(ratio - 1, 4) for ratio in ratios],
     }
-    report(result, options.out)
-
-
-if __name__ == "__main__":
-    main()

@@ -17,7 +17,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reports import option, read_options, report
+from benchmarks.reports import Options, Result, benchmark, option
 from harness.debug import Debugger, Moment, Point, with_store
 from tests.debug.shapes import Log, Shape
 from tests.debug.suite import SHAPES
@@ -86,9 +86,9 @@ def measure(shape: Shape, folder: Path) -> dict[str, Any]:
     return {"shape": shape.name, "checkpoints": dict(with_inner), **dict(counts)}
 
 
-def main() -> None:
+@benchmark(out=option(type=Path))
+def main(options: Options) -> Result:
     """Measure and print."""
-    options = read_options(__doc__, out=option(type=Path))
     with tempfile.TemporaryDirectory() as folder:
         shapes = [measure(shape, Path(folder)) for shape in SHAPES]
     total: Counter[str] = Counter()
@@ -98,8 +98,4 @@ def main() -> None:
                 total[name] += value
         for kind, value in shape_result["checkpoints"].items():
             total[f"checkpoints {kind}"] += value
-    report({"total": dict(sorted(total.items())), "shapes": shapes}, options.out)
-
-
-if __name__ == "__main__":
-    main()
+    return {"total": dict(sorted(total.items())), "shapes": shapes}

@@ -31,7 +31,7 @@ from typing import Any
 
 from benchmarks.evals.chaos_server import FAULTS, Chaos, serve
 from benchmarks.evals.overhead import skill_in
-from benchmarks.reports import read_options, report, write_suite
+from benchmarks.reports import Options, benchmark, report, write_suite
 from harness.core import HarnessError
 from harness.core.rundir import RunReader
 
@@ -254,14 +254,9 @@ def trial(seed: int, folder: Path, *, mounted: bool = False, tasks: int = 32) ->
     }  # fmt: skip
 
 
-def main() -> None:
+@benchmark(seeds=10, tasks=32, out=Path("evals/results/eval_chaos.json"))
+def main(options: Options) -> None:
     """All seeds; writes after each."""
-    options = read_options(
-        __doc__,
-        seeds=10,
-        tasks=32,
-        out=Path("evals/results/eval_chaos.json"),
-    )
     results: list[dict[str, Any]] = []
     for seed in range(options.seeds):
         with small_disk() as (folder, mounted):
@@ -270,7 +265,3 @@ def main() -> None:
             not result["wrong"] and not result["repeated although stored"] for result in results
         )
         report({"held": f"{held} of {len(results)}", "seeds": results}, options.out)
-
-
-if __name__ == "__main__":
-    main()

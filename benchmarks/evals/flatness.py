@@ -18,7 +18,7 @@ from typing import Any
 
 from benchmarks.endpoints import endpoint
 from benchmarks.evals.overhead import questions, skill_in
-from benchmarks.reports import earlier_report, option, read_options, report, write_suite
+from benchmarks.reports import Options, benchmark, earlier_report, option, report, write_suite
 
 
 def resident_mb() -> float:
@@ -54,16 +54,15 @@ class Pieces:
         report({**earlier_report(self._out), key: pieces}, self._out)
 
 
-def main() -> None:
+@benchmark(
+    calls=option(type=int, choices=(1, 3), default=1),
+    samples=100_000,
+    piece=10_000,
+    concurrency=16,
+    out=Path("evals/results/eval_flatness.json"),
+)
+def main(options: Options) -> None:
     """Run and write the report."""
-    options = read_options(
-        __doc__,
-        calls=option(type=int, choices=(1, 3), default=1),
-        samples=100_000,
-        piece=10_000,
-        concurrency=16,
-        out=Path("evals/results/eval_flatness.json"),
-    )
     os.environ.setdefault("OPENAI_API_KEY", "none")
     os.environ["LANGSMITH_TRACING"] = "false"
     from harness.api import EvalSettings, run_evaluation
@@ -83,7 +82,3 @@ def main() -> None:
             settings, on_progress=lambda _, tally: pieces.saw(tally.done)
         )
         assert final_report.passed == options.samples, final_report
-
-
-if __name__ == "__main__":
-    main()

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from benchmarks.reports import read_options, report, share_interval
+from benchmarks.reports import Options, Result, benchmark, share_interval
 from harness.stats import change_interval, detectable_lift, rate_interval, sign_flip_p
 
 TASKS = (10, 20, 50, 200)
@@ -231,14 +231,9 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def main() -> None:
+@benchmark(runs=2000, seed=11, out=Path("evals/results/eval_statistics.json"))
+def main(options: Options) -> Result:
     """Simulate, print and write the report."""
-    options = read_options(
-        __doc__,
-        runs=2000,
-        seed=11,
-        out=Path("evals/results/eval_statistics.json"),
-    )
     rng, started = np.random.default_rng(options.seed), time.process_time()
     rows: list[dict[str, Any]] = []
     for cell in cells():
@@ -246,13 +241,8 @@ def main() -> None:
         print(json.dumps(rows[-1]), flush=True)
     table, grouped = list(power(rng, options.runs)), by_group(rng, options.runs)
     print(json.dumps(grouped["summary"], indent=1), flush=True)
-    result = {
+    return {
         "simulated": True, "runs": options.runs, "seed": options.seed,
         "cpu_s": round(time.process_time() - started), "summary": summary(rows),
         "by group": grouped, "power from 50 %": table, "cells": rows,
     }  # fmt: skip
-    report(result, options.out)
-
-
-if __name__ == "__main__":
-    main()

@@ -17,30 +17,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reports import option, read_jsonl, read_options, report
+from benchmarks.reports import Options, benchmark, option, read_jsonl, report
 from harness.tasks import judge_math
 
 RECORDED = ("6b_finetuning", "6b_verification", "175b_finetuning", "175b_verification")
 NUMBER = re.compile(r"-?\d[\d,]*\.?\d*")
-
-
-def main() -> None:
-    """Measure and write the figures."""
-    options = read_options(
-        __doc__,
-        data=Path("../shared/data/dev"),
-        out=Path("evals/results/math_verifier.json"),
-        limit=option(type=int, help="problems of each set, drawn at random"),
-    )
-    figures: dict[str, Any] = {
-        "command": "python -m benchmarks.evals.math_verifier",
-        "limit": options.limit,
-    }
-    for name, measure in (("gsm8k", gsm8k), ("math500", math500), ("qwen_samples", qwen)):
-        started = time.monotonic()
-        figures[name] = measure(options.data, options.limit)
-        figures[name]["seconds"] = round(time.monotonic() - started, 1)
-        report(figures, options.out)
 
 
 def gsm8k(data: Path, limit: int | None) -> dict[str, Any]:
@@ -101,5 +82,19 @@ def _agreement(counts: Counter[str]) -> dict[str, Any]:
     return {"agreement": round(agreed / max(1, counts.total()), 5), "of": counts.total(), **counts}
 
 
-if __name__ == "__main__":
-    main()
+@benchmark(
+    data=Path("../shared/data/dev"),
+    out=Path("evals/results/math_verifier.json"),
+    limit=option(type=int, help="problems of each set, drawn at random"),
+)
+def main(options: Options) -> None:
+    """Measure and write the figures."""
+    figures: dict[str, Any] = {
+        "command": "python -m benchmarks.evals.math_verifier",
+        "limit": options.limit,
+    }
+    for name, measure in (("gsm8k", gsm8k), ("math500", math500), ("qwen_samples", qwen)):
+        started = time.monotonic()
+        figures[name] = measure(options.data, options.limit)
+        figures[name]["seconds"] = round(time.monotonic() - started, 1)
+        report(figures, options.out)

@@ -11,18 +11,27 @@ slope between a short and a long run, so that nothing that is done once counts. 
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from benchmarks.endpoints import endpoint
-from benchmarks.reports import last_line, option, read_options, report, write_suite
+from benchmarks.reports import (
+    Options,
+    Result,
+    benchmark,
+    in_fresh_process,
+    option,
+    peer,
+    write_suite,
+)
 
 HERE = Path(__file__).parent
 
@@ -45,68 +54,56 @@ def questions(first: int, count: int) -> list[dict[str, str]]:
     return [{"id": f"t{n}", "prompt": f"What is 2 + 2? ({n})", "answer": "4"} for n in numbers]
 
 
-def evaluate(folder: Path, first: int, count: int, url: str, skill: Path, **settings: Any) -> Any:
-    """The report of one `harness eval` of so many questions in this process."""
+def ours(url: str, skill: str, samples: int, concurrency: int, folder: str) -> dict[str, Any]:
+    """Run `harness eval` in this process."""
     from harness.api import EvalSettings, run_evaluation
 
-    os.environ.setdefault("OPENAI_API_KEY", "none")
-    suite = write_suite(folder / "suite", questions(first, count), "tools: [read_skill_file]")
-    options = EvalSettings(
-        suite=str(suite), agent="graph:react", skill=skill, out=folder / "run",
-        models=("openai/mock",), base_url=url, sandbox="none", **settings,
-    )  # fmt: skip
-    return run_evaluation(options)[0]
+    def evaluate(name: str, first: int, count: int) -> int:
+        work = Path(folder, name)
+        suite = write_suite(work / "suite", questions(first, count), "tools: [read_skill_file]")
+        settings = EvalSettings(
+            suite=str(suite), agent="graph:react", skill=Path(skill), out=work / "run",
+            models=("openai/mock",), base_url=url, sandbox="none", concurrency=concurrency,
+        )  # fmt: skip
+        return run_evaluation(settings)[0].passed
 
-
-def ours(url: str, skill: Path, samples: int, concurrency: int, folder: Path) -> dict[str, Any]:
-    """Run `harness eval` in this process."""
-    evaluate(folder / "first", 10**6, concurrency, url, skill, concurrency=concurrency)
-    begun, wall = time.process_time(), time.perf_counter()
-    final_report = evaluate(folder / "all", 0, samples, url, skill, concurrency=concurrency)
-    cpu, wall = time.process_time() - begun, time.perf_counter() - wall
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    evaluate("first", 10**6, concurrency)
+    cpu, wall = time.process_time(), time.perf_counter()
+    passed = evaluate("all", 0, samples)
     return {
         "samples": samples,
-        "passed": final_report.passed,
-        "cpu": cpu,
-        "wall": wall,
-        "peak MB": peak,
+        "passed": passed,
+        "cpu": time.process_time() - cpu,
+        "wall": time.perf_counter() - wall,
+        "peak MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
 
 
-def main() -> None:
+@benchmark(
+    samples=[200, 1600],
+    rounds=5,
+    concurrency=16,
+    inspect=option(type=Path, help="python with inspect_ai"),
+    out=Path("evals/results/eval_overhead.json"),
+)
+def main(options: Options) -> Result:
     """Measure in turn, print and write the report."""
-    options = read_options(
-        __doc__,
-        samples=[200, 1600],
-        rounds=5,
-        concurrency=16,
-        inspect=option(type=Path, help="python with inspect_ai"),
-        one=option(nargs=5, metavar=("URL", "SKILL", "SAMPLES", "SLOTS", "FOLDER")),
-        out=Path("evals/results/eval_overhead.json"),
-    )
-    if options.one:
-        url, skill, samples, slots, folder = options.one
-        print(json.dumps(ours(url, Path(skill), int(samples), int(slots), Path(folder))))
-        return
-    commands = {
-        "bare": [sys.executable, HERE / "overhead_bare.py"],
-        "ours": [sys.executable, "-m", "benchmarks.evals.overhead", "--one"],
+    arms: dict[str, Callable[..., dict[str, Any]]] = {
+        "bare": partial(peer, sys.executable, HERE / "overhead_bare.py"),
+        "ours": partial(in_fresh_process, ours),
     }
     if options.inspect:
-        commands["inspect_ai"] = [options.inspect, HERE / "overhead_inspect.py"]
-    rounds: dict[str, list[dict[str, Any]]] = {arm: [] for arm in commands}
-    environment = {**os.environ, "OPENAI_API_KEY": "none", "LANGSMITH_TRACING": "false"}
+        arms["inspect_ai"] = partial(peer, options.inspect, HERE / "overhead_inspect.py")
+    rounds: dict[str, list[dict[str, Any]]] = {arm: [] for arm in arms}
+    os.environ.update(OPENAI_API_KEY="none", LANGSMITH_TRACING="false")
     with endpoint() as url:
         for _ in range(options.rounds):
-            for arm, command in commands.items():
+            for arm, run in arms.items():
                 pair: list[dict[str, Any]] = []
                 for samples in options.samples:
                     with tempfile.TemporaryDirectory() as folder:
-                        numbers = (samples, options.concurrency)
-                        words = [*command, url, skill_in(Path(folder)), *numbers]
-                        words += [] if arm == "bare" else [f"{folder}/work"]
-                        pair.append(last_line(words, env=environment))
+                        skill, work = str(skill_in(Path(folder))), f"{folder}/work"
+                        pair.append(run(url, skill, samples, options.concurrency, work))
                     assert pair[-1]["passed"] == samples, (arm, pair[-1])
                 few, many = pair
                 slope = (many["cpu"] - few["cpu"]) / (many["samples"] - few["samples"])
@@ -123,8 +120,7 @@ def main() -> None:
         )
         for arm, rows in rounds.items()
     }
-    report(
-        {
+    return {
             "samples": options.samples, "rounds": options.rounds,
             "concurrency": options.concurrency,
             "CPU ms a sample": {arm: round(1000 * value, 2) for arm, value in median.items()},
@@ -140,10 +136,4 @@ def main() -> None:
                 for arm, rows in rounds.items()
             },
             "peak MB of ours": round(max(figures["peak MB"] for figures in rounds["ours"])),
-        },
-        options.out,
-    )  # fmt: skip
-
-
-if __name__ == "__main__":
-    main()
+        }  # fmt: skip

@@ -10,9 +10,9 @@ turns, five rounds of 400 attempts each; the median round counts.
 from __future__ import annotations
 
 import tempfile
-import time
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -20,13 +20,14 @@ from typing import Any
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 
-from benchmarks.reports import read_options, report
+from benchmarks.reports import Options, Result, benchmark, in_turn
 from harness.core import tracing
 from harness.core.telemetry.logs import log_watcher
 from harness.core.telemetry.metrics import MetricsWatcher
 from harness.core.telemetry.spans import SpanWatcher
 
 ATTEMPTS, ROUNDS = 400, 5
+WAYS = ("off", "metrics", "log info", "log debug", "spans")
 ASKED: dict[str, Any] = {"call_id": "a" * 64, "role": "agent", "provider": "openai", "seed": 41}
 ANSWERED: dict[str, Any] = {
     "input_tokens": 10, "output_tokens": 2, "provider_cached_tokens": 0, "cost_usd": 0.1,
@@ -41,27 +42,6 @@ class Discarding(SpanExporter):
         """Take a batch."""
         del spans
         return SpanExportResult.SUCCESS
-
-
-def main() -> None:
-    """Measure and write the figures."""
-    out: Path = read_options(__doc__, out=Path("evals/results/telemetry_cost.json")).out
-    ways = ("off", "metrics", "log info", "log debug", "spans")
-    milliseconds: dict[str, list[float]] = {way: [] for way in ways}
-    for _ in range(ROUNDS):
-        for way in ways:
-            with watched(way):
-                started = time.process_time()
-                for number in range(ATTEMPTS):
-                    attempt(f"t{number}")
-                milliseconds[way].append((time.process_time() - started) / ATTEMPTS * 1e3)
-    figures = {
-        "command": "python -m benchmarks.evals.telemetry_cost",
-        "CPU milliseconds an attempt": {
-            way: round(median(own), 4) for way, own in milliseconds.items()
-        },
-    }
-    report(figures, out)
 
 
 def attempt(name: str) -> None:
@@ -95,5 +75,16 @@ def watched(way: str) -> Generator[None]:
         yield
 
 
-if __name__ == "__main__":
-    main()
+def attempts(way: str) -> None:
+    """A round of attempts, watched in one way."""
+    with watched(way):
+        for number in range(ATTEMPTS):
+            attempt(f"t{number}")
+
+
+@benchmark(out=Path("evals/results/telemetry_cost.json"))
+def main(_: Options) -> Result:
+    """Measure every way in turn."""
+    seconds = in_turn({way: partial(attempts, way) for way in WAYS}, ROUNDS, warm=0)
+    figures = {way: round(1000 * median(times) / ATTEMPTS, 4) for way, times in seconds.items()}
+    return {"CPU milliseconds an attempt": figures}

@@ -28,12 +28,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reports import option, read_jsonl, read_options, report
+from benchmarks.reports import Options, Result, benchmark, option, read_jsonl
 from harness.evolve import read_recorded, to_patch
 from harness.evolve.merge.claims import check
 from harness.evolve.merge.contradictions import Side, disagreement, sides
 from harness.evolve.merge.lessons import Lesson, of_edit
-from harness.sandbox import Limits, Result, select
+from harness.sandbox import Limits, select
+from harness.sandbox import Result as RunResult
 from harness.stats import wilson
 
 LABELS = Path(__file__).parent / "labels" / "contradictions.json"
@@ -73,7 +74,7 @@ def refuted(texts: Mapping[str, str]) -> frozenset[str] | None:
 
     def execute(
         command: Sequence[str], *, workdir: Path, files: Mapping[str, bytes] | None = None
-    ) -> Result:
+    ) -> RunResult:
         return select().exec(command, workdir=workdir, files=files, limits=Limits(wall_s=60))
 
     names = sorted(texts)
@@ -93,8 +94,8 @@ def row(labels: Labels, flags: Callable[[str], bool]) -> dict[str, Any]:
     return {"hits": hits, "precision": share(len(flagged)), "recall": share(len(positive))}
 
 
-def main() -> None:
-    arguments = read_options(__doc__, "patches", out=option(type=Path))
+@benchmark("patches", out=option(type=Path))
+def main(arguments: Options) -> Result:
     stored = json.loads(LABELS.read_text())
     texts = read(arguments.patches, stored["run"])
 
@@ -131,8 +132,4 @@ def main() -> None:
                 "settled by running": len(set(positive) - set(standing)),
                 "ours, both stand": row(standing, ours),
             }
-    report(result, arguments.out)
-
-
-if __name__ == "__main__":
-    main()
+    return result

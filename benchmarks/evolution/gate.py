@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from benchmarks.reports import option, read_options, report
+from benchmarks.reports import Options, Result, benchmark, option
 from harness.stats import (
     SequentialPlan,
     Stopped,
@@ -316,9 +316,9 @@ def skew_table(rows: list[dict[str, Any]]) -> str:
     )
 
 
-def main() -> None:
+@benchmark(decisions=2000, seed=41, out=option(type=Path))
+def main(options: Options) -> Result:
     """Measure, print, keep."""
-    options = read_options(__doc__, decisions=2000, seed=41, out=option(type=Path))
     began = time.perf_counter()
     rows = measure(options.decisions, options.seed)
     repeated = skewed(2 * options.decisions, options.seed)
@@ -340,8 +340,4 @@ def main() -> None:
     print(table(rows))
     print(skew_table(repeated))
     print(f"{len(rows)} cells in {time.perf_counter() - began:.0f} s")
-    report(result, options.out)
-
-
-if __name__ == "__main__":
-    main()
+    return result

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.reports import option, read_jsonl, read_options, report
+from benchmarks.reports import Options, Result, benchmark, option, read_jsonl
 from harness.evolve.merge import similarity
 from harness.evolve.merge.similarity import Measure, measure, similar_groups
 
@@ -59,8 +59,8 @@ class EncoderOnly(Measure):
         return similarity.encoded(texts)
 
 
-def main() -> None:
-    arguments = read_options(__doc__, "patches", out=option(type=Path))
+@benchmark("patches", out=option(type=Path))
+def main(arguments: Options) -> Result:
     labels: dict[str, list[int]] = json.loads(LABELS.read_text())["labels"]
     ids = sorted(labels)
     golds = [{key: labels[key][which] for key in ids} for which in (0, 1)]
@@ -88,7 +88,7 @@ def main() -> None:
         }  # fmt: skip
 
     only = EncoderOnly(name="encoder", hybrid=True, distance=0.5)
-    result = {
+    return {
         "lessons": len(ids),
         "agreement": {
             name: b_cubed(golds[0], golds[1], part)
@@ -103,8 +103,3 @@ def main() -> None:
             ),
         },
     }
-    report(result, arguments.out)
-
-
-if __name__ == "__main__":
-    main()

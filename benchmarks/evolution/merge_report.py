@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.evolution.grouping import LABELS, read
-from benchmarks.reports import option, read_jsonl, read_options, report
+from benchmarks.reports import Options, Result, benchmark, option, read_jsonl
 from harness.evolve import EvolveOptions, evolve
 from harness.evolve.merge.contradictions import contradictions
 from harness.evolve.merge.lessons import Lesson, split
@@ -73,8 +73,8 @@ def facts(
     }
 
 
-def main() -> None:
-    arguments = read_options(__doc__, "runs", "patches", "merges", out=option(type=Path))
+@benchmark("runs", "patches", "merges", out=option(type=Path))
+def main(arguments: Options) -> Result:
     labels: dict[str, list[int]] = json.loads(LABELS.read_text())["labels"]
     lessons, texts = supported(labels), read(arguments.patches, sorted(labels))
     columns: dict[str, dict[str, Any]] = {}
@@ -93,8 +93,4 @@ def main() -> None:
         if row["kind"] == "skill":
             name = "/".join(Path(row["path"]).parts[-3:-1])
             columns[name] = facts(row["text"], set(), lessons, texts)
-    report(columns, arguments.out)
-
-
-if __name__ == "__main__":
-    main()
+    return columns

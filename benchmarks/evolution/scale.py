@@ -9,18 +9,15 @@ merged without a model, applied, verified and reported. SIMULATED: says nothing 
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import json
 import math
 import resource
 import statistics
-import sys
 import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.reports import last_line, option, read_options, report
+from benchmarks.reports import Options, Result, benchmark, in_fresh_process, option
 from harness.core import AgentInfo, Observation, ObservationResult, Step, ToolCall, Trajectory
 
 NUMBERS = ("seven", "eleven", "forty", "ninety")
@@ -82,19 +79,14 @@ def measure(size: int) -> dict[str, float]:
     return {"size": size, "seconds": seconds, "mib": peak, "records": result.records}
 
 
-def main() -> None:
-    arguments = read_options(
-        __doc__,
-        sizes="625,1250,2500,5000,10000",
-        one=option(type=int, help=argparse.SUPPRESS),
-        out=option(type=Path),
-    )
-    if arguments.one:
-        print(json.dumps(measure(arguments.one)))
-        return
+@benchmark(
+    sizes="625,1250,2500,5000,10000",
+    out=option(type=Path),
+)
+def main(arguments: Options) -> Result:
     rows: list[dict[str, float]] = []
     for size in (int(size_text) for size_text in arguments.sizes.split(",")):
-        row = last_line([sys.executable, __file__, "--one", size])
+        row = in_fresh_process(measure, size)
         rows.append(row)
         each = 1000 * row["seconds"] / size
         print(f"{size:>6} trajectories  {row['seconds']:7.1f} s  {each:5.1f} ms each"
@@ -103,8 +95,4 @@ def main() -> None:
     if len(rows) > 1:
         sizes, seconds = ([math.log(row[key]) for row in rows] for key in ("size", "seconds"))
         exponent = statistics.linear_regression(sizes, seconds).slope
-    report({"simulated": True, "rows": rows, "exponent": exponent}, arguments.out)
-
-
-if __name__ == "__main__":
-    main()
+    return {"simulated": True, "rows": rows, "exponent": exponent}

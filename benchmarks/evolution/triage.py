@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.evolution.recovery.conditions import recorded_row
-from benchmarks.reports import Journal, option, read_options, report
+from benchmarks.reports import Journal, Options, Result, benchmark, option
 from harness.evolve import EvolveOptions, evolve
 from harness.evolve.settings import MergeKind
 from harness.skills import load_skill
@@ -125,17 +125,16 @@ def table(lines: Sequence[Row]) -> str:
     return "\n".join(texts)
 
 
-def main() -> None:
-    arguments = read_options(
-        __doc__,
-        trades=option(choices=("development", "held_out"), required=True),
-        seeds="0:4",
-        errors="0,0.1,0.25",
-        merges="deterministic,model",
-        jobs=1,
-        journal=option(type=Path),
-        out=option(type=Path),
-    )
+@benchmark(
+    trades=option(choices=("development", "held_out"), required=True),
+    seeds="0:4",
+    errors="0,0.1,0.25",
+    merges="deterministic,model",
+    jobs=1,
+    journal=option(type=Path),
+    out=option(type=Path),
+)
+def main(arguments: Options) -> Result:
     first, end = map(int, arguments.seeds.split(":"))
     variants = [
         Variant(trade, seed, float(error), merge)
@@ -151,9 +150,4 @@ def main() -> None:
             journal.result(variant.key, lambda row=row: row)
     result = summary([journal.rows[variant.key] for variant in variants])
     print(f"SIMULATED\n{table(result['rows'])}")
-    if arguments.out is not None:
-        report(result, arguments.out)
-
-
-if __name__ == "__main__":
-    main()
+    return result

@@ -23,7 +23,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reports import option, read_options, report
+from benchmarks.reports import Options, Result, benchmark, option
 from harness.core import Task, assets, loops, read_rows
 from harness.evals import LoadedSuite, budget_of, load_suite
 from harness.evolve.scripts.prompts import alike, plain
@@ -94,15 +94,14 @@ def climbed(settings: LadderSettings, suite: LoadedSuite, out: Path) -> dict[str
     }
 
 
-def main() -> None:
-    options = read_options(
-        __doc__,
-        model=option(help="spec; without it no model is asked"),
-        base_url=option(),
-        concurrency=4,
-        runs=Path("runs/wordings"),
-        out=option(type=Path),
-    )
+@benchmark(
+    model=option(help="spec; without it no model is asked"),
+    base_url=option(),
+    concurrency=4,
+    runs=Path("runs/wordings"),
+    out=option(type=Path),
+)
+def main(options: Options) -> Result:
     suite, folder = reworded(), assets.root() / "skills" / SKILL
     matcher = matcher_of(load_skill(folder), load_suite(SUITE, "train").tasks)
     replies = replies_without_model(matcher, suite.tasks)
@@ -120,8 +119,4 @@ def main() -> None:
             models=(options.model,), base_url=options.base_url, concurrency=options.concurrency,
         )  # fmt: skip
         result |= {"model": options.model, "rungs": climbed(settings, suite, options.runs)}
-    report(result, options.out)
-
-
-if __name__ == "__main__":
-    main()
+    return result

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.evolution.recovery.arena import Case
 from benchmarks.evolution.recovery.conditions import CONDITIONS
-from benchmarks.reports import Journal, option, read_options
+from benchmarks.reports import Journal, Options, benchmark, option
 from harness.stats import clustered_error, z_of
 from lab.worlds import RARE, World, load_ranges, load_world, make_world
 
@@ -229,19 +229,18 @@ def _cell(line: Row, name: str) -> str:
     return f"{line[name]:{sign}.3f}{half}"
 
 
-def main() -> None:
-    arguments = read_options(
-        __doc__,
-        seeds=str,
-        errors="0,0.1,0.25,0.4",
-        train="200",
-        methods=METHODS,
-        jobs=1,
-        ranges=option(type=Path),
-        words=option(type=Path),
-        out=option(type=Path),
-        json=False,
-    )
+@benchmark(
+    seeds=str,
+    errors="0,0.1,0.25,0.4",
+    train="200",
+    methods=METHODS,
+    jobs=1,
+    ranges=option(type=Path),
+    words=option(type=Path),
+    out=option(type=Path),
+    json=False,
+)
+def main(arguments: Options) -> None:
     names: list[str] = arguments.seeds.split(",")
     if ":" in arguments.seeds:
         first, end = arguments.seeds.split(":")
@@ -270,7 +269,3 @@ def main() -> None:
     result = summary([journal.rows[job.key(name)] for job in jobs for name in methods])
     print(file=sys.stderr)
     print(json.dumps(result, indent=1) if arguments.json else f"SIMULATED\n{table(result)}")
-
-
-if __name__ == "__main__":
-    main()

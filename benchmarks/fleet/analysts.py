@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.endpoints import endpoint
-from benchmarks.reports import option, read_options, report
+from benchmarks.reports import Options, Result, benchmark, option
 from harness.core import AgentInfo, Step, Trajectory
 from harness.evolve import AnalystRecord, EvolveOptions, EvolveResult, MemoryItem, batches, evolve
 from harness.evolve.analysts.single import write_patch
@@ -130,14 +130,13 @@ def sequential_s(url: str, runs: int, batch: int) -> float:
     return time.monotonic() - started
 
 
-def main() -> None:
-    arguments = read_options(
-        __doc__,
-        repeats=3,
-        runs=128,
-        sequential=option(action="store_true", help="B = 1 and 4 too (6 minutes)"),
-        out=option(type=Path),
-    )
+@benchmark(
+    repeats=3,
+    runs=128,
+    sequential=option(action="store_true", help="B = 1 and 4 too (6 minutes)"),
+    out=option(type=Path),
+)
+def main(arguments: Options) -> Result:
     os.environ.setdefault("OPENAI_API_KEY", "mock")
     rows: list[dict[str, float]] = []
     with endpoint("benchmarks.fleet.server") as url:
@@ -147,7 +146,7 @@ def main() -> None:
         batch_sizes = (4, 1) if arguments.sequential else ()
         one_by_one = {f"B = {b}": sequential_s(url, arguments.runs, b) for b in batch_sizes}
         facts = log_of(url)
-    result = {
+    return {
         "mock": True,
         "runs": arguments.runs,
         "rows": rows,
@@ -157,8 +156,3 @@ def main() -> None:
         "hung": facts["hung"],
         "most_active": facts["most_active"],
     }
-    report(result, arguments.out)
-
-
-if __name__ == "__main__":
-    main()

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
 
-from benchmarks.reports import option, read_options, report
+from benchmarks.reports import Options, Result, benchmark, option
 from harness.core import loops
 from harness.judge import Question, Verdict
 from harness.judge.probes.bias import Bias, probe
@@ -71,19 +71,14 @@ def measure(bias: Bias | None, strength: float, trials: int) -> dict[str, Any]:
     return result
 
 
-def main() -> None:
+@benchmark(
+    trials=100,
+    fair=option(type=int, default=1000, help="trials of the judge without bias"),
+    out=option(type=Path),
+)
+def main(options: Options) -> Result:
     """Print a line for each bias and strength, and one for a judge without any."""
-    options = read_options(
-        __doc__,
-        trials=100,
-        fair=option(type=int, default=1000, help="trials of the judge without bias"),
-        out=option(type=Path),
-    )
     biases: tuple[Bias, ...] = get_args(Bias)
     rows = [measure(None, 0.0, options.fair)]
     rows += [measure(bias, strength, options.trials) for strength in STRENGTHS for bias in biases]
-    report({"simulated": True, "pairs": PROBE_PAIRS, "rows": rows}, options.out)
-
-
-if __name__ == "__main__":
-    main()
+    return {"simulated": True, "pairs": PROBE_PAIRS, "rows": rows}

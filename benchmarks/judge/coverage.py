@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import json
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.reports import option, read_options
+from benchmarks.reports import Options, Result, benchmark, option
 from harness.stats import corrected_rate, upper_limit, wilson, z_of
 
 TRUE, JUDGES = (0.2, 0.5, 0.8), ((0.95, 0.9), (0.85, 0.85), (0.9, 0.7))
@@ -108,13 +107,13 @@ def summary(rows: list[dict[str, Any]], name: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def main() -> None:
+@benchmark(trials=2000, out=option(type=Path))
+def main(options: Options) -> Result:
     """Print a line for each setting, and the extremes."""
-    options = read_options(__doc__, trials=2000, out=option(type=Path))
     grid = itertools.product(TRUE, JUDGES, SIZES, LABELS)
     rows = [cover(*setting, trials=options.trials) for setting in grid]
     plain = [row["plain"] for row in rows]
-    result = {
+    return {
         "simulated": True,
         "rows": rows,
         "labels": {
@@ -126,10 +125,3 @@ def main() -> None:
         },
         "plain": [min(plain), max(plain), sum(plain) / len(plain)],
     }  # fmt: skip
-    print(json.dumps(result["labels"], indent=1))
-    if options.out is not None:
-        options.out.write_text(json.dumps(result, indent=1) + "\n")
-
-
-if __name__ == "__main__":
-    main()

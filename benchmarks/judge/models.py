@@ -21,7 +21,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.reports import add_run, option, read_options
+from benchmarks.reports import Options, add_run, benchmark, option
 from harness.core import Unreachable, loops, read_rows, write_atomic
 from harness.core.rundir import RunReader
 from harness.judge.session import JudgeCommand, Judged, Method, judge_rows
@@ -167,18 +167,23 @@ def judge(arm: Arm, rows: Pairs, options: argparse.Namespace) -> dict[str, Verdi
     return {row.id: row.verdict for row in judged if row.verdict is not None}
 
 
-def main() -> None:
+@benchmark(
+    "folder",
+    set=option(choices=tuple(FILES), required=True),
+    model=str,
+    base_url=option(),
+    method=option(action="append", choices=tuple(SETTINGS), required=True),
+    setting=option(action="append", choices=("baseline", "fair", "operational")),
+    votes=option(type=int, help="of direct judging; default: as spend a method's tokens"),
+    sandbox="auto",
+    limit=40,
+    longest=option(type=int, default=LONGEST, help="characters"),
+    concurrency=2,
+    runs=option(type=Path, required=True, help="folder of the runs"),
+    out=Path("evals/results/judge_models.json"),
+)
+def main(options: Options) -> None:
     """Judge the pairs by every method, and print the figures as JSON."""
-    options = read_options(
-        (__doc__ or "").partition("\n")[0], "folder",
-        set=option(choices=tuple(FILES), required=True), model=str, base_url=option(),
-        method=option(action="append", choices=tuple(SETTINGS), required=True),
-        setting=option(action="append", choices=("baseline", "fair", "operational")),
-        votes=option(type=int, help="of direct judging; default: as spend a method's tokens"),
-        sandbox="auto", limit=40, longest=option(type=int, default=LONGEST, help="characters"),
-        concurrency=2, runs=option(type=Path, required=True, help="folder of the runs"),
-        out=Path("evals/results/judge_models.json"),
-    )  # fmt: skip
     rows = pairs(options.folder, options.set, options.longest)
     random.Random(7).shuffle(rows)
     rows = rows[: options.limit]
@@ -210,7 +215,3 @@ def main() -> None:
                 for direct in (baseline, equal)
             }
         add_run(result, options.out, *KEY, command="python -m benchmarks.judge.models")
-
-
-if __name__ == "__main__":
-    main()

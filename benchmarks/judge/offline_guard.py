@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.reports import option, read_options, report
+from benchmarks.reports import Options, Result, benchmark, option
 from harness.core import loops, read_rows
 from harness.judge.guards import WordGuard
 from harness.stats import wilson
@@ -117,16 +117,16 @@ def by_head(folder: Path, prompts: Prompts, rows: list[dict[str, Any]]) -> dict[
     return result
 
 
-def main() -> None:
+@benchmark("folder", out=option(type=Path))
+def main(options: Options) -> Result:
     """Print the rates of both guards as JSON."""
-    options = read_options(__doc__, "folder", out=option(type=Path))
     rows = [row for _, row in read_rows(options.folder / "xstest.jsonl")]
     texts = [row["prompt"] for row in rows]
     prompts = xstest(options.folder)
     unsafe: list[bool] = prompts.unsafe.tolist()
     answers, judged = answered(rows)
     flagged = np.array(by_words(answers))
-    result = {
+    return {
         "prompts": len(rows),
         "word list": {
             "prompts": rates(by_words(texts), unsafe),
@@ -135,8 +135,3 @@ def main() -> None:
         "head": by_head(options.folder, prompts, rows),
         "flag all": rates([True] * len(rows), unsafe),
     }
-    report(result, options.out)
-
-
-if __name__ == "__main__":
-    main()

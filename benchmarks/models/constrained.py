@@ -25,7 +25,7 @@ from typing import Any, cast
 
 import jsonschema
 
-from benchmarks.reports import add_run, option, read_options, share_interval
+from benchmarks.reports import Options, add_run, benchmark, option, share_interval
 from harness.agents import (
     STOP,
     Action,
@@ -227,24 +227,19 @@ async def measured(options: Any) -> dict[str, Any]:
             await model.aclose()
 
 
-def main() -> None:
+@benchmark(
+    model=option(required=True, help="model spec"),
+    base_url=option(help="of its server"),
+    name=option(help="of the model in the report, where the spec does not tell"),
+    arms=["json", "text", "native"],
+    calls=300,
+    tokens=option(type=int, default=512, help="of a reply at most"),
+    concurrency=4,
+    store=option(type=Path, help="calls.sqlite: a run that was stopped resumes"),
+    out=Path("evals/results/constrained.json"),
+)
+def main(options: Options) -> None:
     """Measure, print and add to the report."""
-    options = read_options(
-        __doc__,
-        model=option(required=True, help="model spec"),
-        base_url=option(help="of its server"),
-        name=option(help="of the model in the report, where the spec does not tell"),
-        arms=["json", "text", "native"],
-        calls=300,
-        tokens=option(type=int, default=512, help="of a reply at most"),
-        concurrency=4,
-        store=option(type=Path, help="calls.sqlite: a run that was stopped resumes"),
-        out=Path("evals/results/constrained.json"),
-    )
     arms = asyncio.run(measured(options))
     run = {"model": options.name or options.model, "tokens": options.tokens, "arms": arms}
     add_run(run, options.out, "model")
-
-
-if __name__ == "__main__":
-    main()

@@ -21,7 +21,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reports import earlier_report, out_or_resume, read_options, report
+from benchmarks.reports import Options, benchmark, earlier_report, out_or_resume, report
 from harness.core import AgentInfo, Step, Task, Trajectory, read_yaml
 from harness.corpora import Split, generate
 from harness.evolve import EvolveOptions, evolve
@@ -50,53 +50,6 @@ _QUESTIONS = (
     "What is the total weight of {item} ordered?",
     "Which customers ordered {item}?",
 )
-
-
-def main() -> None:
-    options = read_options(
-        (__doc__ or "").splitlines()[0],
-        model="simulated/librarian",
-        agent="graph:react",
-        runs=Path("runs/descriptions"),
-        out=Path("evals/results/descriptions.json"),
-    )
-    result: dict[str, Any] = earlier_report(options.out)
-    with tempfile.TemporaryDirectory() as folder:
-        evolved = {name: evolve_one(name, Path(folder)) for name in SKILLS}
-        written: dict[str, str] = read_yaml(QUERIES)["descriptions"]
-        arms = {
-            "generated": evolved,
-            "earlier": {name: EARLIER.format(words=name.replace("-", " ")) for name in SKILLS},
-            "by hand": written,
-        }
-        queries = Path(folder) / "queries.json"
-        queries.write_text(json.dumps([*read_yaml(QUERIES)["queries"], *unseen(Path(folder))]))
-        result["command"] = "python -m benchmarks.receipts.descriptions"
-        rows = result.setdefault(options.model, {})
-        for arm, descriptions in arms.items():
-            if arm in rows and rows[arm]["descriptions"] == descriptions:
-                continue
-            run = options.runs / options.model.replace("/", "-") / arm.replace(" ", "-")
-            figures = run_trigger(
-                TriggerSettings.model_validate(
-                    {
-                        "skill": library(descriptions, Path(folder) / arm),
-                        "queries": queries,
-                        "models": (options.model,),
-                        "agent": options.agent,
-                        "concurrency": 2,
-                        **out_or_resume(run),
-                    }
-                )
-            )
-            rows[arm] = {"descriptions": descriptions, **figures.model_dump(mode="json")}
-            report(result, options.out)
-    for arm in arms:
-        skills = rows[arm]["skills"]
-        for share in ("recall", "precision"):
-            hits = sum(skill[share]["hits"] for skill in skills)
-            total = sum(skill[share]["n"] for skill in skills)
-            print(f"{arm:10} {share:9} {hits} of {total}")
 
 
 def tasks_of(name: str, split: Split, limit: int, folder: Path) -> list[Task]:
@@ -164,5 +117,47 @@ def library(descriptions: dict[str, str], folder: Path) -> Path:
     return folder
 
 
-if __name__ == "__main__":
-    main()
+@benchmark(
+    model="simulated/librarian",
+    agent="graph:react",
+    runs=Path("runs/descriptions"),
+    out=Path("evals/results/descriptions.json"),
+)
+def main(options: Options) -> None:
+    result: dict[str, Any] = earlier_report(options.out)
+    with tempfile.TemporaryDirectory() as folder:
+        evolved = {name: evolve_one(name, Path(folder)) for name in SKILLS}
+        written: dict[str, str] = read_yaml(QUERIES)["descriptions"]
+        arms = {
+            "generated": evolved,
+            "earlier": {name: EARLIER.format(words=name.replace("-", " ")) for name in SKILLS},
+            "by hand": written,
+        }
+        queries = Path(folder) / "queries.json"
+        queries.write_text(json.dumps([*read_yaml(QUERIES)["queries"], *unseen(Path(folder))]))
+        result["command"] = "python -m benchmarks.receipts.descriptions"
+        rows = result.setdefault(options.model, {})
+        for arm, descriptions in arms.items():
+            if arm in rows and rows[arm]["descriptions"] == descriptions:
+                continue
+            run = options.runs / options.model.replace("/", "-") / arm.replace(" ", "-")
+            figures = run_trigger(
+                TriggerSettings.model_validate(
+                    {
+                        "skill": library(descriptions, Path(folder) / arm),
+                        "queries": queries,
+                        "models": (options.model,),
+                        "agent": options.agent,
+                        "concurrency": 2,
+                        **out_or_resume(run),
+                    }
+                )
+            )
+            rows[arm] = {"descriptions": descriptions, **figures.model_dump(mode="json")}
+            report(result, options.out)
+    for arm in arms:
+        skills = rows[arm]["skills"]
+        for share in ("recall", "precision"):
+            hits = sum(skill[share]["hits"] for skill in skills)
+            total = sum(skill[share]["n"] for skill in skills)
+            print(f"{arm:10} {share:9} {hits} of {total}")

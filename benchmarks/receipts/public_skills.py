@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.reports import earlier_report, option, out_or_resume, read_options, report
+from benchmarks.reports import Options, Result, benchmark, earlier_report, option, out_or_resume
 from harness.api import aevaluate
 from harness.core import BadInput, Value, assets, digest_tree
 from harness.evals import records
@@ -126,50 +126,6 @@ class Measurement(NamedTuple):
         """Every suite without a skill, then every skill."""
         bare = [Arm(suite, "", None) for suite in dict.fromkeys(self.about.values())]
         return bare + [Arm(suite, name, folders[name]) for name, suite in self.about.items()]
-
-
-def main() -> None:
-    options = read_options(
-        (__doc__ or "").splitlines()[0],
-        "skills",
-        only=option(choices=("facts", "purpose", "demo")),
-        model="vllm/qwen2.5-coder-0.5b",
-        base_url="http://127.0.0.1:8100/v1",
-        tasks=24,
-        demo_tasks=60,
-        demo_model="local/smollm2-135m",
-        demo_base_url=option(),
-        at_once=2,
-        runs=Path("runs/public-skills"),
-        out=Path("evals/results/public_skills.json"),
-    )
-    manifest = read_manifest()
-    others = {skill.name: skill.folder(options.skills) for skill in manifest.skills}
-    folders = {**others, **{name: assets.root() / "skills" / name for name in OWN}}
-    suites = {**{skill.name: skill.suite for skill in manifest.skills}, **OWN}
-    result = earlier_report(options.out)
-    result["command"] = "python -m benchmarks.receipts.public_skills FOLDER"
-    result |= {"tokenizer": TOKENIZER, **facts(folders)}
-    about = {name: suite for name, suite in suites.items() if suite != "demo"}
-    served = Measurement(about, options.tasks, options.model, options.base_url, options.at_once, 16)
-    # One request at a time: the skill stays in an embedded engine's cache, and each is read once.
-    at_once = (1, 1) if options.demo_base_url is None else (options.at_once, 16)
-    small = Measurement(
-        dict.fromkeys(suites, "demo"), options.demo_tasks, options.demo_model,
-        options.demo_base_url, *at_once,
-    )  # fmt: skip
-    for name, measurement in (("purpose", served), ("demo", small)):
-        if options.only in (None, name):
-            place = options.runs / name
-            arms = measurement.arms(folders)
-            asyncio.run(run_arms(arms, place, measurement))
-            result[name] = {
-                "date": datetime.now(UTC).date().isoformat(),
-                "model": measurement.model,
-                "tasks": measurement.tasks,
-                **compared({arm: records(place / arm.run) for arm in arms}),
-            }
-    report(result, options.out)
 
 
 def read_manifest() -> Manifest:
@@ -295,5 +251,44 @@ def effect(changes: NDArray[np.float64], critical: float | None = None) -> dict[
     }
 
 
-if __name__ == "__main__":
-    main()
+@benchmark(
+    "skills",
+    only=option(choices=("facts", "purpose", "demo")),
+    model="vllm/qwen2.5-coder-0.5b",
+    base_url="http://127.0.0.1:8100/v1",
+    tasks=24,
+    demo_tasks=60,
+    demo_model="local/smollm2-135m",
+    demo_base_url=option(),
+    at_once=2,
+    runs=Path("runs/public-skills"),
+    out=Path("evals/results/public_skills.json"),
+)
+def main(options: Options) -> Result:
+    manifest = read_manifest()
+    others = {skill.name: skill.folder(options.skills) for skill in manifest.skills}
+    folders = {**others, **{name: assets.root() / "skills" / name for name in OWN}}
+    suites = {**{skill.name: skill.suite for skill in manifest.skills}, **OWN}
+    result = earlier_report(options.out)
+    result["command"] = "python -m benchmarks.receipts.public_skills FOLDER"
+    result |= {"tokenizer": TOKENIZER, **facts(folders)}
+    about = {name: suite for name, suite in suites.items() if suite != "demo"}
+    served = Measurement(about, options.tasks, options.model, options.base_url, options.at_once, 16)
+    # One request at a time: the skill stays in an embedded engine's cache, and each is read once.
+    at_once = (1, 1) if options.demo_base_url is None else (options.at_once, 16)
+    small = Measurement(
+        dict.fromkeys(suites, "demo"), options.demo_tasks, options.demo_model,
+        options.demo_base_url, *at_once,
+    )  # fmt: skip
+    for name, measurement in (("purpose", served), ("demo", small)):
+        if options.only in (None, name):
+            place = options.runs / name
+            arms = measurement.arms(folders)
+            asyncio.run(run_arms(arms, place, measurement))
+            result[name] = {
+                "date": datetime.now(UTC).date().isoformat(),
+                "model": measurement.model,
+                "tasks": measurement.tasks,
+                **compared({arm: records(place / arm.run) for arm in arms}),
+            }
+    return result

@@ -12,7 +12,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from benchmarks.reports import option, read_options
+from benchmarks.reports import Options, benchmark, option
 from harness.cli import EventLines
 from harness.core import assets
 from harness.models import CallStore, export_calls
@@ -28,9 +28,9 @@ def gather(run: Path, target: Path) -> int:
         return export_calls(merged, target)
 
 
-def main() -> None:
+@benchmark(finished=option(type=Path))
+def main(options: Options) -> None:
     """Record."""
-    options = read_options(__doc__, finished=option(type=Path))
     target = assets.root() / RECORDING
     if options.finished is not None:
         print(f"{gather(options.finished, target)} calls -> {RECORDING}")
@@ -38,7 +38,3 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         run_demo(Path(folder), model="local/qwen2.5-coder-0.5b", tell=EventLines())
         print(f"{gather(Path(folder), target)} calls -> {RECORDING}")
-
-
-if __name__ == "__main__":
-    main()

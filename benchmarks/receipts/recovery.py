@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.receipts.worlds import UNITS, World, probabilities, truth, worlds
-from benchmarks.reports import earlier_report, option, read_options, report, share_interval
+from benchmarks.reports import Options, benchmark, earlier_report, option, report, share_interval
 from harness.receipts.plan import LOOKS
 from harness.stats import (
     EffectData,
@@ -220,15 +220,14 @@ PARTS = (
 )  # fmt: skip
 
 
-def main() -> None:
+@benchmark(
+    audits=2000,
+    seed=41,
+    part=option(choices=[*PARTS, "futility"], help="Default: all but futility."),
+    out=option(type=Path),
+)
+def main(options: Options) -> None:
     """Measure, print, keep; parts that the result has already are not measured again."""
-    options = read_options(
-        __doc__,
-        audits=2000,
-        seed=41,
-        part=option(choices=[*PARTS, "futility"], help="Default: all but futility."),
-        out=option(type=Path),
-    )
     parts = (options.part,) if options.part else PARTS
     part_option = f" --part {options.part}" if options.part else ""
     head = {
@@ -243,7 +242,3 @@ def main() -> None:
         if part not in result:
             result[part] = measure(part, options.audits, options.seed)
             report(result, options.out)
-
-
-if __name__ == "__main__":
-    main()

@@ -17,7 +17,15 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reports import Journal, option, out_or_resume, read_options, report, share_interval
+from benchmarks.reports import (
+    Journal,
+    Options,
+    Result,
+    benchmark,
+    option,
+    out_or_resume,
+    share_interval,
+)
 from harness.core import write_atomic
 from harness.evals import records
 from harness.receipts.ladder.plan import PLAN, LadderSettings
@@ -43,18 +51,17 @@ def calls_difference(first: str, second: str) -> bool:
     return low > 0 or high < 0
 
 
-def main() -> None:
-    options = read_options(
-        __doc__,
-        repetitions=40,
-        tasks=40,
-        temperature=0.7,
-        model="local/smollm2-135m",
-        base_url=option(),
-        concurrency=16,
-        runs=Path("runs/repeats"),
-        out=Path("evals/results/ladder_repeats.json"),
-    )
+@benchmark(
+    repetitions=40,
+    tasks=40,
+    temperature=0.7,
+    model="local/smollm2-135m",
+    base_url=option(),
+    concurrency=16,
+    runs=Path("runs/repeats"),
+    out=Path("evals/results/ladder_repeats.json"),
+)
+def main(options: Options) -> Result:
     suite = options.runs / "suite.yaml"
     write_atomic(suite, SUITE.format(options.temperature))
     # Each receipt is written beside the skill: that of the shipped one stays.
@@ -102,22 +109,15 @@ def main() -> None:
     runs = [results for row in rows for results in row["results"].values()]
     pairs = [calls_difference(first, second) for first, second in combinations(runs, 2)]
     verdicts = Counter(row["verdict"] for row in rows)
-    report(
-        {
-            "command": "python -m benchmarks.receipts.repeats",
-            "model": options.model,
-            "tasks": options.tasks,
-            "temperature": options.temperature,
-            "repetitions": len(rows),
-            "called": called,
-            "called_ci95": share_interval(called, len(rows)),
-            "pairs": {"number": len(pairs), "called": sum(pairs)},
-            "verdicts": dict(verdicts.most_common()),
-            "rows": rows,
-        },
-        options.out,
-    )
-
-
-if __name__ == "__main__":
-    main()
+    return {
+        "command": "python -m benchmarks.receipts.repeats",
+        "model": options.model,
+        "tasks": options.tasks,
+        "temperature": options.temperature,
+        "repetitions": len(rows),
+        "called": called,
+        "called_ci95": share_interval(called, len(rows)),
+        "pairs": {"number": len(pairs), "called": sum(pairs)},
+        "verdicts": dict(verdicts.most_common()),
+        "rows": rows,
+    }

@@ -16,7 +16,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reports import earlier_report, option, out_or_resume, read_options, report
+from benchmarks.reports import Options, benchmark, earlier_report, option, out_or_resume, report
 from harness.receipts.ladder.plan import PLAN, LadderSettings
 from harness.receipts.ladder.report import Ladder
 from harness.receipts.ladder.session import run_ladder
@@ -46,17 +46,16 @@ def row(skill: str, ladder: Ladder) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def main() -> None:
-    options = read_options(
-        (__doc__ or "").splitlines()[0],
-        model=option(help="spec; without it the ladders that ship are read"),
-        base_url=option(),
-        only=option(choices=list(SKILLS)),
-        tasks=48,
-        concurrency=32,
-        runs=Path("runs/transfer"),
-        out=Path("evals/results/skill_transfer.json"),
-    )
+@benchmark(
+    model=option(help="spec; without it the ladders that ship are read"),
+    base_url=option(),
+    only=option(choices=list(SKILLS)),
+    tasks=48,
+    concurrency=32,
+    runs=Path("runs/transfer"),
+    out=Path("evals/results/skill_transfer.json"),
+)
+def main(options: Options) -> None:
     rows: list[dict[str, Any]] = earlier_report(options.out).get("rows", [])
     for skill, (suite, examples) in SKILLS.items():
         if options.only not in (None, skill):
@@ -86,7 +85,3 @@ def main() -> None:
             },
             options.out,
         )
-
-
-if __name__ == "__main__":
-    main()

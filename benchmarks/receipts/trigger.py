@@ -15,7 +15,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reports import earlier_report, option, out_or_resume, read_options, report
+from benchmarks.reports import Options, benchmark, earlier_report, option, out_or_resume, report
 from harness.receipts.trigger import TriggerSettings, run_trigger
 
 ARMS: dict[str, dict[str, Any]] = {
@@ -25,13 +25,12 @@ ARMS: dict[str, dict[str, Any]] = {
 }
 
 
-def main() -> None:
-    options = read_options(
-        (__doc__ or "").splitlines()[0],
-        only=option(choices=list(ARMS)),
-        runs=Path("runs/trigger"),
-        out=Path("evals/results/trigger.json"),
-    )
+@benchmark(
+    only=option(choices=list(ARMS)),
+    runs=Path("runs/trigger"),
+    out=Path("evals/results/trigger.json"),
+)
+def main(options: Options) -> None:
     result: dict[str, Any] = earlier_report(options.out)
     for name, fields in ARMS.items():
         if name in result or options.only not in (None, name):
@@ -52,7 +51,3 @@ def main() -> None:
             print(name, skill["skill"], "control", control["hits"], "of", control["n"],
                   "recall", recall["hits"], "of", recall["n"],
                   "valid" if skill["valid"] else "INVALID")  # fmt: skip
-
-
-if __name__ == "__main__":
-    main()

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reports import option, read_options, report
+from benchmarks.reports import Options, Result, benchmark, option
 from harness.core.redaction import Redactor
 from harness.learn import LearnSettings, Spans, gather, infer_outcome
 from harness.learn.acts import acts, plain
@@ -110,18 +110,13 @@ def speed(home: Path, turns: int) -> dict[str, Any]:
     }
 
 
-def main() -> None:
+@benchmark(turns=2000, out=option(type=Path))
+def main(options: Options) -> Result:
     """Measure and print."""
-    options = read_options(__doc__, turns=2000, out=option(type=Path))
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        result = {
+        return {
             "outcomes": {name: outcomes(cases, home) for name, cases in SETS.items()},
             "secrets": secrets(home),
             "speed": speed(home / "speed", options.turns),
         }
-    report(result, options.out)
-
-
-if __name__ == "__main__":
-    main()

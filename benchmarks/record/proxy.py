@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.endpoints import completion, endpoint, http_reply, serve_bytes
-from benchmarks.reports import option, read_options, report
+from benchmarks.reports import Options, Result, benchmark, option
 from harness.core import write_atomic
 from harness.stats import cluster_interval
 
@@ -145,20 +145,19 @@ def summary(rows: list[Row]) -> dict[str, Any]:
     return result
 
 
-def main() -> None:
-    options = read_options(
-        (__doc__ or "").splitlines()[0],
-        blocks=option(type=int, default=8, help="of 50 calls, for each arm and kind"),
-        out=Path("evals/results/record_proxy.json"),
-        role=option(choices=["server", "client"], help=argparse.SUPPRESS),
-        direct=option(help=argparse.SUPPRESS),
-    )
+@benchmark(
+    blocks=option(type=int, default=8, help="of 50 calls, for each arm and kind"),
+    out=Path("evals/results/record_proxy.json"),
+    role=option(choices=["server", "client"], help=argparse.SUPPRESS),
+    direct=option(help=argparse.SUPPRESS),
+)
+def main(options: Options) -> Result:
     if options.role == "server":
         asyncio.run(serve_bytes(pieces))
-        return
+        return None
     if options.role == "client":
         write_atomic(options.out, json.dumps(client(options.direct, options.blocks)))
-        return
+        return None
     again = [sys.executable, "-m", "benchmarks.record.proxy"]
     with (
         endpoint("benchmarks.record.proxy", "--role", "server") as url,
@@ -170,7 +169,7 @@ def main() -> None:
                     "--blocks", str(options.blocks), "--out", str(rows)]  # fmt: skip
         subprocess.run(recorder, check=True)
         result = summary(json.loads(rows.read_text()))
-    result = {
+    return {
         "command": "python -m benchmarks.record.proxy",
         "block": BLOCK,
         "python": platform.python_version(),
@@ -178,8 +177,3 @@ def main() -> None:
         "load": round(os.getloadavg()[0], 1),
         **result,
     }
-    report(result, options.out)
-
-
-if __name__ == "__main__":
-    main()

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import harness.api
-from benchmarks.reports import option, read_options, report
+from benchmarks.reports import Options, Result, benchmark, option
 from harness.core import cache_root
 from harness.corpora import Reading
 from harness.rag.tasks.reading import official_normal
@@ -127,15 +127,14 @@ def summary(rows: list[Row]) -> Row:
     return {"questions": len(rows), "cited": cited, "first": first, "median after": middle}
 
 
-def main() -> None:
+@benchmark(
+    model=option(),
+    questions=QUESTIONS,
+    build=option(action="store_true", help="Build an index too, and ask that."),
+    out=Path("evals/results/ask_first.json"),
+)
+def main(chosen: Options) -> Result:
     """Measure and write the report."""
-    chosen = read_options(
-        __doc__,
-        model=option(),
-        questions=QUESTIONS,
-        build=option(action="store_true", help="Build an index too, and ask that."),
-        out=Path("evals/results/ask_first.json"),
-    )
     with tempfile.TemporaryDirectory() as scratch:
         folder, cache, index = (Path(scratch) / name for name in ("pdfs", "cache", "index"))
         cache.mkdir()
@@ -169,8 +168,4 @@ def main() -> None:
             result["index, extract"] = summary(
                 [ask(question, over, cache) for question in questions]
             )
-    report(result, chosen.out)
-
-
-if __name__ == "__main__":
-    main()
+    return result

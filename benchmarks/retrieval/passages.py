@@ -1,27 +1,25 @@
 """Passages of the shared corpora and their vectors, embedded once and kept in a cache folder.
 
-    python -m benchmarks.retrieval.passages --shared ../shared
-
 Vectors are those of the default encoder (all-MiniLM-L6-v2), one row a passage, length one.
 """
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.reports import read_jsonl, read_options
+from benchmarks.reports import read_jsonl
 from harness.core import cache_root, digest
 from harness.rag.retrieve import open_encoder
 
 Vectors = NDArray[np.float32]
 BATCH = 256
+SHARED_OPTIONS = {"shared": Path("../shared"), "cache": cache_root() / "benchmarks"}
+"""Options of every benchmark of retrieval."""
 
 
 def cranfield(shared: Path) -> list[str]:
@@ -74,20 +72,8 @@ def vectors_of(texts: list[str], cache: Path, name: str) -> Vectors:
     return vectors
 
 
-def arguments(description: str | None, **options: Any) -> argparse.Namespace:
-    """The options of a retrieval benchmark: its own, and those that all of them share."""
-    cache = cache_root() / "benchmarks"
-    return read_options(description, shared=Path("../shared"), cache=cache, **options)
-
-
 def questions(shared: Path) -> list[str]:
     """Questions of HotpotQA, then those of Cranfield."""
     hotpot = read_jsonl(shared / "data/dev/hotpotqa_agent.jsonl")
     cran = read_jsonl(shared / "data/dev/cranfield_queries.jsonl")
     return [row["question"] for row in hotpot] + [row["query"] for row in cran]
-
-
-if __name__ == "__main__":
-    chosen = arguments(__doc__)
-    for source, read in SOURCES.items():
-        vectors_of(read(chosen.shared), chosen.cache, source)

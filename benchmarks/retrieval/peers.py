@@ -17,16 +17,17 @@ from __future__ import annotations
 import json
 import os
 import statistics
-import sys
 import tempfile
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.reports import last_line, option, report
-from benchmarks.retrieval.passages import SOURCES, Vectors, arguments, questions, vectors_of
+from benchmarks.reports import Options, Result, benchmark, in_fresh_process, option, peer
+from benchmarks.retrieval.passages import SHARED_OPTIONS, SOURCES, Vectors, questions, vectors_of
 from benchmarks.retrieval.peers_langchain import memory_mb, timed_ms
 from harness.rag.retrieve import (
     Chunking,
@@ -53,8 +54,9 @@ def known_vectors(texts: list[str], vectors: Vectors) -> Encoder:
     return Encoder("looked up", vectors.shape[1], encode, "looked-up")
 
 
-def ours(phase: str, data: Path, work: Path) -> dict[str, Any]:
+def ours(phase: str, data_folder: str, work_folder: str) -> dict[str, Any]:
     """Build, or load and query, our index."""
+    data, work = Path(data_folder), Path(work_folder)
     texts = json.loads((data / "texts.json").read_text())
     started = time.process_time()
     if phase == "build":
@@ -81,14 +83,6 @@ def ours(phase: str, data: Path, work: Path) -> dict[str, Any]:
     }
 
 
-def side(name: str, phase: str, data: Path, work: Path, peer_python: Path) -> dict[str, Any]:
-    """Run one side in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.retrieval.peers", "--side", phase]
-    if name == "langchain":
-        command = [str(peer_python), "-W", "ignore", str(PEER), phase]
-    return last_line([*command, data, work], env={**os.environ, "OMP_NUM_THREADS": "1"})
-
-
 def summary(rounds: list[dict[str, Any]]) -> dict[str, Any]:
     """Medians over the rounds."""
     row = {
@@ -106,59 +100,50 @@ def summary(rounds: list[dict[str, Any]]) -> dict[str, Any]:
     return {key: round(value, 3) for key, value in row.items()}
 
 
-def main() -> None:
+@benchmark(
+    **SHARED_OPTIONS,
+    peer_python=option(type=Path, help="python with LangChain"),
+    out=Path("evals/results/retrieval_peers.json"),
+)
+def main(options: Options) -> Result:
     """Build both sides, then query them in turns."""
-    chosen = arguments(
-        __doc__,
-        peer_python=option(type=Path, help="python with LangChain"),
-        side=option(nargs=3, metavar=("PHASE", "DATA", "WORK")),
-        out=Path("evals/results/retrieval_peers.json"),
-    )
-    if chosen.side:
-        phase, data, work = chosen.side
-        print(json.dumps(ours(phase, Path(data), Path(work))))
-        return
+    sides: dict[str, Callable[..., dict[str, Any]]] = {
+        "harness": partial(in_fresh_process, ours),
+        "langchain": partial(peer, options.peer_python, PEER),
+    }
+    os.environ["OMP_NUM_THREADS"] = "1"
     texts: dict[str, Any] = {}
     for name, read in SOURCES.items():
-        passages = read(chosen.shared)
-        rows = vectors_of(passages, chosen.cache, name)
+        passages = read(options.shared)
+        rows = vectors_of(passages, options.cache, name)
         pairs = zip(passages, rows, strict=True)
         texts |= {text.strip(): row for text, row in pairs if text.strip()}
-    queries = questions(chosen.shared)
-    query_vectors = vectors_of(queries, chosen.cache, "questions")
+    queries = questions(options.shared)
+    query_vectors = vectors_of(queries, options.cache, "questions")
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder)
         (data / "texts.json").write_text(json.dumps(list(texts)))
         (data / "queries.json").write_text(json.dumps(queries[200 : 200 + ASKED]))
         np.save(data / "vectors.npy", np.stack(list(texts.values())))
         np.save(data / "query_vectors.npy", query_vectors[200 : 200 + ASKED])
-        names = ("harness", "langchain")
-        rounds: dict[str, list[dict[str, Any]]] = {side_name: [] for side_name in names}
+        rounds: dict[str, list[dict[str, Any]]] = {name: [] for name in sides}
         for number in range(ROUNDS):
-            for side_name in names:
-                work = data / f"{side_name}-{number}"
-                rounds[side_name].append(
-                    side(side_name, "build", data, work, chosen.peer_python)
-                    | side(side_name, "query", data, work, chosen.peer_python)
-                )
+            for name, run in sides.items():
+                work = f"{data}/{name}-{number}"
+                rounds[name].append(run("build", str(data), work) | run("query", str(data), work))
     same = [
         len({*a} & {*b}) / 10
         for a, b in zip(rounds["harness"][0]["top"], rounds["langchain"][0]["top"], strict=True)
     ]
-    sides = {side_name: summary(figures) for side_name, figures in rounds.items()}
-    result = {
+    medians = {name: summary(figures) for name, figures in rounds.items()}
+    return {
         "command": "python -m benchmarks.retrieval.peers --peer-python PYTHON",
         "texts": len(texts),
         "queries": ASKED,
         "threads": 1,
         "rounds": ROUNDS,
         "same_dense_top_10": statistics.fmean(same),
-        "build_ratio": round(sides["harness"]["build_s"] / sides["langchain"]["build_s"], 2),
-        "sides": sides,
+        "build_ratio": round(medians["harness"]["build_s"] / medians["langchain"]["build_s"], 2),
+        "sides": medians,
         "note": "processor times; memory is what loading and querying added to the process",
     }
-    report(result, chosen.out)
-
-
-if __name__ == "__main__":
-    main()

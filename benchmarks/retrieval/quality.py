@@ -23,8 +23,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.reports import earlier_report, option, read_jsonl, report
-from benchmarks.retrieval.passages import Vectors, arguments
+from benchmarks.reports import Options, benchmark, earlier_report, option, read_jsonl, report
+from benchmarks.retrieval.passages import SHARED_OPTIONS, Vectors
 from harness.corpora import load_readings
 from harness.rag.evals.ablation import Case, ablate, index_arms
 from harness.rag.evals.metrics import Gold
@@ -144,18 +144,18 @@ READERS: dict[str, Callable[[Path], tuple[list[Document], list[Case]]]] = {
 }
 
 
-def main() -> None:
-    """Measure both sets and write the table."""
-    chosen = arguments(
-        __doc__,
-        rerank=option(nargs="*", default=[]),
-        sets=list(READERS),
-        out=Path("evals/results/retrieval_quality.json"),
-    )
-    sets = earlier_report(chosen.out).get("sets", {})
-    for name, read in ((name, READERS[name]) for name in chosen.sets):
-        documents, cases = read(chosen.shared)
-        index = indexed(chosen.cache / f"index-{name}", documents)
+@benchmark(
+    **SHARED_OPTIONS,
+    rerank=option(nargs="*", default=[]),
+    sets=list(READERS),
+    out=Path("evals/results/retrieval_quality.json"),
+)
+def main(options: Options) -> None:
+    """Measure the sets and write the table."""
+    sets = earlier_report(options.out).get("sets", {})
+    for name, read in ((name, READERS[name]) for name in options.sets):
+        documents, cases = read(options.shared)
+        index = indexed(options.cache / f"index-{name}", documents)
         embedding_ms = remembered(index, cases)
         arms = index_arms(index)
         tables = {f"k={k}": ablate(cases, arms, k).model_dump(mode="json") for k in KS}
@@ -168,11 +168,7 @@ def main() -> None:
                 mode="json"
             ),
             "k=10, against hybrid": ablate(
-                cases, index_arms(index, chosen.rerank), 10, baseline="hybrid"
+                cases, index_arms(index, options.rerank), 10, baseline="hybrid"
             ).model_dump(mode="json"),
         }
-        report({"command": "python -m benchmarks.retrieval.quality", "sets": sets}, chosen.out)
-
-
-if __name__ == "__main__":
-    main()
+        report({"command": "python -m benchmarks.retrieval.quality", "sets": sets}, options.out)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reports import option, read_options, report, share_interval
+from benchmarks.reports import Options, Result, benchmark, option, share_interval
 from harness.corpora import Reading, count_tokens
 from harness.rag.retrieve import Document
 from harness.rag.tools.context import ContextArm, ContextStage
@@ -81,15 +81,9 @@ def share(name: str, outcomes: Sequence[bool]) -> dict[str, Any]:
     return {name: round(hits / count, 3), f"{name} ci95": interval, "n": count}
 
 
-def main() -> None:
+@benchmark(out=option(type=Path))
+def main(options: Options) -> Result:
     """Measure, print and write."""
-    options = read_options(__doc__, out=option(type=Path))
     rows = [*institute(5), *institute(10)]
     rows += [row for arm in ARMS for ratio in SHARES for row in dossier(arm, ratio)]
-    report(
-        {"command": "python -m benchmarks.retrieval.reading_baselines", "rows": rows}, options.out
-    )
-
-
-if __name__ == "__main__":
-    main()
+    return {"command": "python -m benchmarks.retrieval.reading_baselines", "rows": rows}

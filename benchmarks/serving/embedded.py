@@ -29,7 +29,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.reports import add_run, option, read_options
+from benchmarks.reports import Options, add_run, benchmark, option
 from harness.engines import KNOWN, pull
 from harness.engines.embedded import launch_settings
 from harness.engines.embedded.process import serve
@@ -129,13 +129,18 @@ async def prefix(spec: str, tasks: int) -> dict[str, Any]:
     }
 
 
-def main() -> None:
+@benchmark(
+    model="qwen2.5-coder-0.5b",
+    rounds=5,
+    requests=8,
+    tasks=200,
+    at_once=option(type=int, nargs="*", default=[1, 4, 8]),
+    out=Path(RESULT),
+    openvino=False,
+    kinds=["prompt", "generation"],
+)
+def main(options: Options) -> None:
     """Measure one model."""
-    options = read_options(
-        __doc__, model="qwen2.5-coder-0.5b", rounds=5, requests=8, tasks=200,
-        at_once=option(type=int, nargs="*", default=[1, 4, 8]), out=Path(RESULT),
-        openvino=False, kinds=["prompt", "generation"],
-    )  # fmt: skip
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
     launch, spec = launch_settings(), f"local/{options.model}"
@@ -184,7 +189,3 @@ def main() -> None:
         "prefix": asyncio.run(prefix(spec, options.tasks)),
     }
     add_run(run, options.out, "model", command="python -m benchmarks.serving.embedded")
-
-
-if __name__ == "__main__":
-    main()

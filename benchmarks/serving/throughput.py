@@ -27,10 +27,18 @@ from typing import Any
 
 import httpx
 
-from benchmarks.reports import last_line, option, read_options, report, write_suite
+from benchmarks.reports import (
+    Options,
+    benchmark,
+    in_fresh_process,
+    option,
+    peer,
+    report,
+    write_suite,
+)
 
 HERE = Path(__file__).parent
-SKILL = HERE.parent / "skills" / "short-answers"
+SKILL = HERE.parents[1] / "skills" / "short-answers"
 CITIES = ("Aldermere", "Brackwater", "Corvane", "Dunholm", "Eastry", "Fenmarch", "Galt", "Hythe")
 GOODS = ("chairs", "lamps", "crates", "ladders", "barrels", "looms", "kettles", "ropes")
 
@@ -56,17 +64,20 @@ def tasks(count: int) -> list[dict[str, str]]:
     return rows
 
 
-def evaluated(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """One eval run in this process; the requests are left in `folder/bodies.json`."""
+def evaluated(
+    out: str, url: str, name: str, rollouts: int, tokens: int, concurrency: int
+) -> dict[str, Any]:
+    """One eval run in this process; the requests are left in `out/bodies.json`."""
     from harness.api import EvalSettings, run_evaluation
     from harness.models import CallStore
 
-    sampling = f"{{temperature: 0, max_tokens: {options.tokens}, extra: {{ignore_eos: true}}}}"
+    folder = Path(tempfile.mkdtemp(dir=out))
+    sampling = f"{{temperature: 0, max_tokens: {tokens}, extra: {{ignore_eos: true}}}}"
     lines = ("tools: []", "max_turns: 1", f"sampling: {sampling}")
-    suite = write_suite(folder, tasks(options.rollouts), *lines)
+    suite = write_suite(folder, tasks(rollouts), *lines)
     settings = EvalSettings(
         suite=str(suite), agent="graph:react", skill=SKILL, out=folder / "run",
-        models=(f"vllm/{options.name}",), base_url=options.url, concurrency=options.concurrency,
+        models=(f"vllm/{name}",), base_url=url, concurrency=concurrency,
         sandbox="none",
     )  # fmt: skip
     cpu = time.process_time()
@@ -77,7 +88,7 @@ def evaluated(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     with CallStore(folder / "run" / "calls.sqlite") as calls:
         answered = calls.answered()
         usage = calls.usage()
-    (folder / "bodies.json").write_text(json.dumps([call.body for call in answered]))
+    Path(out, "bodies.json").write_text(json.dumps([call.body for call in answered]))
     return {
         "duration": seconds, "completed": len(answered), "items": final_report.items,
         "client CPU s": round(cpu, 2), "total_input_tokens": usage.prompt_tokens,
@@ -92,16 +103,17 @@ def one_round(arm: str, bodies: Path, options: argparse.Namespace) -> dict[str, 
     root = options.url.removesuffix("/v1")
     httpx.post(f"{root}/reset_prefix_cache", timeout=60).raise_for_status()
     before = read_figures(options.url)
-    slots = str(options.concurrency)
     spent = _cpu_s(options.group) if options.group else 0.0
     template = find_profile(options.tokenizer, options.profile).chat_template
-    commands = {
-        "harness eval": [sys.executable, "-m", "benchmarks.serving.throughput", *sys.argv[1:],
-                         "--one", str(bodies.parent)],
-        "vllm bench serve": [str(options.python), str(HERE / "vllm_bench.py"), str(bodies),
-                             options.tokenizer, str(template), root, options.name, slots],
-    }  # fmt: skip
-    figures: dict[str, Any] = last_line(commands[arm])
+    figures: dict[str, Any] = (
+        in_fresh_process(
+            evaluated, str(bodies.parent), options.url, options.name, options.rollouts,
+            options.tokens, options.concurrency,
+        )
+        if arm == "harness eval"
+        else peer(options.python, HERE / "vllm_bench.py", bodies, options.tokenizer, template,
+                  root, options.name, options.concurrency)
+    )  # fmt: skip
     rate = (read_figures(options.url) - before).hit_rate
     if options.group:
         figures["server CPU s"] = round(_cpu_s(options.group) - spent, 1)
@@ -121,29 +133,22 @@ def _cpu_s(group: int) -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def main() -> None:
+@benchmark(
+    url="http://127.0.0.1:8765/v1",
+    name=option(required=True, help="of the model"),
+    tokenizer=option(required=True, help="folder of the model"),
+    profile="smollm2",
+    python=option(type=Path, default=os.environ.get("HARNESS_VLLM_PYTHON")),
+    rollouts=128,
+    tokens=option(type=int, default=32, help="of every answer"),
+    concurrency=16,
+    rounds=3,
+    group=option(type=int, help="process group of a server on this machine"),
+    device=option(default="CPU", help="what the server runs on, for the report"),
+    out=Path("evals/results/serving.json"),
+)
+def main(options: Options) -> None:
     """Measure in turn, print and write the report."""
-    options = read_options(
-        __doc__,
-        url="http://127.0.0.1:8765/v1",
-        name=option(required=True, help="of the model"),
-        tokenizer=option(required=True, help="folder of the model"),
-        profile="smollm2",
-        python=option(type=Path, default=os.environ.get("HARNESS_VLLM_PYTHON")),
-        rollouts=128,
-        tokens=option(type=int, default=32, help="of every answer"),
-        concurrency=16,
-        rounds=3,
-        group=option(type=int, help="process group of a server on this machine"),
-        device=option(default="CPU", help="what the server runs on, for the report"),
-        out=Path("evals/results/serving.json"),
-        one=option(type=Path, help=argparse.SUPPRESS),
-    )
-    if options.one:
-        with tempfile.TemporaryDirectory() as folder:
-            print(json.dumps(evaluated(Path(folder), options)))
-            (Path(folder) / "bodies.json").replace(options.one / "bodies.json")
-        return
     rounds: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(options.rounds):
@@ -172,7 +177,3 @@ def main() -> None:
                 },
                 options.out,
             )  # fmt: skip
-
-
-if __name__ == "__main__":
-    main()

@@ -22,7 +22,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reports import read_jsonl, read_options
+from benchmarks.reports import Options, benchmark, read_jsonl
 from harness.rag.retrieve import sentence_spans
 from harness.speech import Sound, joined, silence
 from harness.speech.offline import VOICES, speak, transcribe
@@ -154,9 +154,9 @@ def report(rows: list[dict[str, Any]]) -> None:
           f"hearing {hearing / minutes:.2f}")  # fmt: skip
 
 
-def main() -> None:
+@benchmark(minutes=20.0, rows=Path("speech-words.jsonl"))
+def main(options: Options) -> None:
     """Make what is missing, then report."""
-    options = read_options(__doc__, minutes=20.0, rows=Path("speech-words.jsonl"))
     rows = read_jsonl(options.rows) if options.rows.exists() else []
     voices = [*VOICES]
     for number, text in enumerate(passages()):
@@ -169,7 +169,3 @@ def main() -> None:
         with options.rows.open("a", encoding="utf-8") as file:
             file.write(json.dumps(rows[-1]) + "\n")
     report(rows)
-
-
-if __name__ == "__main__":
-    main()

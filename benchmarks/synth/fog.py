@@ -16,7 +16,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from benchmarks.reports import option, read_options, report, share_interval
+from benchmarks.reports import Options, Result, benchmark, option, share_interval
 from harness.synth.documents import Library
 from harness.synth.fog.graph import EntityGraph, graph_of_table
 from harness.synth.fog.writing import draw
@@ -60,11 +60,10 @@ async def hits(library: Library, queries: list[tuple[str, str]]) -> int:
     return sum(answer in {hit.doc for hit in ranking} for ranking, (_, answer) in rows)
 
 
-def main() -> None:
+@benchmark(count=200, table=option(type=Path), out=option(type=Path))
+def main(options: Options) -> Result:
     """Print hit@5 of both with its interval."""
-    table = option(type=Path, default=None)
-    options = read_options(__doc__, count=200, table=table, out=table)
-    result: dict[str, Any] = {"command": "python -m benchmarks.synth.fog", "simulated": True}
+    result: dict[str, Any] = {"simulated": True}
     with tempfile.TemporaryDirectory() as place:
         path = options.table or people(Path(place) / "people.csv")
         library, graph = (
@@ -81,8 +80,4 @@ def main() -> None:
             n = len(queries)
             ci95 = share_interval(count, n)
             result[name] = {"share": count / n, "hit@5": count, "of": n, "ci95": ci95}
-    report(result, options.out)
-
-
-if __name__ == "__main__":
-    main()
+    return result

@@ -15,7 +15,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reports import option, read_options, report
+from benchmarks.reports import Options, Result, benchmark, option
 from harness.core.plugins import load
 from harness.core.rundir import RunReader, RunWriter
 from harness.stats import wilson
@@ -82,12 +82,11 @@ def measure(error: float) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def main() -> None:
+@benchmark(
+    error=[0.0, 0.05],
+    out=option(type=Path, default=None),
+)
+def main(options: Options) -> Result:
     """Measure each share of wrong replies."""
-    options = read_options(__doc__, error=[0.0, 0.05], out=option(type=Path, default=None))
     head = {"command": "python -m benchmarks.synth.planted", "simulated": True}
-    report({**head, "runs": [measure(error) for error in options.error]}, options.out)
-
-
-if __name__ == "__main__":
-    main()
+    return {**head, "runs": [measure(error) for error in options.error]}

@@ -19,7 +19,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from benchmarks.reports import option, out_or_resume, read_options, report, share_interval
+from benchmarks.reports import Options, Result, benchmark, option, out_or_resume, share_interval
 from harness.api import compare_runs, evaluate, evolve
 from harness.core import BadInput, HarnessError, Task
 from harness.corpora import write_tasks
@@ -104,14 +104,19 @@ def write_arms(
         write_suite(runs / name / "suite.yaml", name, {split: f"{split}.jsonl"}, SETTINGS)
 
 
-def main() -> None:
+@benchmark(
+    "questions",
+    kind=option(default="table", choices=["table", "fog"]),
+    each=2,
+    characters=2500,
+    limit=1000,
+    model="local/qwen2.5-coder-0.5b",
+    base_url=option(default=None),
+    runs=Path("runs/worth"),
+    out=option(type=Path, default=None),
+)
+def main(options: Options) -> Result:
     """Make the tasks, learn both skills, and ask the held-out questions."""
-    options = read_options(
-        __doc__, "questions", kind=option(default="table", choices=["table", "fog"]), each=2,
-        characters=2500, limit=1000, model="local/qwen2.5-coder-0.5b",
-        base_url=option(default=None), runs=Path("runs/worth"),
-        out=option(type=Path, default=None),
-    )  # fmt: skip
     runs: Path = options.runs
     if not (runs / "held-out" / "suite.yaml").is_file():
         write_arms(
@@ -139,8 +144,7 @@ def main() -> None:
                       "ci95": share_interval(passed, result.items)}  # fmt: skip
     pairs = [("human", "synthesised"), ("none", "human"), ("none", "synthesised")]
     compared = [(a, b, compare_runs(runs / "evals" / a, runs / "evals" / b)) for a, b in pairs]
-    report(
-        {
+    return {
             "command": "python -m benchmarks.synth.worth QUESTIONS", "kind": options.kind,
             "model": options.model,
             "learned_from": min(
@@ -151,10 +155,4 @@ def main() -> None:
                 {"of": after, "less": before, **comparison.paired.model_dump(mode="json")}
                 for before, after, comparison in compared
             ],
-        },
-        options.out,
-    )  # fmt: skip
-
-
-if __name__ == "__main__":
-    main()
+        }  # fmt: skip

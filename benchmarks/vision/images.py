@@ -19,34 +19,12 @@ from random import Random
 
 from PIL import Image, ImageDraw
 
-from benchmarks.reports import option, read_options, report
+from benchmarks.reports import Options, Result, benchmark, option
 from harness.vision.images import IMAGE_SUFFIXES, fit, pack_file
 from harness.vision.profiles import vision_profile
 
 LIMITS = vision_profile("Qwen2.5-VL-7B-Instruct").images
 Row = dict[str, str | float | int]
-
-
-def main() -> None:
-    """Measure, print, and write the result."""
-    options = read_options(
-        __doc__,
-        folder=option(type=Path, action="append", default=[]),
-        repeats=3,
-        out=option(type=Path),
-    )
-    with tempfile.TemporaryDirectory() as folder:
-        files = made(Path(folder))
-        for source in options.folder:
-            files[source.name] = sorted(
-                path for path in source.rglob("*") if path.suffix.lower() in IMAGE_SUFFIXES
-            )
-        rows = measure(files, options.repeats)
-    result = {
-        "command": " ".join(["python", *sys.argv]), "pixels": LIMITS.most_pixels,
-        "repeats": options.repeats, "unit": "CPU ms, median", "rows": rows,
-    }  # fmt: skip
-    report(result, options.out)
 
 
 def made(folder: Path) -> dict[str, list[Path]]:
@@ -121,5 +99,21 @@ def cpu_ms(work: Callable[[], object]) -> float:
     return 1000 * (time.process_time() - begin)
 
 
-if __name__ == "__main__":
-    main()
+@benchmark(
+    folder=option(type=Path, action="append", default=[]),
+    repeats=3,
+    out=option(type=Path),
+)
+def main(options: Options) -> Result:
+    """Measure, print, and write the result."""
+    with tempfile.TemporaryDirectory() as folder:
+        files = made(Path(folder))
+        for source in options.folder:
+            files[source.name] = sorted(
+                path for path in source.rglob("*") if path.suffix.lower() in IMAGE_SUFFIXES
+            )
+        rows = measure(files, options.repeats)
+    return {
+        "command": " ".join(["python", *sys.argv]), "pixels": LIMITS.most_pixels,
+        "repeats": options.repeats, "unit": "CPU ms, median", "rows": rows,
+    }  # fmt: skip

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, get_args
 
 from scipy.stats import spearmanr
 
-from benchmarks.reports import option, read_options, report
+from benchmarks.reports import Options, Result, benchmark, option
 from harness.core import Task
 from harness.vision.premises import (
     Aggregator,
@@ -47,26 +47,6 @@ class Case(NamedTuple):
     answer: str
     solutions: tuple[Solution, ...]
     judged: tuple[tuple[float, ...], ...]
-
-
-def main() -> None:
-    """Measure, print, and write the result."""
-    options = read_options(__doc__, split="test", seeds=3, misread=0.4, out=option(type=Path))
-    all_cases = cases(options.split, options.seeds, options.misread)
-    result: dict[str, Any] = {
-        "command": " ".join(["python", *sys.argv]),
-        "simulated": True,
-        "cases": len(all_cases),
-        "candidates": CANDIDATES,
-        "one_at_random": round(at_random(all_cases), 4),
-        "best_ungated": round(accuracy(all_cases, None, 0.0, gated=False), 4),
-        "sweeps": {kind: sweep(all_cases, kind) for kind in get_args(Corruption)},
-        "aggregators": {
-            name: round(accuracy(all_cases, None, 0.0, aggregator=name), 4)
-            for name in get_args(Aggregator)
-        },
-    }
-    report(result, options.out)
 
 
 def cases(split: str, seeds: int, misread: float) -> list[Case]:
@@ -157,5 +137,21 @@ def at_random(sample: list[Case]) -> float:
     )
 
 
-if __name__ == "__main__":
-    main()
+@benchmark(split="test", seeds=3, misread=0.4, out=option(type=Path))
+def main(options: Options) -> Result:
+    """Measure, print, and write the result."""
+    all_cases = cases(options.split, options.seeds, options.misread)
+    result: dict[str, Any] = {
+        "command": " ".join(["python", *sys.argv]),
+        "simulated": True,
+        "cases": len(all_cases),
+        "candidates": CANDIDATES,
+        "one_at_random": round(at_random(all_cases), 4),
+        "best_ungated": round(accuracy(all_cases, None, 0.0, gated=False), 4),
+        "sweeps": {kind: sweep(all_cases, kind) for kind in get_args(Corruption)},
+        "aggregators": {
+            name: round(accuracy(all_cases, None, 0.0, aggregator=name), 4)
+            for name in get_args(Aggregator)
+        },
+    }
+    return result

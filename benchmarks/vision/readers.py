@@ -43,7 +43,15 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from PIL import Image
 
-from benchmarks.reports import Journal, option, read_jsonl, read_options, report, share_interval
+from benchmarks.reports import (
+    Journal,
+    Options,
+    Result,
+    benchmark,
+    option,
+    read_jsonl,
+    share_interval,
+)
 from harness.vision.eyes.axis import number_of
 from harness.vision.eyes.chart import chart_of, levelled
 from harness.vision.eyes.grid import grid_of, lines_by_height
@@ -62,40 +70,6 @@ class Sample(NamedTuple):
     key: str
     row: Record
     image: Callable[[], bytes]
-
-
-def main() -> None:
-    """Read, compare, print, and write the result."""
-    options = read_options(
-        __doc__,
-        read=option(choices=tuple(READERS), required=True),
-        rows=option(type=Path),
-        split="test",
-        state=option(type=Path, help="kept from run to run, to resume"),
-        seconds=option(type=float, default=1e9, help="CPU seconds of this run"),
-        so_far=option(action="store_true", help="summarise what was read, read no more"),
-        out=option(type=Path),
-    )
-    read, summary = READERS[options.read]
-    samples = list(charts(options.split) if options.read == "folio" else published(options.rows))
-    journal = Journal(options.state)
-    for sample in samples:
-        if options.so_far or time.process_time() > options.seconds:
-            break
-        journal.result(sample.key, partial(timed, read, sample))
-    finished = {sample.key: sample.row for sample in samples if sample.key in journal.rows}
-    if len(finished) < len({sample.key for sample in samples}) and not options.so_far:
-        print(f"{len(finished)} pictures so far: run again to resume")
-        return
-    records = [journal.rows[key] for key in finished]
-    rows = [(sample.row, journal.rows[sample.key]) for sample in samples if sample.key in finished]
-    result = {
-        "command": f"python -m benchmarks.vision.readers --read {options.read}",
-        "pictures": len(records),
-        "cpu_s_a_picture": round(statistics.median(record["cpu_s"] for record in records), 2),
-        **summary(rows),
-    }
-    report(result, options.out)
 
 
 def timed(read: Callable[[Pixels, Record], Record], sample: Sample) -> Record:
@@ -341,5 +315,34 @@ READERS: dict[
     "sroie": (read_fields, receipts_summary),
 }
 
-if __name__ == "__main__":
-    main()
+
+@benchmark(
+    read=option(choices=tuple(READERS), required=True),
+    rows=option(type=Path),
+    split="test",
+    state=option(type=Path, help="kept from run to run, to resume"),
+    seconds=option(type=float, default=1e9, help="CPU seconds of this run"),
+    so_far=option(action="store_true", help="summarise what was read, read no more"),
+    out=option(type=Path),
+)
+def main(options: Options) -> Result:
+    """Read, compare, print, and write the result."""
+    read, summary = READERS[options.read]
+    samples = list(charts(options.split) if options.read == "folio" else published(options.rows))
+    journal = Journal(options.state)
+    for sample in samples:
+        if options.so_far or time.process_time() > options.seconds:
+            break
+        journal.result(sample.key, partial(timed, read, sample))
+    finished = {sample.key: sample.row for sample in samples if sample.key in journal.rows}
+    if len(finished) < len({sample.key for sample in samples}) and not options.so_far:
+        print(f"{len(finished)} pictures so far: run again to resume")
+        return None
+    records = [journal.rows[key] for key in finished]
+    rows = [(sample.row, journal.rows[sample.key]) for sample in samples if sample.key in finished]
+    return {
+        "command": f"python -m benchmarks.vision.readers --read {options.read}",
+        "pictures": len(records),
+        "cpu_s_a_picture": round(statistics.median(record["cpu_s"] for record in records), 2),
+        **summary(rows),
+    }
