@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -21,31 +20,6 @@ from harness.receipts.ladder.report import Ladder
 TEMPLATES = Path(__file__).parent
 SKILL = "short-answers"
 LEDGER_GOLD = "evals/examples/ledger.jsonl"
-WIDTH, ROW, TOP = 860, 44, 78
-"""Pixels: of the picture, of a line, and above the first line."""
-AXIS, SCALE = 716, 5.0
-"""Pixels: where zero stands, and of a point."""
-STYLE = """
-  text { font: 13px system-ui, sans-serif; fill: #1f2328 }
-  .head { font-weight: 600 }
-  .small { font-size: 11px; fill: #59636e }
-  .line { font-family: monospace; font-size: 12px }
-  .helps { stroke: #1a7f37; fill: #1a7f37 }
-  .hurts { stroke: #cf222e; fill: #cf222e }
-  .none { stroke: #8c959f; fill: #8c959f }
-  .rule { stroke: #d1d9e0 }
-  .ground { fill: #ffffff }
-  @media (prefers-color-scheme: dark) {
-    text { fill: #f0f6fc }
-    .small { fill: #9198a1 }
-    .ground { fill: #0d1117 }
-    .rule { stroke: #3d444d }
-    .helps { stroke: #3fb950; fill: #3fb950 }
-    .hurts { stroke: #f85149; fill: #f85149 }
-  }
-"""
-
-
 SERVED_ON = {
     "log-wrangling": "two cores", "table-cleaning": "one H100", "workbook-programs": "two cores",
 }  # fmt: skip
@@ -126,7 +100,7 @@ def read(path: Path) -> Any:
 
 
 def page(template: str, values: Mapping[str, Any]) -> str:
-    """A page of Markdown; a value that is missing is an error."""
+    """Render a template; a value that is missing is an error."""
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(undefined=StrictUndefined, keep_trailing_newline=True)  # noqa: S701  # writes Markdown
@@ -166,51 +140,9 @@ def picture() -> str:
     skills = assets.root() / "skills"
     receipt = read(skills / f"{SKILL}.receipt.json")
     edits = read(skills / f"{SKILL}.provenance.json")["edits"]
-    units: list[dict[str, Any]] = receipt["units"]
-    height = TOP + ROW * len(units) + 40
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" '
-        f'aria-label="Each line of a skill with its evidence and its verdict">',
-        f"<style>{STYLE}</style>",
-        f'<rect class="ground" width="{WIDTH}" height="{height}" rx="8"/>',
-        text(24, 34, "line of the skill", "head"),
-        text(416, 34, "evidence", "head"),
-        text(500, 34, "verdict", "head"),
-        text(AXIS, 34, "points of pass rate", "head", "middle"),
-        *(text(AXIS + SCALE * tick, 58, f"{tick:+d}" if tick else "0", "small", "middle")
-          for tick in (-20, -10, 0, 10, 20)),
-        f'<line class="rule" x1="{AXIS}" y1="66" x2="{AXIS}" y2="{TOP + ROW * len(units)}"/>',
-    ]  # fmt: skip
-    for place, unit in enumerate(units):
-        middle = TOP + ROW * place + ROW // 2
-        effect, kind = unit["effect"], {"helps": "helps", "hurts": "hurts"}.get(unit["verdict"])
-        low, dot, high = (AXIS + SCALE * effect[name] for name in ("low", "estimate", "high"))
-        parts += [
-            f'<line class="rule" x1="24" y1="{middle - 22}" x2="{WIDTH - 24}" y2="{middle - 22}"/>',
-            text(24, middle - 1, unit["id"], "small"),
-            text(24, middle + 15, shortened(unit["text"], 52), "line"),
-            text(416, middle + 5, evidence(unit["text"], edits)),
-            f'<g class="{kind or "none"}"><line x1="{low:.1f}" y1="{middle}" x2="{high:.1f}" '
-            f'y2="{middle}" stroke-width="2"/><circle cx="{dot:.1f}" cy="{middle}" r="4"/></g>',
-            text(500, middle + 5, unit["verdict"]),
-        ]
-    about = (
-        f"{receipt['skill']}, {receipt['model']}, {receipt['rollouts']} attempts at "
-        f"{receipt['tasks']} tasks; intervals hold for all lines together (95 %)"
-    )
-    parts += [text(24, height - 16, about, "small"), "</svg>", ""]
-    return "\n".join(parts)
-
-
-def text(x: float, y: float, content: str, kind: str = "", anchor: str = "start") -> str:
-    """A text of the picture."""
-    name = f' class="{kind}"' if kind else ""
-    return f'<text x="{x:g}" y="{y:g}"{name} text-anchor="{anchor}">{escape(content)}</text>'
-
-
-def shortened(line: str, length: int) -> str:
-    """A line of at most `length` characters."""
-    return line if len(line) <= length else f"{line[: length - 1].rstrip()}…"
+    for unit in receipt["units"]:
+        unit["evidence"] = evidence(unit["text"], edits)
+    return page("receipt.svg.jinja", receipt)
 
 
 def evidence(line: str, edits: list[dict[str, Any]]) -> str:

@@ -185,7 +185,7 @@ def out_or_resume(run: Path, lock: str = "run.json") -> dict[str, Any]:
 def write_suite(folder: Path, tasks: Iterable[Mapping[str, Any]], *settings: str) -> Path:
     """A suite of these tasks in a folder; `settings` are further lines of its YAML."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "tasks.jsonl").write_text("".join(json.dumps(task) + "\n" for task in tasks))
+    write_jsonl(folder / "tasks.jsonl", tasks)
     suite = folder / "suite.yaml"
     suite.write_text("\n".join(("name: benchmark", "tasks: tasks.jsonl", *settings)) + "\n")
     return suite
@@ -201,3 +201,8 @@ def read_jsonl(path: Path) -> list[dict[str, Any]]:
     """All rows of a JSON lines file."""
     with path.open(encoding="utf-8") as file:  # by line ends alone: texts hold other separators
         return [json.loads(line) for line in file]
+
+
+def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write rows as JSON lines."""
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")

@@ -3,7 +3,7 @@
     python -m benchmarks.check.ragas --ragas-python VENV/bin/python --documents 30
     python -m benchmarks.check.ragas --ragas-python VENV/bin/python --model vllm/NAME --base-url URL
 
-Answers of one fact about a note of eight, half of them wrong (`blindness_cases.py`). RAGAS
+Answers of one fact about a note of eight, half of them wrong (`notes.py`). RAGAS
 (in its own environment) says faithful at a score of 1; ours at PASS, blind with one sample, and
 once without any model. Accuracy counts what has no verdict as not right; it stands beside the
 accuracy of what has one. Calls are those that were sent, repeated ones included; seconds pass
@@ -25,7 +25,7 @@ from pathlib import Path
 from statistics import mean, median
 from typing import Any, NamedTuple
 
-from benchmarks.check.blindness_cases import generated
+from benchmarks.check.notes import generated
 from benchmarks.reports import Options, add_run, benchmark, option, peer
 from harness.engines import served_app
 from harness.models import CallStore, serving
@@ -104,8 +104,8 @@ def summary(judgements: Sequence[Said], truth: Sequence[bool]) -> dict[str, Any]
 
 async def run(options: argparse.Namespace) -> dict[str, Any]:
     """All three over the same answers."""
-    cases = list(generated(options.documents, options.seed, 1))
-    truth = [all(statement.true for statement in case.stated) for case in cases]
+    cases = list(generated(options.documents, options.seed))
+    truth = [case.true for case in cases]
     rows = [
         Row(id=case.document.id, answer=case.answer, contexts=(case.document.text,), question=ASKED)
         for case in cases

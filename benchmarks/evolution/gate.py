@@ -11,7 +11,6 @@ side; a task has its own true pass rates, so attempts at it are correlated.
 
 from __future__ import annotations
 
-import time
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -283,49 +282,15 @@ def reference() -> dict[str, Any]:
     }
 
 
-HEAD = (
-    "  psi   lift tasks   K ep  accepted (<= 95 %)   run  share | fixed  peeking  better mean | "
-    "bias of accepted: plain, adjusted"
-)
-
-
-def table(rows: list[dict[str, Any]]) -> str:
-    """The cells as text, one a line."""
-    lines = [HEAD]
-    for row in rows:
-        line = (
-            f"{row['discordance']:5.2f} {row['lift']:+6.3f} {row['tasks']:5d} "
-            f"{row['candidates']:3d} {row['epochs']:2d}  {row['accepted']:7.4f} "
-            f"({row['upper95']:.4f})  {row['tasks_run']:6.1f} {row['share_run']:5.2f}  | "
-            f"{row['fixed']:.3f}  {row['peeking']:.3f}    {row['better_mean']:.3f}       |"
-        )
-        if "accepted_bias_naive" in row:
-            plain, adjusted = row["accepted_bias_naive"], row["accepted_bias_adjusted"]
-            line += f" {plain:+.3f} {adjusted:+.3f}"
-        lines.append(line)
-    return "\n".join(lines)
-
-
-def skew_table(rows: list[dict[str, Any]]) -> str:
-    """The accepted shares of skewed changes as text, one a line."""
-    return "\n".join(
-        f"{row['tasks']:4d} x {row['epochs']}  {row['changes']:20} {row['lift']:+.3f}  gate "
-        f"{row['gate']:.4f} (<= {row['upper95']:.4f})  goes on {row['goes_on']:.4f}  uncorrected "
-        f"{row['uncorrected']:.4f}  compared {row['compared']:.3f}  run {row['tasks_run']:.0f}"
-        for row in rows
-    )
-
-
 @benchmark(decisions=2000, seed=41, out=option(type=Path))
 def main(options: Options) -> Result:
     """Measure, print, keep."""
-    began = time.perf_counter()
     rows = measure(options.decisions, options.seed)
     repeated = skewed(2 * options.decisions, options.seed)
     fooled = [row for row in rows if row["lift"] <= 0]
     worst = max(fooled, key=lambda row: row["accepted"] * row["candidates"])
     null = [row for row in rows if row["lift"] == 0 and row["candidates"] == 1]
-    result = {
+    return {
         "command": "python -m benchmarks.evolution.gate "
         f"--decisions {options.decisions} --seed {options.seed}",
         "reference": reference(),
@@ -337,7 +302,3 @@ def main(options: Options) -> Result:
         "skewed": repeated,
         "cells": rows,
     }
-    print(table(rows))
-    print(skew_table(repeated))
-    print(f"{len(rows)} cells in {time.perf_counter() - began:.0f} s")
-    return result

@@ -110,21 +110,6 @@ def summary(rows: Sequence[Row]) -> Row:
     return {"simulated": True, "rows": lines}
 
 
-def table(lines: Sequence[Row]) -> str:
-    """The summary for people."""
-    texts = [f"{'merge':14}{'error':>6} {'trade':16}{'variants':>9}{'kept':>15}{'false/empty':>15}"]
-    for line in lines:
-        cells = [
-            f"{line[name]:.3f}" + (f" ±{half:.3f}" if (half := line[f"{name}_half_width"]) else "")
-            for name in ("kept", "false_or_empty")
-        ]
-        texts.append(
-            f"{line['merge']:14}{line['error']:>6g} {line['trade']:16}{line['variants']:>9}"
-            + "".join(f"{cell:>15}" for cell in cells)
-        )
-    return "\n".join(texts)
-
-
 @benchmark(
     trades=option(choices=("development", "held_out"), required=True),
     seeds="0:4",
@@ -148,6 +133,4 @@ def main(arguments: Options) -> Result:
     with ProcessPoolExecutor(arguments.jobs) as pool:
         for variant, row in zip(pending, pool.map(measured, pending), strict=True):
             journal.result(variant.key, lambda row=row: row)
-    result = summary([journal.rows[variant.key] for variant in variants])
-    print(f"SIMULATED\n{table(result['rows'])}")
-    return result
+    return summary([journal.rows[variant.key] for variant in variants])

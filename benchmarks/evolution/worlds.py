@@ -1,7 +1,7 @@
 """Evolution in planted worlds, beside the plain list and published optimizers. SIMULATED.
 
     python -m benchmarks.evolution.worlds --seeds 0:20 [--errors 0,0.1,0.25,0.4] [--train 200]
-        [--methods ours,plain,...] [--jobs 1] [--ranges FILE] [--words FILE] [--out FILE] [--json]
+        [--methods ours,plain,...] [--jobs 1] [--ranges FILE] [--words FILE] [--out FILE]
 
 For every seed and every rate of analyst errors each method learns from the same train attempts and
 records; its skill is judged on 200 held-out tasks of the same world (`lab.worlds`), with the same
@@ -16,7 +16,6 @@ gepa==0.1.4 skillopt==0.2.0`.
 
 from __future__ import annotations
 
-import json
 import statistics
 import sys
 import time
@@ -28,7 +27,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.evolution.recovery.arena import Case
 from benchmarks.evolution.recovery.conditions import CONDITIONS
-from benchmarks.reports import Journal, Options, benchmark, option
+from benchmarks.reports import Journal, Options, benchmark, option, report
 from harness.stats import clustered_error, z_of
 from lab.worlds import RARE, World, load_ranges, load_world, make_world
 
@@ -181,54 +180,6 @@ def summary(rows: Sequence[Row]) -> Row:
     return {"simulated": True, "methods": lines, "regions": where}
 
 
-def table(result: Row) -> str:
-    """The summary for people."""
-    heads = {
-        "passed": "passed", "minus_plain": "minus plain", "minus_plain_free": "length free",
-        "tokens": "tokens", "share_of_plain_tokens": "share", "recall": "recall",
-        "rare_recall": "rare", "precision": "precision", "friend": "friend", "rules": "rules",
-        "distinct": "distinct", "harm": "harm", "seconds": "seconds",
-    }  # fmt: skip
-    out = [
-        f"{'train':5} {'error':6}{'method':13}{'worlds':>7} "
-        + "".join(f"{head:>14}" for head in heads.values())
-    ]
-    for line in result["methods"]:
-        cells = "".join(f"{_cell(line, name):>14}" for name in heads)
-        out.append(
-            f"{line['train']:5} {line['error']:<6g}{line['method']:13}{line['worlds']:7} {cells}"
-        )
-    wide = 2 + max((len(line["region"]) for line in result["regions"]), default=0)
-    out += [
-        "",
-        f"{'where':{wide}}{'method':13}{'worlds':>7}{'its passed':>14}{'ours minus it':>16}",
-    ]
-    out += [
-        f"{line['region']:{wide}}{line['method']:13}{line['worlds']:7}{_cell(line, 'passed'):>14}"
-        f"{_cell(line, 'ours_minus'):>16}  {_verdict(line)}"
-        for line in result["regions"]
-    ]
-    return "\n".join(out)
-
-
-def _verdict(line: Row) -> str:
-    """Say if ours is ahead or behind, where the interval tells."""
-    if abs(line["ours_minus"]) <= line["ours_minus_ci"] or line["worlds"] < 2:
-        return ""
-    return "ahead" if line["ours_minus"] > 0 else "BEHIND"
-
-
-def _cell(line: Row, name: str) -> str:
-    """A number of the summary, with its interval where that is what matters."""
-    if name not in line:
-        return "-"
-    if name in COUNTS:
-        return f"{line[name]:.1f}"
-    sign = "+" if "minus" in name else ""
-    half = f"\u00b1{line[f'{name}_ci']:.3f}" if f"{name}_ci" in line else ""
-    return f"{line[name]:{sign}.3f}{half}"
-
-
 @benchmark(
     seeds=str,
     errors="0,0.1,0.25,0.4",
@@ -238,7 +189,6 @@ def _cell(line: Row, name: str) -> str:
     ranges=option(type=Path),
     words=option(type=Path),
     out=option(type=Path),
-    json=False,
 )
 def main(arguments: Options) -> None:
     names: list[str] = arguments.seeds.split(",")
@@ -266,6 +216,5 @@ def main(arguments: Options) -> None:
             for row in rows:
                 journal.result(job.key(row["method"]), lambda row=row: row)
             print(f"\r{number} of {len(pending)}", end="", file=sys.stderr, flush=True)
-    result = summary([journal.rows[job.key(name)] for job in jobs for name in methods])
     print(file=sys.stderr)
-    print(json.dumps(result, indent=1) if arguments.json else f"SIMULATED\n{table(result)}")
+    report(summary([journal.rows[job.key(name)] for job in jobs for name in methods]), None)

@@ -4,7 +4,7 @@
     python -m benchmarks.train.adapter examples SKILL --bare BARE --gold evals/examples/wire.jsonl
     harness eval wire --split train --skill SKILL --epochs 4 --out PASSED …   (temperature 0.7)
     python -m benchmarks.train.adapter rows rows.jsonl --bare BARE … --passed PASSED … --gold GOLD
-    python -m benchmarks.train.adapter fit rows.jsonl adapter --model FOLDER
+    python -m benchmarks.train.adapter fit adapter --rows rows.jsonl --model FOLDER
     python -m benchmarks.train.adapter export adapter --model FOLDER
     python -m benchmarks.train.adapter table REPORT --arms skill=RUN adapter=RUN both=RUN
 
@@ -25,7 +25,6 @@ epochs, eight rows a step, 5e-4 falling along a cosine after a tenth of the step
 
 from __future__ import annotations
 
-import argparse
 import json
 import resource
 import time
@@ -35,7 +34,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
-from benchmarks.reports import read_jsonl, report
+from benchmarks.reports import Options, Result, benchmark, option, read_jsonl, report, write_jsonl
 
 SHOWN = 3
 """Worked examples in a prompt while trajectories are gathered."""
@@ -248,50 +247,38 @@ def table(runs: dict[str, Path], first_tasks: int | None) -> dict[str, Any]:
     return result
 
 
-def main() -> None:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    steps = parser.add_subparsers(dest="step", required=True)
-    parsers = {
-        step: steps.add_parser(step) for step in ("examples", "rows", "fit", "export", "table")
-    }
-    parsers["fit"].add_argument("data", type=Path)
-    for step in parsers.values():
-        step.add_argument("out", type=Path)
-    parsers["examples"].add_argument("--bare", type=Path, required=True)
-    parsers["examples"].add_argument("--gold", type=Path, required=True)
-    parsers["rows"].add_argument("--bare", type=Path, nargs="+", required=True)
-    parsers["rows"].add_argument("--passed", type=Path, nargs="+", required=True)
-    parsers["rows"].add_argument("--gold", type=Path)
-    parsers["fit"].add_argument("--model", required=True)
-    parsers["fit"].add_argument("--seed", type=int, default=SEED)
-    parsers["export"].add_argument("--model", required=True)
-    parsers["table"].add_argument("--first", type=int, metavar="TASKS")
-    parsers["table"].add_argument("--arms", nargs="+", required=True, metavar="NAME=RUN")
-    options = parser.parse_args()
-    if options.step == "table":
-        runs = {name: Path(run) for name, run in (arm.split("=", 1) for arm in options.arms)}
-        report(table(runs, options.first), options.out)
-        return
-    if options.step == "examples":
-        examples(options.out, options.bare, options.gold)
-        return
-    if options.step == "rows":
-        written = list(rows(options.bare, options.passed, options.gold))
-        text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in written)
-        options.out.write_text(text, encoding="utf-8")
-        tasks = len({row["task"] for row in written})
-        print(json.dumps({"rows": len(written), "tasks": tasks}))
-        return
-    if options.step == "export":
-        print(json.dumps(export(options.out, options.model)))
-        return
-    options.out.mkdir(parents=True, exist_ok=True)
-    result = fit(options.data, options.out, options.model, options.seed)
-    report(result, options.out / "report.json")
-
-
-if __name__ == "__main__":
-    main()
+@benchmark(
+    "step",
+    "target",
+    bare=option(type=Path, nargs="+", help="runs without a skill"),
+    passed=option(type=Path, nargs="+", help="runs with examples"),
+    gold=option(type=Path, help="gold programs"),
+    rows=option(type=Path, help="file that `rows` wrote"),
+    model=option(help="folder of the model"),
+    seed=SEED,
+    first=option(type=int, metavar="TASKS"),
+    arms=option(nargs="+", metavar="NAME=RUN"),
+)
+def main(options: Options) -> Result:
+    """Run one step; `target` is what it writes."""
+    target: Path = options.target
+    match str(options.step):
+        case "examples":
+            examples(target, options.bare[0], options.gold)
+            return None
+        case "rows":
+            written = list(rows(options.bare, options.passed, options.gold))
+            write_jsonl(target, written)
+            return {"rows": len(written), "tasks": len({row["task"] for row in written})}
+        case "fit":
+            target.mkdir(parents=True, exist_ok=True)
+            report(fit(options.rows, target, options.model, options.seed), target / "report.json")
+            return None
+        case "export":
+            return export(target, options.model)
+        case "table":
+            runs = {name: Path(run) for name, run in (arm.split("=", 1) for arm in options.arms)}
+            report(table(runs, options.first), target)
+            return None
+        case unknown:
+            raise SystemExit(f"no step {unknown!r}: examples, rows, fit, export or table")

@@ -73,7 +73,7 @@ def test_results_are_kept_and_added_to(
 
     def run(methods: str) -> dict[str, Any]:
         options = ["--seeds", "1:3", "--errors", "0,0.4", "--train", "20", "--methods", methods]
-        monkeypatch.setattr("sys.argv", ["worlds", *options, "--out", str(file), "--json"])
+        monkeypatch.setattr("sys.argv", ["worlds", *options, "--out", str(file)])
         worlds.main()
         return json.loads(capsys.readouterr().out)
 
