@@ -117,15 +117,5 @@ def test_regions_divide_the_worlds() -> None:
     }  # fmt: skip
 
 
-def test_columns_start_below_their_heads() -> None:
-    rows = [row(world, name, 0.5) for world in range(3) for name in ("ours", "plain")]
-    for number, line in enumerate(rows):
-        line |= {"distraction": 0.003 * (number // 2 + 1), "passed_free": 0.5, "tokens": 9}
-    _, regions = worlds.table(worlds.summary(rows)).split("\n\n")
-    head, *lines = regions.splitlines()
-    assert any(line.startswith("lost per 1,000 tokens 0.005 to 0.01  ") for line in lines)
-    assert {line.index("plain") for line in lines} == {head.index("method")}
-
-
 def test_every_method_has_a_name_that_can_be_asked_for() -> None:
     assert set(worlds.METHODS.split(",")) | {"gepa", "skillopt"} == set(CONDITIONS)
