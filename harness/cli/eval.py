@@ -23,6 +23,7 @@ from harness.cli.commands import (
     shared_option,
     telemetry_options,
 )
+from harness.cli.failures import failed_rows, refuse_all_invalid
 from harness.cli.next_steps import after_eval, next_lines
 from harness.cli.program import DefaultGroup
 from harness.cli.progress import tally_progress
@@ -31,13 +32,11 @@ from harness.core import command_line, shown
 from harness.core.terminal import tokens_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from harness.evals import EvalReport, EvalSettings
     from harness.evals.regrade import RegradeReport
 
 MOST_ALIKE = 0.1  # near-duplicate prompts are mentioned from this share on
-SHOWN_STEPS, SHOWN_CHANGES, SHOWN_REASON, SHOWN_TEXT = 40, 20, 600, 2000
+SHOWN_STEPS, SHOWN_CHANGES, SHOWN_TEXT = 40, 20, 2000
 _HERE = "harness.cli.eval"
 
 
@@ -105,6 +104,7 @@ def run_suite(
     from harness.evals import EvalSettings, run_evaluation
     from harness.evals.formats.junit import write_junit
     from harness.evals.reuse import counted
+    from harness.evals.runner import suite_of
 
     if options["suite"] is None:
         if options["resume"] is None:
@@ -138,8 +138,10 @@ def run_suite(
         write_junit(folders, junit)
     rows = [report.model_dump(mode="json") for report in reports]
     texts = [report_text(*pair) for pair in zip(reports, folders, strict=True)]
+    if not as_json:
+        texts.append(failed_rows(folders[-1], suite_of(settings).tasks))
     following = after_eval(reports[-1], folders[-1], settings)
-    text = shown([*texts, *([following] if following else [])], "\n\n")
+    text = shown(filter(None, [*texts, following]), "\n\n")
     emit(rows[0] if len(rows) == 1 else rows, as_json, text)
     refuse_all_invalid(reports, folders)
     report = reports[-1]  # with --baseline the run with the skill
@@ -163,38 +165,6 @@ def _warn_of_shown_tasks(skill: Path, settings: EvalSettings) -> None:
         )
     elif count := shown_in(skill, tasks):
         echo(f"{count} of the tasks appear in the skill: passing those proves nothing", err=True)
-
-
-def refuse_all_invalid(reports: Sequence[EvalReport], folders: Sequence[Path]) -> None:
-    """Print why attempts were invalid: reasons that differ in numbers and paths alone are one.
-
-    Raises:
-        Unreachable: if all of them were, and one of them for that reason.
-        BadInput: if all of them were, for other reasons.
-    """
-    from harness.core import BadInput, Unreachable
-    from harness.evals import records
-    from harness.evals.report import cause
-
-    if not any(report.invalid for report in reports):
-        return
-    items = [item for folder in folders for item in records(folder)]
-    items.sort(key=lambda item: (item.task_id, item.epoch))  # not as they ended
-    groups: dict[str, list[str]] = {}
-    for item in items:
-        if item.outcome == "invalid":
-            groups.setdefault(cause(item.reason), []).append(item.reason)
-    frequent = sorted(groups.values(), key=len, reverse=True)
-    lines = [f"  {len(reasons)} of them: {reasons[0][:SHOWN_REASON]}" for reasons in frequent[:3]]
-    if (more := sum(map(len, frequent[3:]))) > 0:
-        lines.append(
-            f"  {more} more for {len(frequent) - 3} other reasons (harness view shows all)"
-        )
-    echo("\n".join(["invalid attempts, most frequent reasons:", *lines]), err=True)
-    if all(report.invalid == report.items for report in reports):
-        unreachable = any("unreachable" in reasons[0].lower() for reasons in frequent)
-        error = Unreachable if unreachable else BadInput
-        raise error(f"every attempt was invalid: {frequent[0][0].partition(chr(10))[0]}")
 
 
 def event_line(event: dict[str, Any]) -> str:

@@ -18,7 +18,8 @@ from harness.cli.commands import (
     resumable,
     shared_option,
 )
-from harness.cli.eval import estimate_lines, refuse_all_invalid
+from harness.cli.eval import estimate_lines
+from harness.cli.failures import refuse_all_invalid
 from harness.cli.progress import tally_progress
 from harness.cli.terminal import table
 from harness.core import shown

@@ -26,6 +26,7 @@ from .families import expected_text as expected_text
 from .families import family as family
 from .families import output_file as output_file
 from .families import refuse_unfit_check as refuse_unfit_check
+from .families import try_checks as try_checks
 from .files.spreadsheetbench import KNOWN_BAD as KNOWN_BAD
 from .files.spreadsheetbench import load_spreadsheetbench as load_spreadsheetbench
 from .judging import Calibration as Calibration

@@ -7,6 +7,7 @@ import secrets
 import shlex
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,12 @@ from harness.core import (
 )
 from harness.core.trust import own_folder
 from harness.sandbox import Limits, Result, Sandbox
+from harness.tasks.check_runner import UNFIT, bind
 
 _RUNNER = Path(__file__).with_name("check_runner.py")
 _REQUEST = ".check-request.json"
 ANSWER_FILE = "answer.txt"
+_EXPECTED = "expected True, False, a number from 0 to 1, or a dict with 'passed' or 'value'"
 DEFAULT_SECONDS = 120.0
 MOST_ENTRIES = 1000
 """Of a suite's folder; each is made readable by itself."""
@@ -35,20 +38,26 @@ MOST_ENTRIES = 1000
 def run_function(
     task: Task, base: Path, workdir: Path, answer: str | None, sandbox: Sandbox | None
 ) -> Score:
-    """Judge with `file.py:name(task: dict, workdir: str, answer: str | None)`.
+    """Judge with a function, `file.py:name`.
 
-    It returns a bool, a number in [0, 1] (1 passes), or a dict with `passed` or `value`, and
-    optionally `reason` and `detail`.
+    Its parameters are any of `answer` (str | None), `expected` (the task's answer), `prompt`,
+    `task` (dict) and `workdir` (str), by name. It returns a bool, a number in [0, 1] (1 passes),
+    or a dict with `passed` or `value`, and optionally `reason` and `detail`.
 
     Raises:
-        BadInput: if the file is missing (and, trusted, if it has no such function).
+        BadInput: if the file is missing or cannot be imported, has no such function, or this takes
+            something else.
     """
     assert task.check is not None
     row = task.model_dump(mode="json")
     if sandbox is None:
         function = assets.load_object(task.check, base)
         try:
-            verdict = function(row, str(workdir), answer)
+            call = bind(function, row, str(workdir), answer)
+        except TypeError as error:
+            raise BadInput(f"check {task.check!r}: {error}") from None
+        try:
+            verdict = function(*call.args, **call.kwargs)
         except Exception as error:  # noqa: BLE001  # a fault of the check says nothing about the answer
             return invalid(f"check {task.check!r} failed: {type(error).__name__}: {error}")
         return _score(task, verdict)
@@ -64,12 +73,29 @@ def run_function(
     command = [sys.executable, "-I", str(_RUNNER), str(path), name, _REQUEST]
     files = {_REQUEST: json.dumps(request).encode()}
     result = _run(task, sandbox, command, workdir, files, base)
+    if result.exit_code == UNFIT:
+        raise BadInput(f"check {task.check!r} cannot be used: {last_words(result.stderr.strip())}")
     if not result.ok:
         return invalid(f"check {task.check!r} {_how_it_ended(result)}")
     lines = [line for line in result.stdout.splitlines() if line.startswith(marker + " ")]
     if not lines:
         return invalid(f"check {task.check!r} ended without a verdict")
     return _score(task, json.loads(lines[-1].removeprefix(marker + " ")))
+
+
+def try_function(task: Task, base: Path, sandbox: Sandbox | None) -> None:
+    """Call the check of a task, a function, once with the expected answer in an empty folder.
+
+    That it fails there says nothing: it may want files, or an answer of another form.
+
+    Raises:
+        BadInput: as :func:`run_function`, or if it returns no verdict.
+    """
+    answer = task.answer if isinstance(task.answer, str) else ""
+    with tempfile.TemporaryDirectory() as folder:
+        score = run_function(task, base, Path(folder), answer, sandbox)
+    if score.outcome == "invalid" and _EXPECTED in score.reason:
+        raise BadInput(score.reason)
 
 
 def _score(task: Task, verdict: Any) -> Score:
@@ -81,10 +107,7 @@ def _score(task: Task, verdict: Any) -> Score:
     detail: Any = fields.get("detail") or {}
     sound = isinstance(value, (bool, int, float)) and 0 <= value <= 1 and isinstance(detail, dict)
     if not sound or not isinstance(ok, (bool, type(None))):
-        return invalid(
-            f"check {task.check!r}: expected True, False, a number from 0 to 1, or a dict with "
-            f"'passed' or 'value', got {verdict!r:.300}"
-        )
+        return invalid(f"check {task.check!r}: {_EXPECTED}, got {verdict!r:.300}")
     passes = value >= 1 if ok is None else ok
     reason = str(fields.get("reason") or "")
     return Score(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -16,7 +17,7 @@ from harness.core import BadInput, LimitReached, Score, Task, invalid
 from harness.core.plugins import load, plugins
 from harness.sandbox import Sandbox, select
 from harness.tasks.answers import COMPARISONS, accepted_answers, compare_answer, default_check
-from harness.tasks.code_checks import command_of, run_command, run_function
+from harness.tasks.code_checks import command_of, run_command, run_function, try_function
 from harness.tasks.scorers import SCORERS
 
 if TYPE_CHECKING:
@@ -218,6 +219,25 @@ def refuse_unfit_check(task: Task, base: Path) -> None:
         SCORERS[check](task, None, base)
     elif check not in plugins("scorers") and not is_function(check):
         _refuse_no_program(task, check, base)
+
+
+def try_checks(
+    tasks: Iterable[Task], base: Path, sandbox: Sandbox | None, *, trusted: bool
+) -> None:
+    """Try every check of tasks that is a function once, before a model call is paid for.
+
+    Args:
+        tasks: theirs are tried.
+        base: folder that relative paths of a check start at.
+        sandbox: see :func:`family`.
+        trusted: the same.
+
+    Raises:
+        BadInput: if one cannot be imported or called, or returns no verdict.
+    """
+    checks = {task.check: task for task in tasks if task.check and is_function(task.check)}
+    for task in checks.values():
+        try_function(task, base, None if trusted else sandbox or select())
 
 
 def _refuse_no_program(task: Task, check: str, base: Path) -> None:

@@ -23,6 +23,7 @@ from harness.tasks import (
     normalise,
     read_number,
     token_f1,
+    try_checks,
 )
 
 HERE = Path()
@@ -148,6 +149,14 @@ def strange(task, workdir, answer):
     return "yes"
 def reads(task, workdir, answer):
     return Path(workdir, "left.txt").read_text() == "done"
+def named(expected, answer):
+    return answer == expected
+def last(workdir, prompt, *, strict=True, answer):
+    return prompt == "p" and strict and Path(workdir).is_dir() and answer == "42"
+def others(t, w, a):
+    return a == t["answer"]
+def unfit(output, context):
+    return True
 def reaches_out(task, workdir, answer):
     try:
         Path(task["meta"]["outside"]).write_text("x")
@@ -157,9 +166,14 @@ def reaches_out(task, workdir, answer):
 """
 
 
-@pytest.fixture(params=["trusted", "sandboxed"])
-def judge(request: pytest.FixtureRequest) -> Judge:
-    return partial(family, trusted=request.param == "trusted")
+@pytest.fixture(params=[True, False], ids=["trusted", "sandboxed"])
+def trusted(request: pytest.FixtureRequest) -> bool:
+    return request.param
+
+
+@pytest.fixture
+def judge(trusted: bool) -> Judge:
+    return partial(family, trusted=trusted)
 
 
 @pytest.fixture
@@ -181,6 +195,10 @@ def base(tmp_path: Path) -> Path:
         ("soft", "", "fail", 0.25),
         ("told", "", "pass", 0.5),
         ("reads", "", "pass", 1.0),
+        ("named", "42", "pass", 1.0),
+        ("named", "41", "fail", 0.0),
+        ("last", "42", "pass", 1.0),
+        ("others", "42", "pass", 1.0),
         ("crashing", "", "invalid", 0.0),
         ("strange", "", "invalid", 0.0),
     ],
@@ -443,3 +461,33 @@ def test_sign_and_point_of_a_number_count(gold: str, answer: str, passes: bool) 
 )
 def test_the_expected_answer_as_it_is_written(answer: Any, check: str | None, shown: str) -> None:
     assert expected_text(Task(id="a", prompt="A?", answer=answer, check=check)) == shown
+
+
+@pytest.mark.parametrize(
+    ("check", "says"),
+    [
+        ("checks.py:unfit", "takes .output, context., expected any of answer, expected"),
+        ("checks.py:strange", "expected True, False, a number .* got 'yes'"),
+        ("checks.py:nowhere", "nowhere"),
+        ("lost.py:right", "lost.py"),
+        ("broken.py:right", "no_such_library"),
+        ("unread.py:right", "SyntaxError"),
+    ],
+)
+def test_a_check_that_cannot_judge_is_refused_when_it_is_tried(
+    base: Path, trusted: bool, check: str, says: str
+) -> None:
+    (base / "broken.py").write_text("import no_such_library\n")
+    (base / "unread.py").write_text("def right(answer) return True\n")
+    names = ("checks.py:right", check)
+    tasks = [Task(id="t", prompt="p", answer="42", check=name) for name in names]
+    with pytest.raises(BadInput, match=says):
+        try_checks(tasks, base, None, trusted=trusted)
+
+
+def test_a_check_that_fails_without_the_agents_files_is_not_refused(
+    base: Path, trusted: bool
+) -> None:
+    names = ("reads", "crashing", "right")
+    tasks = [Task(id=name, prompt="p", answer="42", check=f"checks.py:{name}") for name in names]
+    try_checks(tasks, base, None, trusted=trusted)

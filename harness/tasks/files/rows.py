@@ -93,8 +93,10 @@ def divided_reference(reference: str) -> tuple[str, dict[str, str]]:
     columns = dict(parse_qsl(query, keep_blank_values=True))
     for column, field in columns.items():
         if field not in FIELDS and column != DEFAULT_CHECK:
+            hint = f" (did you mean --map {field}={column}?)" if column in FIELDS else ""
             raise BadInput(
-                f"column {column!r}: expected one of the fields {', '.join(NAMES)}, got {field!r}"
+                f"column {column!r}: expected one of the fields {', '.join(NAMES)}, "
+                f"got {field!r}{hint}"
             )
     return path, columns
 
@@ -158,6 +160,8 @@ def tasks_of(
         if apart := {name: row.pop(name) for name in groups if name in row and name not in FIELDS}:
             row["meta"] = {**mapping(row.get("meta")), **apart}
         fields = row if not columns and {"id", "prompt"} <= row.keys() else _fields(row, columns)
+        if "prompt" not in fields and tasks:
+            raise BadInput(f"{where}: this row has no prompt: fill it in, or take the row out")
         if "prompt" not in fields:
             wrong = f"no column {min(missing)!r} and " if missing else ""
             raise BadInput(

@@ -1,0 +1,87 @@
+"""Attempts of an eval run that did not pass, for people: the tasks, and the frequent reasons."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.cli.commands import echo
+from harness.cli.terminal import table
+from harness.core.terminal import command_line, printable, shown
+
+if TYPE_CHECKING:
+    from harness.core import Task
+    from harness.evals import EvalReport
+
+ROWS, REASON = 10, 600
+"""Failed attempts that are shown; characters of the reason of invalid ones."""
+
+
+def failed_rows(run: Path, tasks: Sequence[Task]) -> str:
+    """A table of a run's failed attempts, to the width of the terminal; "" where none failed.
+
+    Args:
+        run: its folder.
+        tasks: of its suite; attempts at others are shown without the text of the task.
+    """
+    from harness.evals import records
+
+    failed = sorted(
+        (item.task_id, item.epoch, item) for item in records(run) if item.outcome == "fail"
+    )
+    if not failed:
+        return ""
+    of_id = {task.id: task for task in tasks}
+    rows: list[tuple[str, str, str, str]] = []
+    for name, _, item in failed[:ROWS]:
+        task = of_id.get(name)
+        expected = "" if task is None or task.answer is None else str(task.answer)
+        rows.append((item.id, task.prompt if task else "", expected, item.answer or ""))
+    heads = ("failed", "task", "expected", "got")
+    narrow = max(len(heads[0]), *(len(printable(row[0])) for row in rows))
+    room = max(20, shutil.get_terminal_size().columns - narrow - 3 * 2)
+    widths = (narrow, room // 2, room // 4, room // 4)
+    cut = [[_first(cell, width) for cell, width in zip(row, widths, strict=True)] for row in rows]
+    more = len(failed) - len(rows)
+    rest = [f"{more} more: {command_line('view', run)}"] if more else []
+    return shown([table(heads, cut), *rest])
+
+
+def _first(text: str, width: int) -> str:
+    """Return a text in one line, cut to a width."""
+    line = " ".join(printable(text).split())
+    return line if len(line) <= width else line[: width - 1] + "…"
+
+
+def refuse_all_invalid(reports: Sequence[EvalReport], folders: Sequence[Path]) -> None:
+    """Print why attempts were invalid: reasons that differ in numbers and paths alone are one.
+
+    Raises:
+        Unreachable: if all of them were, and one of them for that reason.
+        BadInput: if all of them were, for other reasons.
+    """
+    from harness.core import BadInput, Unreachable
+    from harness.evals import records
+    from harness.evals.report import cause
+
+    if not any(report.invalid for report in reports):
+        return
+    items = [item for folder in folders for item in records(folder)]
+    items.sort(key=lambda item: (item.task_id, item.epoch))  # not as they ended
+    groups: dict[str, list[str]] = {}
+    for item in items:
+        if item.outcome == "invalid":
+            groups.setdefault(cause(item.reason), []).append(item.reason)
+    frequent = sorted(groups.values(), key=len, reverse=True)
+    lines = [f"  {len(reasons)} of them: {reasons[0][:REASON]}" for reasons in frequent[:3]]
+    if (more := sum(map(len, frequent[3:]))) > 0:
+        lines.append(
+            f"  {more} more for {len(frequent) - 3} other reasons (harness view shows all)"
+        )
+    echo("\n".join(["invalid attempts, most frequent reasons:", *lines]), err=True)
+    if all(report.invalid == report.items for report in reports):
+        unreachable = any("unreachable" in reasons[0].lower() for reasons in frequent)
+        error = Unreachable if unreachable else BadInput
+        raise error(f"every attempt was invalid: {frequent[0][0].partition(chr(10))[0]}")
