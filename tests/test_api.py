@@ -229,7 +229,7 @@ def test_what_cannot_begin_says_why(tmp_path: Path, model: str) -> None:
         evolve(tmp_path / "d", trajectories=tmp_path, create="x", select="greedy", analyst="single")
     with pytest.raises(BadInput, match="a suite, or tasks"):
         evaluate("demo", tasks=TASKS)
-    with pytest.raises(BadInput, match=r"task 2: no column for the prompt .* question,"):
+    with pytest.raises(BadInput, match=r"task 2: no prompt in this row, only 'promt'"):
         evaluate(tasks=[TASKS[0], {"promt": "x"}], out=tmp_path / "a")
     with pytest.raises(BadInput, match="this machine only"):
         evaluate(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import PurePosixPath
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator
 
@@ -83,15 +83,34 @@ def without_thoughts(text: str) -> str:
     return split_thoughts(text)[1]
 
 
-def first_fault(error: ValidationError, document: str = "document") -> str:
+def first_fault(
+    error: ValidationError, document: str = "document", kind: type[BaseModel] | None = None
+) -> str:
     """Describe the first fault of a document, as `field: message`.
 
     Args:
         error: of the validation.
         document: stands for the field where the value itself is at fault.
+        kind: of the document, to name the field that was probably meant.
     """
     first = error.errors()[0]
-    return f"{'.'.join(str(part) for part in first['loc']) or document}: {first['msg']}"
+    message = first["msg"]
+    if first["type"] == "extra_forbidden":
+        close = get_close_matches(str(first["loc"][-1]), _fields_at(kind, first["loc"][:-1]), 1)
+        message = "no such field" + (f" (did you mean {close[0]!r}?)" if close else "")
+    elif first["type"] == "model_type":
+        message = f"expected fields with values, got {first['input']!r:.60}"
+    return f"{'.'.join(str(part) for part in first['loc']) or document}: {message}"
+
+
+def _fields_at(kind: type[BaseModel] | None, place: Sequence[int | str]) -> list[str]:
+    """Return the names of the fields at a place in a document."""
+    for part in place:
+        field = None if kind is None else kind.model_fields.get(str(part))
+        types = () if field is None else (field.annotation, *get_args(field.annotation))
+        models = (type_ for type_ in types if isinstance(type_, type))
+        kind = next((type_ for type_ in models if issubclass(type_, BaseModel)), kind)
+    return [] if kind is None else list(kind.model_fields)
 
 
 def from_keywords(kind: type[ValueT], fields: Mapping[str, object]) -> ValueT:

@@ -57,7 +57,7 @@ from harness.models import (
     parse_roles,
 )
 from harness.sandbox import Sandbox
-from harness.tasks import JudgeSettings, ModelJudge, refuse_unfit_check, try_checks
+from harness.tasks import JudgeSettings, ModelJudge, try_checks
 from harness.tasks import family as builtin_family
 
 ProgressHook = Callable[[str, Tally], None]
@@ -176,14 +176,8 @@ class Evaluator:
             sample_limits=settings.sample_limits,
             guard=guard_facts(settings, self._agent.spec),
         )
-        for task in self._suite.tasks[: settings.limit]:
-            refuse_unfit_check(task, self._suite.base)
-        try_checks(
-            self._suite.tasks[: settings.limit],
-            self._suite.base,
-            self._sandbox,
-            trusted=settings.trust_checks,
-        )
+        tasks = self._suite.tasks[: settings.limit]
+        try_checks(tasks, self._suite.base, self._sandbox, trusted=settings.trust_checks)
         names = Counter(attempt_id(*attempt) for attempt in plan.attempts())
         if names.total() > len(names):
             name = names.most_common(1)[0][0]

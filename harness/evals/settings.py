@@ -257,7 +257,7 @@ class SuiteSettings(ModelSettings, WorkerSettings, TrustSettings, ColumnSettings
         str | None, Option("graph:FILE.py:NAME, cmd:COMMAND or py:FILE.py:FUNCTION.")
     ] = None
     skill_mode: Annotated[SkillMode | None, Option(choices=("preloaded", "discovered"))] = None
-    limit: Annotated[int | None, Option("Take the first tasks only.")] = None
+    limit: Annotated[int | None, Field(ge=1), Option("Take the first tasks only.")] = None
     out: Annotated[Path | None, Option("Run folder. Default: runs/<id>.")] = None
     resume: Annotated[Path | None, Option("Resume this run folder.")] = None
     concurrency: Annotated[

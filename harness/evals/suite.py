@@ -315,7 +315,7 @@ def _read(path: Path) -> Suite:
         suite = Suite.model_validate(document)
         canonical_json(suite.model_dump(mode="json"))
     except ValidationError as error:
-        raise BadInput(f"{path}: {first_fault(error, 'suite')}") from error
+        raise BadInput(f"{path}: {first_fault(error, 'suite', Suite)}") from error
     except ValueError as error:
         raise BadInput(f"{path}: expected numbers that JSON has: {error}") from error
     return suite

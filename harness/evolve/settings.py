@@ -247,7 +247,9 @@ class EvolveSettings(
         ),
     ] = None
     gate: Annotated[str, Option("auto, none, or a suite.")] = "auto"
-    limit: Annotated[int | None, Option("Take the first tasks of each split only.")] = None
+    limit: Annotated[
+        int | None, Field(ge=1), Option("Take the first tasks of each split only.")
+    ] = None
     baselines: Annotated[
         tuple[BaselineName, ...],
         Option(

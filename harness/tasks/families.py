@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -222,9 +222,11 @@ def refuse_unfit_check(task: Task, base: Path) -> None:
 
 
 def try_checks(
-    tasks: Iterable[Task], base: Path, sandbox: Sandbox | None, *, trusted: bool
+    tasks: Sequence[Task], base: Path, sandbox: Sandbox | None, *, trusted: bool
 ) -> None:
-    """Try every check of tasks that is a function once, before a model call is paid for.
+    """Refuse tasks that cannot be judged, before a model call is paid for.
+
+    Every check that is a function is called once.
 
     Args:
         tasks: theirs are tried.
@@ -233,8 +235,11 @@ def try_checks(
         trusted: the same.
 
     Raises:
-        BadInput: if one cannot be imported or called, or returns no verdict.
+        BadInput: as :func:`refuse_unfit_check`, or if a function cannot be imported or called, or
+            returns no verdict.
     """
+    for task in tasks:
+        refuse_unfit_check(task, base)
     checks = {task.check: task for task in tasks if task.check and is_function(task.check)}
     for task in checks.values():
         try_function(task, base, None if trusted else sandbox or select())

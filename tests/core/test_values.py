@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -20,6 +21,7 @@ from harness.core import (
 )
 from harness.core.assets import load_object
 from harness.core.redaction import redact
+from harness.evals.suite import Suite
 
 
 def test_canonical_json_does_not_depend_on_order() -> None:
@@ -70,7 +72,25 @@ def test_the_first_fault_names_its_field() -> None:
     assert first_fault(caught.value) == "files.a: Input should be a valid string"
     with pytest.raises(ValidationError) as caught:
         Task.model_validate(3)
-    assert first_fault(caught.value, "task").startswith("task: Input should be a valid dictionary")
+    assert first_fault(caught.value, "task") == "task: expected fields with values, got 3"
+
+
+@pytest.mark.parametrize(
+    ("fields", "fault"),
+    [
+        ({"agnet": "react"}, "agnet: no such field (did you mean 'agent'?)"),
+        (
+            {"sampling": {"temperatur": 0}},
+            "sampling.temperatur: no such field (did you mean 'temperature'?)",
+        ),
+        ({"judge": {"rubrik": "x"}}, "judge.rubrik: no such field (did you mean 'rubric'?)"),
+        ({"qqqq": 1}, "qqqq: no such field"),
+    ],
+)
+def test_a_misspelt_field_gets_a_suggestion(fields: dict[str, Any], fault: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        Suite.model_validate({"name": "s", "tasks": "t.jsonl", **fields})
+    assert fault in first_fault(caught.value, "suite", Suite)
 
 
 def test_secrets_are_redacted() -> None:

@@ -117,8 +117,8 @@ def test_another_matrix_is_refused(tmp_path: Path) -> None:
         ("name: x\nsuites: [a, a]\nmodels: [openai/x]\n", "names an entry twice"),
         ("name: x\nsuites: [s.jsonl]\nmodels: [openai/x]\nbase: {{model: y}}\n", "base is no cell"),
         ("name: x\nsuites: [s.jsonl]\nmodels: [openai/x]\nbase: {{suite: s}}\n", "got 'suite'"),
-        ("name: x\nsuites: [s.jsonl]\nmodels: [openai/x]\ncolour: red\n", "Extra inputs"),
-        ("name: x\nsuites: [s.jsonl]\nmodels: [openai/x]\ncontexts: {{a: {{b: 2}}}}\n", "Extra"),
+        ("name: x\nsuites: [s.jsonl]\nmodels: [openai/x]\ncolour: red\n", "colour: no such field"),
+        ("name: x\nsuites: [s.jsonl]\nmodels: [openai/x]\ncontexts: {{a: {{b: 2}}}}\n", "contexts.a.b: no such field"),
         ("a: [", "not YAML"),
     ],
 )  # fmt: skip

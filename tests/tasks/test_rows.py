@@ -89,7 +89,11 @@ def test_map_is_part_of_the_reference_that_a_run_records(tmp_path: Path) -> None
     ("name", "text", "message"),
     [
         ("t.csv", "a,b\n1,2\n", "no column for the prompt among 'a', 'b': name it with --map"),
-        ("t.csv", "id,prompt\na,b\nc,\n", "t.csv:3: this row has no prompt: fill it in"),
+        (
+            "t.csv",
+            "id,prompt\na,b\nc,\n",
+            "t.csv:3: no prompt in this row, only 'id': fill it in",
+        ),
         ("t.csv", "prompt,answer\na\n", "t.csv:2: expected 2 cells"),
         ("t.csv", "prompt,answer\na,b,c\n", "t.csv:2: expected 2 cells"),
         ("t.csv", 'prompt\n"a\n', "cannot read"),

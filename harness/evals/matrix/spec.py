@@ -146,7 +146,7 @@ def read_matrix(path: Path) -> MatrixFile:
     try:
         matrix = MatrixFile.model_validate(read_yaml(path))
     except ValidationError as error:
-        raise BadInput(f"{path}: {first_fault(error, 'matrix')}") from error
+        raise BadInput(f"{path}: {first_fault(error, 'matrix', MatrixFile)}") from error
     if unknown := sorted(matrix.base.keys() - {"model", "skill", "context"}):
         raise BadInput(f"{path}: base: expected model, skill or context, got {unknown[0]!r}")
     cells = matrix.cells()

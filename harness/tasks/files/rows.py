@@ -161,7 +161,10 @@ def tasks_of(
             row["meta"] = {**mapping(row.get("meta")), **apart}
         fields = row if not columns and {"id", "prompt"} <= row.keys() else _fields(row, columns)
         if "prompt" not in fields and tasks:
-            raise BadInput(f"{where}: this row has no prompt: fill it in, or take the row out")
+            raise BadInput(
+                f"{where}: no prompt in this row, only {', '.join(map(repr, row))}: fill it in, or "
+                "take the row out"
+            )
         if "prompt" not in fields:
             wrong = f"no column {min(missing)!r} and " if missing else ""
             raise BadInput(
