@@ -82,6 +82,10 @@ _SHARED: dict[str, dict[str, Any]] = {
     "--critic": {"default": "auto", "show_default": True, "help": "What scores: see compress."},
     "--data": {"type": path_type, "required": True},
     "--dry-run": {"is_flag": True, "help": "Plan and estimate; call no model."},
+    "--follow-links": {
+        "is_flag": True,
+        "help": "Read what links in a folder of documents lead to.",
+    },
     "--force": {"is_flag": True},
     "--format": {},
     "--guard": {

@@ -29,6 +29,7 @@ from .files import decompressed as decompressed
 from .files import digest as digest
 from .files import digest_file as digest_file
 from .files import digest_tree as digest_tree
+from .files import files_below as files_below
 from .files import inside as inside
 from .files import open_foreign as open_foreign
 from .files import private_folder as private_folder

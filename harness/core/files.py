@@ -143,6 +143,25 @@ def digest_tree(root: Path) -> str:
     )
 
 
+def files_below(folder: Path, follow_links: bool = False) -> tuple[list[Path], int]:
+    """Files of a folder and those below it, sorted, and how many links to files were left out.
+
+    Hidden files and folders are left out; links to folders are never followed.
+
+    Args:
+        folder: one that may come from elsewhere: a link in it may lead to any file of the user.
+        follow_links: take links to files, too.
+    """
+    files = [
+        path
+        for path in sorted(folder.rglob("[!.]*"))
+        if path.is_file()
+        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    ]
+    ordinary = [path for path in files if follow_links or not path.is_symlink()]
+    return ordinary, len(files) - len(ordinary)
+
+
 def inside(folder: Path, path: Path) -> Path | None:
     """The real path of what a stranger names in a folder, or None where that leads out of it.
 

@@ -7,6 +7,7 @@
 | run folder | none: its graph is played back | none | its suite's |
 | skill | scripts, in the sandbox | none | in its folder |
 | index | none | this machine's, without a key | in its folder |
+| folder of documents | none | none | in it; where links lead only with `--follow-links` |
 | trajectory, checkpoint | none | none | none |
 
 Any of them may name an address that the user's own environment names. Whatever the file says, only

@@ -6,17 +6,19 @@ index of its own.
 
 from __future__ import annotations
 
+import logging
 import re
 from functools import cached_property
 from pathlib import Path
 from random import Random
 
-from harness.core import BadInput, digest, read_rows, string, write_atomic
+from harness.core import BadInput, digest, files_below, read_rows, string, write_atomic
 from harness.corpora import SOURCES, Evidence, Source
 from harness.synth.tables.table import SUFFIXES as TABLES
 from harness.synth.tables.table import read_table, shown
 from harness.tools import Bench, get_tools
 
+_log = logging.getLogger("harness.documents")
 SUFFIXES = (".txt", ".md", ".jsonl")
 SEARCH = "search:lexical"
 TOP = 3
@@ -65,7 +67,9 @@ class Library:
             ]
             rows = zip(keys, lines, strict=True)
             return cls([Source(id=key, title=key, text=text) for key, text in rows], folder)
-        paths = sorted(path.rglob("*")) if path.is_dir() else [path]
+        paths, links = files_below(path) if path.is_dir() else ([path], 0)
+        if links:
+            _log.warning("%d links to files in %s were passed over", links, path)
         sources: list[Source] = []
         for file in paths:
             if file.suffix == ".jsonl" and file.is_file():

@@ -52,6 +52,7 @@ def check(
     question: str = "",
     policy: PolicyName = "zero-tolerance",
     verifier: str | Verifier = "auto",
+    follow_links: bool = False,
 ) -> Report:
     """Check what `answer` claims against documents, without asking a language model.
 
@@ -61,6 +62,7 @@ def check(
         question: what the user asked.
         policy: how verdicts become an outcome.
         verifier: a name of :func:`open_verifier`, or one of your own.
+        follow_links: read what links in a folder lead to.
 
     Returns:
         The report. Documents without any text give the outcome `INVALID`, never a pass.
@@ -77,7 +79,7 @@ def check(
     """
     if not answer.strip():
         raise BadInput("expected an answer to check, found no visible character in it")
-    sources, warnings = read_documents(documents)
+    sources, warnings = read_documents(documents, follow_links)
     judge = open_verifier(verifier) if isinstance(verifier, str) else verifier
     claims = extract(answer, question)
     findings = judge.verify(claims, sources)
@@ -173,7 +175,9 @@ def verbatim_only(finding: Finding, documents: Sequence[Document]) -> Finding:
     return Finding(verdict=Verdict.INVALID, reason=reason, confidence=0.0)
 
 
-def read_documents(documents: Documents) -> tuple[list[Document], list[str]]:
+def read_documents(
+    documents: Documents, follow_links: bool = False
+) -> tuple[list[Document], list[str]]:
     """Parsed documents, and what a reader should know about them.
 
     Raises:
@@ -184,9 +188,9 @@ def read_documents(documents: Documents) -> tuple[list[Document], list[str]]:
     warnings: list[str] = []
     for number, source in enumerate([documents] if single else documents, start=1):
         if isinstance(source, Path):
-            from harness.rag.retrieve import parse_paths
+            from harness.rag.retrieve import ParseOptions, parse_paths
 
-            batch = parse_paths([source])
+            batch = parse_paths([source], ParseOptions(follow_links=follow_links))
             parsed += batch.documents
             warnings += batch.notes
         else:

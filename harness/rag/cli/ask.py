@@ -58,6 +58,7 @@ def ask(
     parser: str,
     max_file_mb: float,
     strict: bool,
+    follow_links: bool,
     max_tokens: int,
     verifier: str,
     **options: Any,
@@ -72,7 +73,7 @@ def ask(
 
     settings = AskSettings(
         **options,
-        reading=reading(ocr, encoding, parser, max_file_mb, strict),
+        reading=reading(ocr, encoding, parser, max_file_mb, strict, follow_links),
         sampling=Sampling(temperature=0.0, max_tokens=max_tokens),
     )
 

@@ -35,6 +35,7 @@ _EXIT_CODES = {"PASS": 0, "FAIL": 5, "REVIEW": 5, "INVALID": 2}
 @click.command(short_help="Check what an answer claims against documents, claim by claim.")
 @click.option("--answer", type=path_type, help="File with the answer to check.")
 @click.option("--documents", type=path_type, multiple=True, metavar="PATH", help="May repeat.")
+@shared_option("--follow-links")
 @shared_option("--index", "folder", help="Check against an index instead.")
 @click.option("--batch", type=path_type, help="JSONL of {question, answer, contexts, reference?}.")
 @click.option("--question", default="", help="What the user asked.")
@@ -132,7 +133,7 @@ def _check_answer(options: dict[str, Any]) -> tuple[list[Named], tuple[Edit, ...
         documents = checking.gather(folder, text, question)
     sources: list[Document] = []
     if models or options["repair"]:
-        sources, warnings = checking.read_documents(documents)
+        sources, warnings = checking.read_documents(documents, options["follow_links"])
         _warn(warnings)
     if options["repair"]:
         repair = checking.repair_answer(
@@ -158,8 +159,9 @@ def _check_answer(options: dict[str, Any]) -> tuple[list[Named], tuple[Edit, ...
     else:
         policy, verifier = options["policy"], options["verifier"]
         report = checking.check(
-            text, documents, question=question, policy=policy, verifier=verifier
-        )
+            text, documents, question=question, policy=policy, verifier=verifier,
+            follow_links=options["follow_links"],
+        )  # fmt: skip
     _warn(report.warnings)
     emit(report, options["as_json"], checking.as_text(report, text))
     return [(file.name, text, report)], ()

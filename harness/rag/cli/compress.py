@@ -58,6 +58,7 @@ def compress() -> None:
     show_default=True,
     help="What stands for a part left out.",
 )
+@shared_option("--follow-links")
 @json_option
 def keep(
     paths: tuple[str, ...],
@@ -70,6 +71,7 @@ def keep(
     tokenizer: str,
     critic: str,
     markers: Style,
+    follow_links: bool,
     as_json: bool,
 ) -> None:
     """Keep what a query needs; `keep` itself may be left out.
@@ -80,7 +82,7 @@ def keep(
     from harness.rag.compress import read_paths
 
     unlimited = budget is None and ratio is None and recall is None
-    parsed = read_paths([Path(path) for path in paths])
+    parsed = read_paths([Path(path) for path in paths], follow_links)
     compressed = run(
         parsed.documents,
         query,

@@ -49,6 +49,7 @@ def reading_options(command: CommandT) -> CommandT:
         click.option("--parser", type=click.Choice(["own", "docling"]), default="own"),
         click.option("--max-file-mb", type=float, default=200, show_default=True),
         click.option("--strict", is_flag=True, help="Refuse a file that cannot be read."),
+        shared_option("--follow-links"),
     )
     for option in reversed(options):
         command = option(command)
@@ -56,11 +57,16 @@ def reading_options(command: CommandT) -> CommandT:
 
 
 def reading(
-    ocr: bool, encoding: str | None, parser: str, max_file_mb: float, strict: bool
+    ocr: bool,
+    encoding: str | None,
+    parser: str,
+    max_file_mb: float,
+    strict: bool,
+    follow_links: bool,
 ) -> ParseOptions:
     """Options of how files are read, as a value."""
     own = "docling" if parser == "docling" else "own"
-    return retrieve.ParseOptions(ocr, encoding, own, int(max_file_mb * 1e6), strict)
+    return retrieve.ParseOptions(ocr, encoding, own, int(max_file_mb * 1e6), strict, follow_links)
 
 
 @intent("Answer")

@@ -101,6 +101,7 @@ def questions(
     parser: str,
     max_file_mb: float,
     strict: bool,
+    follow_links: bool,
     **model: Any,
 ) -> None:
     """Draft queries with verified gold spans from PATHS.
@@ -109,7 +110,9 @@ def questions(
     """
     from harness.rag.evals.questions import draft_keywords, draft_questions
 
-    parsed = retrieve.parse_paths(paths, reading(ocr, encoding, parser, max_file_mb, strict))
+    parsed = retrieve.parse_paths(
+        paths, reading(ocr, encoding, parser, max_file_mb, strict, follow_links)
+    )
     documents = parsed.documents
     for note in parsed.notes:
         echo(note, err=True)

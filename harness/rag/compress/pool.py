@@ -163,19 +163,19 @@ class Read:
     warnings: list[str]
 
 
-def read_paths(paths: Sequence[Path]) -> Read:
+def read_paths(paths: Sequence[Path], follow_links: bool = False) -> Read:
     """Read files and folders; long plain text files are left to be read in blocks.
 
     Raises:
         BadInput: as :func:`harness.rag.retrieve.parse_paths`.
     """
-    from harness.rag.retrieve import parse_paths
+    from harness.rag.retrieve import ParseOptions, parse_paths
 
     long = [path for path in paths if _is_long(path)]
     short = [path for path in paths if path not in long]
     if not short:
         return Read([*long], [])
-    parsed = parse_paths(short)
+    parsed = parse_paths(short, ParseOptions(follow_links=follow_links))
     return Read([*parsed.documents, *long], parsed.notes)
 
 

@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path, PurePath
 from typing import Any, Literal, cast
 
-from harness.core import BadInput, require
+from harness.core import BadInput, files_below, require
 from harness.core.plugins import load, plugins
 from harness.rag.retrieve.document import COLUMNS, Document, Heading, TextBuilder, columns_of
 
@@ -60,6 +60,7 @@ class ParseOptions:
         parser: `docling` reads every file with docling.
         max_bytes: largest file, packed and unpacked.
         strict: refuse a file that cannot be read, in place of passing it over.
+        follow_links: read what links in a folder lead to, which may lie anywhere.
     """
 
     ocr: bool = False
@@ -67,6 +68,7 @@ class ParseOptions:
     parser: Literal["own", "docling"] = "own"
     max_bytes: int = MAX_BYTES
     strict: bool = False
+    follow_links: bool = False
 
 
 @dataclass(frozen=True)
@@ -84,10 +86,12 @@ class Parsed:
     Attributes:
         documents: in the order of the paths; names are unique.
         passed_over: files that could not be read.
+        links: files in folders that are links, and were not followed.
     """
 
     documents: tuple[Document, ...]
     passed_over: tuple[PassedOver, ...] = ()
+    links: int = 0
 
     @property
     def notes(self) -> list[str]:
@@ -97,11 +101,17 @@ class Parsed:
         return [
             *(f"passed over: {skipped.reason}" for skipped in self.passed_over),
             *([f"{files} passed over; --strict refuses instead"] if count else []),
+            *([_links(self.links)] if self.links else []),
             *(f"{doc.source}: {text}" for doc in self.documents for text in doc.warnings),
         ]
 
 
 DEFAULTS = ParseOptions()
+
+
+def _links(count: int) -> str:
+    links = "1 link to a file was" if count == 1 else f"{count} links to files were"
+    return f"{links} passed over; --follow-links reads them"
 
 
 def parse_paths(paths: Sequence[Path], options: ParseOptions = DEFAULTS) -> Parsed:
@@ -115,14 +125,14 @@ def parse_paths(paths: Sequence[Path], options: ParseOptions = DEFAULTS) -> Pars
     """
     documents: dict[str, Document] = {}
     passed_over: list[PassedOver] = []
+    links = 0
     for path in paths:
         named = path.is_file()
         if not named and not path.is_dir():
             raise BadInput(f"expected a file or folder, found nothing at {str(path)!r}")
-        for file in [path] if named else sorted(path.rglob("*")):
-            hidden = any(part.startswith(".") for part in file.relative_to(path).parts)
-            if hidden or not file.is_file():
-                continue
+        files, left_out = ([path], 0) if named else files_below(path, options.follow_links)
+        links += left_out
+        for file in files:
             try:
                 parsed = parse_file(file, options)
             except BadInput as error:
@@ -136,8 +146,11 @@ def parse_paths(paths: Sequence[Path], options: ParseOptions = DEFAULTS) -> Pars
             raise BadInput(passed_over[0].reason)
         names = ", ".join(repr(str(path)) for path in paths)
         first = f"; the first: {passed_over[0].reason}" if passed_over else ""
-        raise BadInput(f"no document in {names}: {len(passed_over)} files could not be read{first}")
-    return Parsed(tuple(documents.values()), tuple(passed_over))
+        last = f"; {_links(links)}" if links else ""
+        raise BadInput(
+            f"no document in {names}: {len(passed_over)} files could not be read{first}{last}"
+        )
+    return Parsed(tuple(documents.values()), tuple(passed_over), links)
 
 
 def parse_file(path: Path, options: ParseOptions = DEFAULTS) -> list[Document]:
