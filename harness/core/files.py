@@ -144,20 +144,12 @@ def digest_tree(root: Path) -> str:
 
 
 def files_below(folder: Path, follow_links: bool = False) -> tuple[list[Path], int]:
-    """Files of a folder and those below it, sorted, and how many links to files were left out.
+    """Visible files below a folder, sorted, and how many links to files were left out.
 
-    Hidden files and folders are left out; links to folders are never followed.
-
-    Args:
-        folder: one that may come from elsewhere: a link in it may lead to any file of the user.
-        follow_links: take links to files, too.
+    A link in a folder from elsewhere may lead to any file; one to a folder is never followed.
     """
-    files = [
-        path
-        for path in sorted(folder.rglob("[!.]*"))
-        if path.is_file()
-        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
-    ]
+    visible = (path for path in folder.rglob("*") if "/." not in f"/{path.relative_to(folder)}")
+    files = sorted(path for path in visible if path.is_file())
     ordinary = [path for path in files if follow_links or not path.is_symlink()]
     return ordinary, len(files) - len(ordinary)
 

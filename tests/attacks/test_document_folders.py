@@ -44,7 +44,7 @@ def test_links(name: str) -> None:
     assert passed.returncode == (5 if name == "check" else 0)
     followed = command(*COMMANDS[name], "--follow-links")
     assert followed.returncode == 0 and "passed over" not in followed.stderr
-    assert "4711" in followed.stdout or name == "index"
+    assert ("4711" if name in ("ask", "compress") else "") in followed.stdout
 
 
 def test_a_typed_link_is_read(home: Path) -> None:
