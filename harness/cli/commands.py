@@ -316,14 +316,12 @@ def resumable(run: Path) -> Generator[None]:
     """A block that a budget, a silent model or Ctrl-C may stop; it prints how to resume `run`.
 
     That is the command that was typed, with --resume in place of --out and --resume, and without
-    the credentials of a base URL. Root is told at the start that an ordinary user risks less.
+    the credentials of a base URL.
     """
     from harness.core import LimitReached, Unreachable
     from harness.core.redaction import redact
     from harness.models import public_url
 
-    if hasattr(os, "geteuid") and not os.geteuid():
-        echo("note: you are root; an ordinary user risks less from what a model writes", err=True)
     try:
         yield
     except (LimitReached, Unreachable, KeyboardInterrupt) as error:

@@ -23,6 +23,8 @@ from harness.core.terminal import printable, shown
 
 CommandT = TypeVar("CommandT", bound=click.Command)
 PLUGIN_HEADING = "Plugins"
+FIRST = ("init", "eval", "view", "compare", "evolve", "skill", "debug", "ask")
+"""Commands that `harness --help` lists before all others, in the order of their use."""
 
 
 def intent(heading: str) -> Callable[[CommandT], CommandT]:
@@ -115,6 +117,13 @@ class LazyGroup(click.Group):
             heading = getattr(command, "intent", usual)
             row = (name, command.short_help or command.get_short_help_str(80))
             sections.setdefault(heading, []).append(row)
+        if self.path == "":
+            rows = {row[0]: row for rows in sections.values() for row in rows}
+            rest = {
+                heading: [row for row in rows if row[0] not in FIRST]
+                for heading, rows in sections.items()
+            }
+            sections = {"Start here": [rows[name] for name in FIRST if name in rows], **rest}
         for heading, rows in sections.items():
             if not rows:
                 continue
@@ -144,7 +153,7 @@ class DefaultGroup(LazyGroup):
 
 
 INTENTS: dict[str, dict[str, tuple[str, str]]] = {
-    "Start": {
+    "Set up": {
         "init": ("harness.cli.start:init", "A suite of your own, ready to run."),
         "doctor": ("harness.cli.start:doctor", "What this machine can do, and what to do next."),
         "completion": ("harness.cli.completion:completion", "Commands completed by the Tab key."),

@@ -21,7 +21,7 @@ DRAIN_S = 60
 _NUMBER = click.IntRange(min=1)
 
 
-@intent("Start")
+@intent("Set up")
 @click.group(short_help="list | pull NAME | serve MODEL | chat")
 def models() -> None:
     """Models that run on this machine.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 DEMO_MODEL = "local/qwen2.5-coder-0.5b"
 
 
-@intent("Start")
+@intent("Set up")
 @click.command(short_help="Our recorded run again; --live asks the model.")
 @shared_option("--live", help="Run the embedded model now (minutes).")
 @shared_option("--model", help=f"Another model for --live; default {DEMO_MODEL}.")

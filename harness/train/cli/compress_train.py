@@ -14,8 +14,8 @@ MOVED = "compress train has moved: python -m lab.training.compressor, from a che
     context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
 )
 def train() -> None:
-    """Say where the command went.
+    """Name the command that replaces this one: python -m lab.training.compressor.
 
-    Example: python -m lab.training.compressor --data extracts/ --out critic/
+    Example: harness compress train
     """
     raise BadInput(MOVED)
