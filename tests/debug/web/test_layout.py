@@ -58,6 +58,7 @@ def test_a_graph_of_sixty_nodes_is_fitted_apart_and_zoomed(tmp_path: Path) -> No
     async def scenario() -> None:
         async with page_of(tmp_path, tmp_path / "large.py") as (page, _):
             frame = await page.locator("#graph").bounding_box()
+            await page.get_by_role("button", name="Fit").click()
             boxes = await page.evaluate(BOXES)
             assert frame is not None and len(boxes) >= 56
             for x, y, width, height in boxes:

@@ -141,7 +141,7 @@ def test_what_a_model_wrote_is_text(tmp_path: Path) -> None:
             await expect(page.locator("#where")).to_contain_text("plan")
             await page.keyboard.press("s")
             await page.get_by_role("tab", name="State").click()
-            await expect(page.locator(".message .prose").last).to_have_text(HOSTILE)
+            await expect(page.locator(".message .markdown").last).to_have_text(HOSTILE)
             assert await page.title() == "agent.py:graph · harness debug"
             assert await page.locator("#panel img, #panel script").count() == 0
             assert all("/x" not in url for url in asked)

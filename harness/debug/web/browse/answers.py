@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from harness.core import BadInput, Step, Trajectory
+from harness.debug.engine.usage import mapping
 from harness.debug.web.browse.evolutions import evolution, lineage
 from harness.debug.web.browse.library import TASK, Library, clean_text
 from harness.debug.web.values import TEXT, tree
@@ -16,6 +18,7 @@ PAGE = 5000
 """Samples in one answer."""
 REASON = 300
 """Characters of a reason in the list of samples."""
+DATA = re.compile(r"data:image/(?:png|jpe?g|gif|webp);base64,[A-Za-z0-9+/=]+")
 UNCUT = 2_000_000
 """Characters of one text that are shown where the whole of a step was asked for."""
 Query = Mapping[str, str]
@@ -179,10 +182,12 @@ def transcript(trajectory: Trajectory, uncut: int | None = None) -> dict[str, An
         uncut: number of a step whose texts are not cut.
     """
     agent = trajectory.agent
+    task = mapping(mapping(mapping(trajectory.extra).get("harness")).get("task"))
     return {
         "agent": f"{agent.name} {agent.version}".strip(),
         "model": agent.model_name,
         "notes": trajectory.notes,
+        "expected": clean_text(str(task.get("expected") or "")),
         "steps": [
             _step(step, UNCUT if step.step_id == uncut else TEXT) for step in trajectory.steps
         ],
@@ -191,8 +196,12 @@ def transcript(trajectory: Trajectory, uncut: int | None = None) -> dict[str, An
 
 def _step(step: Step, most: int) -> dict[str, Any]:
     def cut(text: str) -> dict[str, Any]:
-        clean = clean_text(text)
-        return {"kind": "text", "value": clean[:most], "size": len(clean)}
+        clean, end = clean_text(text), most
+        for image in DATA.finditer(
+            clean
+        ):  # is shown, or it is a wall of letters: it counts nothing
+            end += len(image[0]) if image.start() < end else 0
+        return {"kind": "text", "value": clean[: min(end, UNCUT)], "size": len(clean)}
 
     results = step.observation.results if step.observation is not None else ()
     metrics = step.metrics

@@ -5,19 +5,26 @@ import { svg } from "./dom.js";
 import { usedText } from "./used.js";
 
 const canvas = document.querySelector("#graph svg");
-const [LETTER, PADDING, LEAST, HEIGHT, MARGIN] = [7.6, 26, 84, 44, 16];
+const [LETTER, PADDING, LEAST, HEIGHT, MARGIN, BAR] = [7.6, 26, 84, 44, 16, 28];
 let whole = { x: 0, y: 0, width: 1, height: 1 };
 let seen = null;
+let standing = null;
+const READABLE = 0.5;
 
 export function drawGraph(graph, handlers) {
-  const placed = place(graph);
+  // Wide graphs run from left to right where that shows them much larger.
+  const [down, across] = ["TB", "LR"].map((way) => place(graph, way));
+  const placed = scaleOf(across.graph()) > 1.3 * scaleOf(down.graph()) ? across : down;
+  standing = null;
   whole = { x: -MARGIN, y: -MARGIN, width: placed.graph().width + 2 * MARGIN, height: placed.graph().height + 2 * MARGIN };
   canvas.replaceChildren(arrowHead());
   for (const frame of graph.frames) canvas.append(frameOf(frame, placed.node(frame.id)));
   for (const edge of graph.edges) canvas.append(edgeOf(edge, placed.edge(inside(graph, edge.source), inside(graph, edge.target)) || {}));
   for (const node of graph.nodes) canvas.append(nodeOf(node, placed.node(node.id), handlers));
-  fit();
+  frame();
 }
+
+const scaleOf = ({ width, height }) => Math.min(1.25, canvas.clientWidth / (width + 2 * MARGIN), (canvas.clientHeight - BAR) / (height + 2 * MARGIN)) || 1;
 
 // An edge that leads to a sub-graph's frame leads to a node of it: dagre connects no frames.
 function inside(graph, id) {
@@ -25,9 +32,9 @@ function inside(graph, id) {
   return graph.nodes.find((node) => node.id.startsWith(`${id}:`))?.id ?? id;
 }
 
-function place(graph) {
+function place(graph, rankdir) {
   const made = new Graph({ compound: true });
-  made.setGraph({ rankdir: "TB", nodesep: 26, ranksep: 46, edgesep: 18 });
+  made.setGraph({ rankdir, nodesep: 26, ranksep: 46, edgesep: 18 });
   for (const frame of graph.frames) made.setNode(frame.id, {});
   for (const node of graph.nodes) made.setNode(node.id, { width: node.kind === "node" ? Math.max(LEAST, node.label.length * LETTER + PADDING) : 64, height: node.kind === "node" ? HEIGHT : 28 });
   for (const one of [...graph.frames, ...graph.nodes]) if (one.frame) made.setParent(one.id, one.frame);
@@ -39,9 +46,33 @@ function place(graph) {
 // What is in sight: all of it, without making small graphs large.
 export function fit() {
   const { clientWidth, clientHeight } = canvas;
-  const scale = Math.min(1.25, clientWidth / whole.width, clientHeight / whole.height) || 1;
+  const scale = scaleOf({ width: whole.width - 2 * MARGIN, height: whole.height - 2 * MARGIN });
   const [width, height] = [clientWidth / scale || whole.width, clientHeight / scale || whole.height];
-  show({ x: whole.x - (width - whole.width) / 2, y: whole.y - (height - whole.height) / 2, width, height });
+  const bar = BAR / scale; // what the buttons of the zoom cover
+  show({ x: whole.x - (width - whole.width) / 2, y: whole.y - Math.max(0, height - bar - whole.height) / 2, width, height });
+}
+
+// All of it where that can be read, else the part where the run stands.
+function frame() {
+  fit();
+  if (canvas.clientWidth && canvas.clientWidth / seen.width < READABLE) centre(standing || canvas.querySelector(".node"));
+}
+
+function centre(node) {
+  const box = node?.querySelector("rect").getBBox();
+  if (!box) return;
+  const [width, height] = [canvas.clientWidth / 0.85, canvas.clientHeight / 0.85];
+  show({ x: box.x + box.width / 2 - width / 2, y: box.y + box.height / 2 - height / 2, width, height });
+}
+
+// A node that the run comes to is brought in sight; what one looks at else stays.
+function follow(node) {
+  if (!node || node === standing) return;
+  standing = node;
+  const box = node.querySelector("rect").getBBox();
+  const inSight = box.x >= seen.x && box.y >= seen.y && box.x + box.width <= seen.x + seen.width && box.y + box.height <= seen.y + seen.height;
+  const read = canvas.clientWidth / seen.width >= READABLE;
+  if (!inSight || (!read && !canvas.dataset.held)) centre(node);
 }
 
 export function zoom(by, at = { x: seen.x + seen.width / 2, y: seen.y + seen.height / 2 }) {
@@ -56,7 +87,11 @@ function show(box) {
 }
 
 export function setUpGraph() {
-  for (const button of document.querySelectorAll("[data-zoom]")) button.addEventListener("click", () => (button.dataset.zoom === "fit" ? fit() : zoom(Number(button.dataset.zoom))));
+  for (const button of document.querySelectorAll("[data-zoom]")) button.addEventListener("click", () => {
+    canvas.dataset.held = "true"; // somebody has chosen what to see
+    if (button.dataset.zoom === "fit") fit();
+    else zoom(Number(button.dataset.zoom));
+  });
   canvas.addEventListener("wheel", (event) => {
     event.preventDefault();
     const [x, y] = [event.offsetX / canvas.clientWidth, event.offsetY / canvas.clientHeight];
@@ -70,7 +105,7 @@ export function setUpGraph() {
     const scale = from.seen.width / canvas.clientWidth;
     show({ ...from.seen, x: from.seen.x - (event.clientX - from.x) * scale, y: from.seen.y - (event.clientY - from.y) * scale });
   });
-  new ResizeObserver(fit).observe(canvas);
+  new ResizeObserver(frame).observe(canvas);
 }
 
 function arrowHead() {
@@ -140,6 +175,7 @@ export function markGraph({ session, visits, taken, chosen, used = {} }) {
     made.querySelector("title").textContent = facts.filter(Boolean).join(", ");
     if (made.getAttribute("role") === "button") made.setAttribute("aria-pressed", point ? "true" : "false");
   }
+  follow(canvas.querySelector(".node.now, .node.asks"));
   // A sub-graph's node stands for the sub-graph where an edge leads into or out of it.
   const within = (id, where) => id === where || id.startsWith(`${where}/`);
   for (const made of canvas.querySelectorAll(".edge")) {

@@ -4,7 +4,7 @@ import { get } from "./api.js";
 import { el } from "./dom.js";
 import { count, day, percent, plural, rate, simulated } from "./figures.js";
 import { matrixRow } from "./matrix.js";
-import { SIZE, pageCount, pager, table } from "./paging.js";
+import { SIZE, pageCount, pager, sorted, table } from "./paging.js";
 
 export async function listView(at, frame) {
   const { root, rows } = await get("runs");
@@ -18,7 +18,7 @@ export async function listView(at, frame) {
     const matrices = found.filter((row) => row.kind === "matrix");
     // Runs that an evolution made are folded under it.
     const parts = Map.groupBy(found.filter((row) => row.kind === "eval"), (row) => makerOf(row, makers));
-    const runs = parts.get(null) || [];
+    const runs = sorted(parts.get(null) || [], at.sort, SORTS);
     const evolutions = makers.filter((row) => found.includes(row) || parts.has(row));
     const page = Math.min(Number(at.page) || 1, pageCount(runs.length));
     shown.replaceChildren(...[
@@ -27,7 +27,7 @@ export async function listView(at, frame) {
       matrices.length ? el("h2", {}, "Matrices") : null,
       matrices.length ? table("Matrices", ["Matrix", "Name", { name: "Cells", number: true }, "Changed"], matrices.map(matrixRow)) : null,
       el("h2", {}, "Eval runs"),
-      runs.length ? runTable("Eval runs", runs.slice((page - 1) * SIZE, page * SIZE)) : el("p", { class: "note" }, rows.length ? "None that the search leaves." : `No runs in ${root} yet. “harness eval” writes some.`),
+      runs.length ? runTable("Eval runs", runs.slice((page - 1) * SIZE, page * SIZE), { by: at.sort || "", choose: (sort) => frame.change({ sort, page: "" }, draw) }) : el("p", { class: "note" }, rows.length ? "None that the search leaves." : `No runs in ${root} yet. “harness eval” writes some.`),
       pager(runs.length, page, (to) => frame.change({ page: to }, draw)),
     ].filter(Boolean));
   };
@@ -42,8 +42,11 @@ function makerOf(run, makers) {
   return around.sort((a, b) => b.name.length - a.name.length)[0] || null;
 }
 
-function runTable(label, runs) {
-  return table(label, ["Run", "Suite", "Model", "Skill", "Pass rate", { name: "Samples", number: true }, "Invalid", { name: "Tokens", number: true }, "Changed"], runs.map(runRow));
+const SORTS = { run: (row) => row.name, rate: (row) => row.report?.score, suite: (row) => row.report?.suite, model: (row) => row.report?.model, skill: (row) => row.report?.skill, samples: (row) => row.report?.items, invalid: (row) => row.report?.invalid, tokens: (row) => row.report?.tokens, changed: (row) => row.changed };
+
+function runTable(label, runs, sorting = null) {
+  const head = (name, sort, number = false) => ({ name, sort, number });
+  return table(label, [head("Run", "run"), head("Pass rate", "rate"), head("Suite", "suite"), head("Model", "model"), head("Skill", "skill"), head("Samples", "samples", true), head("Invalid", "invalid"), head("Tokens", "tokens", true), head("Changed", "changed")], runs.map(runRow), sorting);
 }
 
 function partsRow(evolution, runs, wanted) {
@@ -88,9 +91,9 @@ function runRow(row) {
   const { report } = row;
   return el("tr", {},
     el("th", { scope: "row" }, linkTo({ run: row.name }, row.name === "." ? report.run : row.name), simulated(report.simulated)),
+    el("td", {}, rate(report)),
     el("td", {}, report.suite), el("td", {}, report.model),
     el("td", {}, [report.skill || "none", report.skill_mode && `(${report.skill_mode})`].filter(Boolean).join(" ")),
-    el("td", {}, rate(report)),
     el("td", { class: "number" }, count(report.items)),
     el("td", {}, report.invalid ? el("span", { class: "outcome invalid" }, plural(report.invalid, "sample")) : "–"),
     el("td", { class: "number" }, count(report.tokens)),

@@ -17,6 +17,16 @@ export function pager(total, page, go) {
   return el("nav", { class: "pager", "aria-label": "Pages" }, button("previous", "Previous", page - 1), el("span", {}, shown), button("next", "Next", page + 1));
 }
 
+// Rows in the order of one of `keys`, behind "-" the other way round; those without a value last.
+export function sorted(rows, by, keys) {
+  const key = keys[(by || "").replace("-", "")];
+  if (!key) return rows;
+  const way = by.startsWith("-") ? -1 : 1;
+  const compare = (a, b) => (typeof a === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true }));
+  const [full, empty] = [rows.filter((row) => key(row) != null), rows.filter((row) => key(row) == null)];
+  return [...full.sort((one, other) => way * compare(key(one), key(other))), ...empty];
+}
+
 // `sorting` is {by, choose}: heads with a `sort` are buttons; `by` is such a name, behind "-" the
 // other way round.
 export function table(label, heads, rows, sorting = null) {

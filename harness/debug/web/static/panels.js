@@ -91,7 +91,7 @@ export function stopPanel(session, act) {
     ...failureOf(stop, act),
     ...interruptsOf(stop, act),
     ...serveOf(stop, act),
-    ...(stop.ended && stop.values.value !== null ? [el("h3", {}, "Result"), valueOf(stop.values)] : []),
+    ...(stop.ended && stop.reason !== "interrupt" && stop.values.value !== null ? [el("h3", {}, "Result"), valueOf(stop.values)] : []),
   ];
 }
 

@@ -3,7 +3,7 @@
 import { get } from "./api.js";
 import { el } from "./dom.js";
 import { OUTCOMES, badge, count, facts, grouped, interval, money, percent, rate, seconds, simulated } from "./figures.js";
-import { SIZE, pageCount, pager, table } from "./paging.js";
+import { SIZE, pageCount, pager, sorted, table } from "./paging.js";
 
 const known = new Map();
 
@@ -26,12 +26,15 @@ async function loaded(name) {
 
 // Rows that the filters of an address leave, in its order.
 export function filtered(run, at) {
-  const found = left(run, at);
-  const column = { tokens: 3, time: 4 }[(at.sort || "").replace("-", "")];
-  if (!column) return found;
-  const value = (row) => (row.cells[Number(at.arm) || 0] || row.cells.find(Boolean))[column];
-  const way = at.sort.startsWith("-") ? -1 : 1;
-  return found.sort((one, other) => way * (value(one) - value(other)));
+  const cell = (row, column) => (row.cells[Number(at.arm) || 0] || row.cells.find(Boolean))[column];
+  return sorted(left(run, at), at.sort, {
+    sample: (row) => row.id,
+    task: (row) => run.texts[row.id],
+    outcome: (row) => cell(row, 0),
+    reason: (row) => cell(row, 2) || null,
+    tokens: (row) => cell(row, 3),
+    time: (row) => cell(row, 4),
+  });
 }
 
 function left(run, at) {
@@ -118,7 +121,7 @@ export function itemLink(run, id, at, arm = 0) {
 function grid(run, rows, at, choose) {
   if (!rows.length) return el("p", {}, "No sample is left by these filters.");
   const arm = at.arm === "any" ? 0 : Number(at.arm) || 0;
-  const heads = ["Sample", "Task", ...run.arms.map((one) => ({ name: run.arms.length > 1 ? armName(one.name) : "Outcome", arm: true })), "Reason", { name: "Tokens", number: true, sort: "tokens" }, { name: "Time", number: true, sort: "time" }];
+  const heads = [{ name: "Sample", sort: "sample" }, { name: "Task", sort: "task" }, ...run.arms.map((one, number) => ({ name: run.arms.length > 1 ? armName(one.name) : "Outcome", arm: true, sort: number === arm ? "outcome" : null })), { name: "Reason", sort: "reason" }, { name: "Tokens", number: true, sort: "tokens" }, { name: "Time", number: true, sort: "time" }];
   return table("Samples", heads, rows.map((row) => {
     const [, , reason, tokens, time] = row.cells[arm] || row.cells.find(Boolean);
     const link = (cell, number) => el("td", {}, cell ? el("a", { class: "cell", href: itemLink(run, row.id, at, number), "aria-label": `${row.id}, ${armName(run.arms[number].name)}: ${OUTCOMES[cell[0]]}` }, badge(cell[0], run.arms.length > 2)) : "");

@@ -4,7 +4,8 @@ import { get, pageOf } from "./api.js";
 import { el } from "./dom.js";
 import { badge, count, facts, money, plural, seconds } from "./figures.js";
 import { mark } from "./marking.js";
-import { proseOf } from "./prose.js";
+import { IMAGE, withImages } from "./markdown.js";
+import { plainOf, proseOf } from "./prose.js";
 import { armName, filtered, itemLink, runOf } from "./samples.js";
 import { valueOf } from "./values.js";
 
@@ -26,7 +27,7 @@ export async function itemView(at, frame) {
     el("h1", {}, `${at.item} `, found.record ? badge(found.record.outcome) : null),
     at.from ? el("p", {}, el("a", { href: `#${new URLSearchParams({ evolution: at.from, line: at.line || "" })}` }, "← Back to the line of the skill")) : null,
     links(run, at, frame, place),
-    found.record ? judged(found.record) : null,
+    found.record ? judged(found.record, found.transcript?.expected) : null,
     el("h2", {}, found.transcript ? `Transcript, ${steps.length} steps` : "Transcript"),
     found.transcript ? null : el("p", { class: "note" }, "This attempt left no transcript."),
     ...shown,
@@ -54,10 +55,11 @@ function links(run, at, frame, place) {
   return el("nav", { class: "links", "aria-label": "Samples" }, ...made);
 }
 
-function judged(record) {
+function judged(record, expected) {
   const { usage } = record;
   return el("div", { class: "summary" }, facts([
     ["Reason", record.reason], ["Answer", record.answer == null ? null : folded(record.answer)],
+    ["Expected", expected ? folded(expected) : null],
     ["Score", String(record.value)], ["Stratum", record.stratum],
     ["Used", `${count(usage.prompt_tokens + usage.completion_tokens)} tokens in ${plural(usage.calls, "call")}, ${money(usage.cost_usd)}, ${seconds(usage.seconds)}`],
     ["Detail", Object.keys(record.detail).length ? el("code", {}, JSON.stringify(record.detail)) : null],
@@ -65,19 +67,29 @@ function judged(record) {
 }
 
 // A long text is cut and opens as a whole, so that what stands behind it is near.
-const LONG = 2000;
+const LONG = window.innerWidth < 600 ? 600 : 2000;
 
 function folded(text) {
-  if (text.length <= LONG) return el("span", { class: "text", dir: "auto" }, text);
-  const shown = el("span", { class: "text", dir: "auto" }, `${text.slice(0, LONG)} …`);
-  const more = el("button", { "aria-expanded": "false" }, `Show all ${count(text.length)} characters`);
+  const start = beginning(text);
+  const shown = el("span", { class: "text", dir: "auto" }, ...withImages(start));
+  if (start === text) return shown;
+  shown.append(" …");
+  const closed = `Show all ${count(text.length)} characters`;
+  const more = el("button", { "aria-expanded": "false" }, closed);
   more.addEventListener("click", () => {
     const open = more.getAttribute("aria-expanded") === "true";
-    shown.textContent = open ? `${text.slice(0, LONG)} …` : text;
+    shown.replaceChildren(...withImages(open ? start : text), open ? " …" : "");
     more.setAttribute("aria-expanded", open ? "false" : "true");
-    more.textContent = open ? `Show all ${count(text.length)} characters` : "Show less";
+    more.textContent = open ? closed : "Show less";
   });
   return el("span", {}, shown, " ", more);
+}
+
+// The first characters; an image that begins among them is not cut.
+function beginning(text) {
+  let end = LONG;
+  for (const match of text.matchAll(new RegExp(IMAGE, "g"))) if (match.index < end) end += match[0].length;
+  return text.slice(0, end);
 }
 
 function stepOf(step, at, frame) {
@@ -98,7 +110,14 @@ function part(name, text, at, step, frame, kind) {
   const cut = text.size > text.value.length
     ? el("p", { class: "note" }, `${count(text.size - text.value.length)} characters more. `, frame.copy ? null : el("a", { href: `#${new URLSearchParams({ ...at, step: step.step })}` }, "Show the whole step"))
     : null;
-  return el("div", { class: `part ${kind}` }, name ? el("h4", {}, name) : null, el("div", { class: "quoted" }, ...(kind === "said" ? proseOf(text.value) : [el("pre", {}, text.value || " ")])), cut);
+  return el("div", { class: `part ${kind}` }, name ? el("h4", {}, name) : null, el("div", { class: "quoted" }, ...textOf(text.value, kind, at, step)), cut);
+}
+
+// A quote is looked for in the text as it was written, and all of it.
+function textOf(text, kind, at, step) {
+  const searched = at.quote || Number(at.step) === step.step;
+  if (kind === "said") return at.quote ? plainOf(text) : proseOf(text);
+  return [el("pre", {}, ...(searched ? withImages(text || " ") : [folded(text || " ")]))];
 }
 
 function callOf(call, at, step, frame) {

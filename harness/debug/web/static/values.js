@@ -2,7 +2,8 @@
 
 import { get } from "./api.js";
 import { el } from "./dom.js";
-import { messageText } from "./prose.js";
+import { pictureOf, withImages } from "./markdown.js";
+import { proseOf } from "./prose.js";
 
 const WORKBOOK = /^[^\n]{1,300}\.xlsx$/i;
 
@@ -14,7 +15,7 @@ export function valueOf(tree, open = 1) {
 function textOf(tree) {
   if (WORKBOOK.test(tree.value)) return workbookOf(tree.value);
   const cut = tree.size > tree.value.length ? el("span", { class: "size" }, ` … ${tree.size} characters`) : null;
-  return el("span", { class: "text", dir: "auto" }, tree.value, cut);
+  return el("span", { class: "text", dir: "auto" }, ...withImages(tree.value), cut);
 }
 
 function numberOf(tree) {
@@ -29,10 +30,7 @@ function bytesOf(tree) {
 function imageOf(tree) {
   const facts = `${tree.format || "image"}, ${tree.size} bytes`;
   if (!tree.src?.startsWith("data:image/")) return el("span", { class: "size" }, `${facts}: too large to show`);
-  const picture = el("img", { class: "thumb", src: tree.src, alt: facts, title: facts, tabindex: 0 });
-  picture.addEventListener("click", () => picture.classList.toggle("whole"));
-  picture.addEventListener("keydown", (event) => event.key === "Enter" && picture.classList.toggle("whole"));
-  return picture;
+  return pictureOf(tree.src, facts);
 }
 
 function cellsOf(tree) {
@@ -95,7 +93,7 @@ function messageOf(tree, open) {
 function contentOf(tree, open) {
   if (tree.kind === "text") {
     const cut = tree.size > tree.value.length ? el("span", { class: "size" }, ` … ${tree.size} characters`) : null;
-    return el("div", { class: "text" }, ...messageText(tree.value), cut);
+    return el("div", { class: "text" }, ...proseOf(tree.value), cut);
   }
   if (tree.kind !== "list") return valueOf(tree, open);
   return el("div", {}, ...tree.items.map((part) => {
