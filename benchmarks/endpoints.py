@@ -8,24 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from starlette.applications import Starlette
-    from starlette.requests import Request
-    from starlette.responses import JSONResponse
-
-
-def chat_app(reply: Callable[[bytes], str], model: str) -> Starlette:
-    """An app with `/v1/chat/completions`; `reply` makes the text from the body of a request."""
-    from starlette.applications import Starlette
-    from starlette.responses import JSONResponse
-    from starlette.routing import Route
-
-    async def chat(request: Request) -> JSONResponse:
-        return JSONResponse(completion(reply(await request.body()), model))
-
-    return Starlette(routes=[Route("/v1/chat/completions", chat, methods=["POST"])])
+from typing import Any
 
 
 def completion(

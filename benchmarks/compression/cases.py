@@ -49,12 +49,6 @@ class Case:
             for answer in self.answers
         )
 
-    @property
-    def answer_texts(self) -> list[str]:
-        """The answers as they stand in the documents."""
-        texts = {document.id: document.text for document in self.documents}
-        return [texts[answer.doc][answer.start : answer.end] for answer in self.answers]
-
 
 def xquad(folder: Path, seed: int, *, files: bool = False) -> list[Case]:
     """The gold paragraph among four others of the file, in random order; units are sentences.

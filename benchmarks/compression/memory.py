@@ -20,27 +20,16 @@ MOST = 40_000
 
 def remembering(encoder: Encoder, folder: Path | None = None) -> Encoder:
     """The encoder with a memory, on disk where a folder is named: no text is encoded twice."""
-    vectors: dict[str, NDArray[np.float32]] = {}
-    if folder is not None and (folder / "vectors.txt").is_file():
-        keys = (folder / "vectors.txt").read_text().split()
-        stored = np.fromfile(folder / "vectors.f32", dtype=np.float32)
-        vectors.update(zip(keys, stored.reshape(-1, encoder.dimension), strict=False))
+    journal = Journal(folder and folder / "vectors.jsonl")
 
     def encode(texts: list[str]) -> NDArray[np.float32]:
-        if folder is None and len(vectors) > MOST:
-            vectors.clear()
+        if folder is None and len(journal.rows) > MOST:
+            journal.rows.clear()
         digests = [hashlib.sha256(text.encode()).hexdigest()[:24] for text in texts]
-        new = {key: text for key, text in zip(digests, texts, strict=True) if key not in vectors}
-        if new:
-            rows = encoder.encode(list(new.values()))
-            vectors.update(zip(new, rows, strict=True))
-            if folder is not None:
-                folder.mkdir(parents=True, exist_ok=True)
-                with (folder / "vectors.f32").open("ab") as file:
-                    file.write(rows.tobytes())
-                with (folder / "vectors.txt").open("a") as file:
-                    file.write("".join(f"{key}\n" for key in new))
-        return np.stack([vectors[key] for key in digests])
+        new = {k: text for k, text in zip(digests, texts, strict=True) if k not in journal.rows}
+        for key, vector in zip(new, encoder.encode(list(new.values())) if new else (), strict=True):
+            journal.result(key, vector.tolist)
+        return np.array([journal.rows[key] for key in digests], dtype=np.float32)
 
     return Encoder(encoder.name, encoder.dimension, encode, encoder.spec, encoder.languages)
 

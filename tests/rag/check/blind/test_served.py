@@ -12,9 +12,8 @@ from typing import Any
 from benchmarks.check import ragas, served
 from benchmarks.check.labelled import Labelled
 from benchmarks.check.whole import BASELINES, CHECKERS
-from benchmarks.endpoints import chat_app
-from harness.models import serving
 from harness.rag.check import Row
+from tests.models.http_server import Answer, completion, serve
 
 NOTE = "The pump of the mill was replaced in 2019. It cost 1,200 euros."
 
@@ -43,11 +42,12 @@ def test_a_short_document_is_read_whole_and_a_long_one_where_it_speaks_of_the_cl
     assert served.passage(long, 1) == "The pump of the mill was replaced in 2019."
 
 
-def reading_checker(body: bytes) -> str:
+def reading_checker(body: dict[str, Any]) -> Answer:
     """Answer every question with the value of the note's sentence that is nearest to it."""
-    prompt = str(json.loads(body)["messages"][-1]["content"])
+    prompt = str(body["messages"][-1]["content"])
     if "<questions>" not in prompt:
-        return json.dumps([{"question": "How many euros did it cost?", "answer": "1,200"}])
+        asked = {"question": "How many euros did it cost?", "answer": "1,200"}
+        return completion(json.dumps([asked]))
     answers: list[dict[str, str]] = []
     for question in re.findall("^- (.*)$", prompt.rpartition("<questions>")[2], re.MULTILINE):
         words = set(re.findall("[a-z]{3,}", question.lower()))
@@ -56,14 +56,14 @@ def reading_checker(body: bytes) -> str:
         )
         value = re.findall(r"\d[\d,]*", sentence)[-1]
         answers.append({"evidence": sentence, "answer": value})
-    return json.dumps(answers)
+    return completion(json.dumps(answers))
 
 
 async def served_judgements() -> tuple[list[dict[str, Any]], list[ragas.Said]]:
     """Judge a true and a false claim, beside RAGAS."""
-    async with serving(chat_app(reading_checker, "simulated")) as url:
+    with serve(reading_checker) as server:
         options = argparse.Namespace(
-            mixed=False, base_url=f"{url}/v1", sentences=5,
+            mixed=False, base_url=server.url, sentences=5,
             model=["vllm/simulated", "proposer=simulated/lookup"],
         )  # fmt: skip
         claims = [
@@ -72,7 +72,7 @@ async def served_judgements() -> tuple[list[dict[str, Any]], list[ragas.Said]]:
         ]
         rows = [await asyncio.to_thread(served.judge, claim, options) for claim in claims]
         answer = Row(id="1", answer="It cost 1,200 euros.", contexts=(NOTE,))
-        ours = await asyncio.to_thread(ragas.ours, [answer], "openai/simulated", f"{url}/v1", None)
+        ours = await asyncio.to_thread(ragas.ours, [answer], "openai/simulated", server.url, None)
     return rows, ours
 
 
