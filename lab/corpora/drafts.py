@@ -145,6 +145,27 @@ def csv_text(rows: Sequence[Sequence[object]]) -> str:
     return text.getvalue()
 
 
+def table_task(
+    prompt: str,
+    rows: Sequence[Sequence[object]],
+    gold: Sequence[Sequence[object]],
+    *,
+    ordered: bool = False,
+    **tables: Sequence[Sequence[object]],
+) -> Built:
+    """A task on `table.csv`.
+
+    Args:
+        prompt: states every rule.
+        rows: of the table, its header first.
+        gold: rows of the golden table, its header first.
+        ordered: whether the order of the rows counts.
+        tables: rows of further files, by their names without suffix.
+    """
+    files = {f"{name}.csv": csv_text(table) for name, table in {"table": rows, **tables}.items()}
+    return Built(prompt, files, csv_text(gold), ordered)
+
+
 def json_text(value: JsonValue) -> str:
     """A JSON document on several lines."""
     return json.dumps(value, indent=1, ensure_ascii=False) + "\n"

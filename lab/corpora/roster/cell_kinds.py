@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import mul
 
 from lab.corpora import world
-from lab.corpora.drafts import Built, Draft, csv_text
+from lab.corpora.drafts import Built, Draft, table_task
 
 _QUANTITIES = {
     "Weight": ("g", "dag", "kg"),
@@ -45,9 +45,8 @@ def measures(draft: Draft) -> Built:
         "is a decimal point; there are no thousands separators. A number without a unit is in "
         f"{base}. The value - becomes an empty cell. Keep the other columns."
     )
-    header = ("No", "Article", quantity)
-    files = {"table.csv": csv_text([header, *rows])}
-    return Built(prompt, files, csv_text([(*header[:2], f"{quantity} {base}"), *gold]))
+    golden = [("No", "Article", f"{quantity} {base}"), *gold]
+    return table_task(prompt, [("No", "Article", quantity), *rows], golden)
 
 
 def calendars(draft: Draft) -> Built:
@@ -86,7 +85,7 @@ def calendars(draft: Draft) -> Built:
         "are YYYYMMDD. Ignore spaces around a date."
     )
     header = ("Parcel", "Office", column)
-    return Built(prompt, {"table.csv": csv_text([header, *rows])}, csv_text([header, *gold]))
+    return table_task(prompt, [header, *rows], [header, *gold])
 
 
 def phones(draft: Draft) -> Built:
@@ -124,11 +123,8 @@ def phones(draft: Draft) -> Built:
         "Keep the other columns."
     )
     header = ("Name", "Region", "Phone")
-    files = {
-        "table.csv": csv_text([header, *rows]),
-        "prefixes.csv": csv_text([("Region", "Prefix"), *prefixes.items()]),
-    }
-    return Built(prompt, files, csv_text([header, *gold]))
+    listed = [("Region", "Prefix"), *prefixes.items()]
+    return table_task(prompt, [header, *rows], [header, *gold], prefixes=listed)
 
 
 def check_digits(draft: Draft) -> Built:
@@ -164,8 +160,8 @@ def check_digits(draft: Draft) -> Built:
         f"first by {first}), add the products, and take what the sum lacks to the next multiple of "
         "10 (0 if it is one)."
     )
-    files = {"table.csv": csv_text([("No", "Article", "Code"), *rows])}
-    return Built(prompt, files, csv_text([("No", "Article", "Code", "Status"), *gold]))
+    golden = [("No", "Article", "Code", "Status"), *gold]
+    return table_task(prompt, [("No", "Article", "Code"), *rows], golden)
 
 
 def addresses(draft: Draft) -> Built:
@@ -197,9 +193,8 @@ def addresses(draft: Draft) -> Built:
         "(digits, perhaps with a letter) stands before or after the name of the street. Remove "
         "spaces around every value and keep the zeros of postcodes."
     )
-    files = {"table.csv": csv_text([("Name", "Address"), *rows])}
     header = ("Name", "Flat", "Street", "House", "Postcode", "City")
-    return Built(prompt, files, csv_text([header, *gold]))
+    return table_task(prompt, [("Name", "Address"), *rows], [header, *gold])
 
 
 def mojibake(draft: Draft) -> Built:
@@ -229,4 +224,4 @@ def mojibake(draft: Draft) -> Built:
         "in place of &amp;. Keep the columns and their names."
     )
     header = ("No", "Name", "City", "Firm")
-    return Built(prompt, {"table.csv": csv_text([header, *rows])}, csv_text([header, *gold]))
+    return table_task(prompt, [header, *rows], [header, *gold])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lab.corpora import world
-from lab.corpora.drafts import Built, Draft, csv_text
+from lab.corpora.drafts import Built, Draft, table_task
 
 _MARKS = ("", "-", "n/a", "null", "none", "?", "unknown", ".", "tbc", "missing")
 _ACCENTS = str.maketrans("aeou", "áéóú")
@@ -53,8 +53,7 @@ def people(draft: Draft) -> Built:
         "sum over all rows of the person."
     )
     header = ("Name", "Born", "Visits")
-    files = {"table.csv": csv_text([header, *rows])}
-    return Built(prompt, files, csv_text([header, *gold]), ordered=True)
+    return table_task(prompt, [header, *rows], [header, *gold], ordered=True)
 
 
 def wrapped(draft: Draft) -> Built:
@@ -89,8 +88,7 @@ def wrapped(draft: Draft) -> Built:
         "empty cell counts 0. Customer stays as it is."
     )
     header = ("Ticket", "Customer", "Note", "Minutes")
-    files = {"table.csv": csv_text([header, *rows])}
-    return Built(prompt, files, csv_text([header, *gold]), ordered=True)
+    return table_task(prompt, [header, *rows], [header, *gold], ordered=True)
 
 
 def pages(draft: Draft) -> Built:
@@ -128,8 +126,7 @@ def pages(draft: Draft) -> Built:
         "and are no page line ('Page 2 of 9'); they hold for the product lines below them, up to "
         "the next section line. Remove '(continued)' from the name of a section."
     )
-    files = {"table.csv": csv_text([header, *rows])}
-    return Built(prompt, files, csv_text([("Section", *header), *gold]), ordered=True)
+    return table_task(prompt, [header, *rows], [("Section", *header), *gold], ordered=True)
 
 
 def missing(draft: Draft) -> Built:
@@ -167,7 +164,7 @@ def missing(draft: Draft) -> Built:
         "same Department, rounded to 2 decimals. Keep the order of the columns."
     )
     header = ("Name", "Department", "Hours")
-    return Built(prompt, {"table.csv": csv_text([header, *rows])}, csv_text([header, *gold]))
+    return table_task(prompt, [header, *rows], [header, *gold])
 
 
 def _mark(draft: Draft, marks: list[str]) -> str:
@@ -210,8 +207,8 @@ def unpivot(draft: Draft) -> Built:
         f"{' Ignore the column Total.' if draft.dirty else ''}"
     )
     header = ["Product", *header, *(["Total"] if draft.dirty else [])]
-    files = {"table.csv": csv_text([header, *rows])}
-    return Built(prompt, files, csv_text([["Product", "Month", *names], *gold]), ordered=True)
+    golden = [["Product", "Month", *names], *gold]
+    return table_task(prompt, [header, *rows], golden, ordered=True)
 
 
 def categories(draft: Draft) -> Built:
@@ -246,9 +243,6 @@ def categories(draft: Draft) -> Built:
         "Where no rule fits, write Other. Keep the other columns as they are."
     )
     rule_rows = [(rule, name) for (rule, _), name in zip(rules, names, strict=True)]
-    header = ("Booking", "Text", "Amount")
-    files = {
-        "table.csv": csv_text([header, *rows]),
-        "rules.csv": csv_text([("Word", "Category"), *rule_rows]),
-    }
-    return Built(prompt, files, csv_text([(*header, "Category"), *gold]))
+    header, rules_table = ("Booking", "Text", "Amount"), [("Word", "Category"), *rule_rows]
+    golden = [(*header, "Category"), *gold]
+    return table_task(prompt, [header, *rows], golden, rules=rules_table)
