@@ -2,12 +2,42 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable
+
 import pytest
 
-from benchmarks.judge.bias import SIGNS, SPEC, Planted
+from harness.judge import Question, Verdict
 from harness.judge.direct import DirectJudge
 from harness.judge.probes.bias import Bias, items, marks, probe
 from tests.judge.cases import chooser, run
+
+SPEC = "simulated/judge"
+SIGNS: dict[Bias, Callable[[str], bool]] = {
+    "length": lambda text: "To summarise" in text,
+    "style": lambda text: "## " in text,
+    "self": lambda text: SPEC in text,
+    "authority": lambda text: "Smith et al." in text,
+    "injection": lambda text: "Ignore previous" in text,
+}
+
+
+class Planted:
+    """A judge that draws lots, except that one thing moves it with some chance."""
+
+    def __init__(self, bias: Bias | None, strength: float, seed: int) -> None:
+        self._bias: Bias | None = bias
+        self._strength, self._draw = strength, random.Random(seed)
+
+    async def one_order(self, question: Question, first: str, second: str) -> Verdict:
+        """See :class:`harness.judge.probes.bias.OrderJudge`."""
+        moved = self._draw.random() < self._strength
+        marked = True, False
+        if self._bias is not None and self._bias != "position":
+            marked = SIGNS[self._bias](first), SIGNS[self._bias](second)
+        if self._bias is not None and moved and marked[0] != marked[1]:
+            return Verdict(preference="A" if marked[0] else "B")
+        return Verdict(preference=self._draw.choice(("A", "B")))
 
 
 @pytest.mark.parametrize("bias", list(SIGNS))
