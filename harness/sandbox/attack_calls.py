@@ -253,19 +253,40 @@ def empty_files(_: dict[str, Any]) -> bool:
     return True
 
 
-def _refused(call: tuple[int, int], *arguments: Any) -> bool:
+def _refused(call: tuple[int, int], *arguments: Any, unsupported: int = 0) -> bool:
     """Say whether a call is refused before the kernel looks at its arguments, which are wrong."""
-    return not _call(call, *arguments) and ctypes.get_errno() in (1, 38)
+    return not _call(call, *arguments) and ctypes.get_errno() in (1, 38, unsupported)
 
 
 def leases(_: dict[str, Any]) -> bool:
-    """Make whoever opens the file wait for us, or tell us."""
+    """Make whoever opens the file wait for us or tell us, and say how long it will live."""
     Path("leased").touch()
-    for path, command, argument in (("leased", 1024, 0), (".", 1026, 0x8000003F)):
+    hint = struct.pack("=Q", 2)
+    for path, command, argument in (
+        *(("leased", 1024, 0), (".", 1026, 0x8000003F)),
+        *(("leased", 1036, hint), ("leased", 1038, hint)),
+    ):
         with suppress(OSError):
             fcntl.fcntl(os.open(path, os.O_RDONLY), command, argument)
             return True
     return False
+
+
+def marked_files(_: dict[str, Any]) -> bool:
+    """Marks and versions of files that may only be read, by controls of file systems and by call.
+
+    Ours stands for them: a refusal for another reason would prove nothing.
+    """
+    Path("marked").touch()
+    stream = os.open("marked", os.O_RDONLY)
+    for control in (0x40086602, 0x401C5820, 0x40086604, 0x40087602, 0x40806685, 0xC0506617):
+        try:
+            fcntl.ioctl(stream, control, bytes(128))
+        except OSError as error:
+            if error.errno == errno.ENOTTY:
+                continue
+        return True
+    return not _refused((469, 469), -100, b"marked", bytes(32), 24, 0, unsupported=95)
 
 
 def read_attributes(_: dict[str, Any]) -> bool:

@@ -70,8 +70,9 @@ def kernel_switches(_: dict[str, Any]) -> bool:
 
 
 def host_facts(_: dict[str, Any]) -> bool:
-    """Read how the kernel was started, and what lies where in its memory."""
-    for name in ("cmdline", "kcore", "kpagecount", "kpageflags", "kallsyms"):
+    """Read how the kernel was started, its keys and timers, and what lies where in its memory."""
+    names = "cmdline iomem kallsyms kcore key-users keys kpagecount kpageflags modules slabinfo"
+    for name in (*names.split(), "timer_list", "vmallocinfo"):
         with suppress(OSError), open(f"/proc/{name}", "rb") as stream:  # noqa: PTH123
             if stream.read(8):
                 return True
@@ -196,6 +197,15 @@ def _mapped(stream: int, name: str) -> None:
     _LIBC.mmap(None, 4096, mmap.PROT_READ, mmap.MAP_SHARED, stream, 0)
     os.close(stream)
     _unlinked(stream, name)
+
+
+def datagram(bait: dict[str, Any]) -> bool:
+    """Reach a local socket of the host from a pair of sockets, which no `socket` call made."""
+    for kind in (socket.SOCK_DGRAM, socket.SOCK_RAW):
+        with suppress(OSError):
+            socket.socketpair(socket.AF_UNIX, kind)[0].sendto(b"harm", bait["datagrams"])
+            return True
+    return False
 
 
 def sent_files(_: dict[str, Any]) -> bool:

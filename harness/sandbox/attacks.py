@@ -72,6 +72,8 @@ REACHING = [
     "signal_host",
     "standard_input",
     "kept_devices",
+    "datagram",
+    "marked_files",
     "leases",
     "read_attributes",
     "mount_table",
@@ -139,6 +141,8 @@ class Bait(ExitStack):
         self.unix = enter(socket.socket(socket.AF_UNIX))
         self.unix.bind(str(self.outside / "socket"))
         self.unix.listen()
+        self.datagrams = enter(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+        self.datagrams.bind(str(self.outside / "datagrams"))
         self.abstract = f"harness-{self.token}"
         if sys.platform.startswith("linux"):
             named = enter(socket.socket(socket.AF_UNIX))
@@ -175,6 +179,7 @@ class Bait(ExitStack):
                 "target": str(self.target),
                 "outside": str(self.outside),
                 "unix": str(self.outside / "socket"),
+                "datagrams": self.datagrams.getsockname(),
                 "abstract": self.abstract,
                 "tcp": self.tcp.getsockname()[1],
                 "udp": self.udp.getsockname()[1],

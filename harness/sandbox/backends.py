@@ -16,8 +16,11 @@ from harness.sandbox.execution import Launch, Plan, Sandbox
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 MOST_SIGNALS = 512
 """Signals that wait at one time; they are counted for the whole user."""
-_HIDDEN = ("cmdline", "config.gz", "kallsyms", "kcore", "kpagecgroup", "kpagecount", "kpageflags")
-"""Files of /proc about the host: how it was started, and where its memory lies."""
+_HIDDEN = (
+    *("cmdline", "config.gz", "kallsyms", "kcore", "kpagecgroup", "kpagecount", "kpageflags"),
+    *("iomem", "key-users", "keys", "modules", "slabinfo", "timer_list", "vmallocinfo"),
+)
+"""Files of /proc about the host: how it was started, its keys, and where its memory lies."""
 
 
 def _prlimit(plan: Plan) -> list[str]:

@@ -14,6 +14,10 @@ _ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 # name -> (x86_64, aarch64) system call numbers; -1: the architecture has none.
 _NUMBERS = {
     "socket": (41, 198),
+    "socketpair": (53, 199),
+    "ioctl": (16, 29),
+    "file_getattr": (468, 468),
+    "file_setattr": (469, 469),
     "clone": (56, 220),
     "clone3": (435, 435),
     "prlimit64": (302, 261),
@@ -116,7 +120,7 @@ _UNSUPPORTED = [
     *("setxattr", "lsetxattr", "fsetxattr", "setxattrat"),
     *("removexattr", "lremovexattr", "fremovexattr", "removexattrat"),
     *("getxattr", "lgetxattr", "fgetxattr", "getxattrat"),
-    *("listxattr", "llistxattr", "flistxattr", "listxattrat"),
+    *("listxattr", "llistxattr", "flistxattr", "listxattrat", "file_getattr", "file_setattr"),
     # It takes a whole disk in a moment, before anyone looks. Without it, libraries write zeros.
     "fallocate",
 ]
@@ -140,13 +144,19 @@ _OWN_ONLY = [
 _PRIORITY = {"setpriority": 0, "ioprio_set": 1}
 _CORE = 4
 """Number of the limit of core dumps: at 1, and only then, no handler of the host's gets one."""
-_LEASE, _NOTIFY = 1024, 1026
-"""Commands of `fcntl` that stall, or tell of, whoever opens a file that may be read."""
+_FILE_COMMANDS = (1024, 1026, 1036, 1038)
+"""Of `fcntl`, on any file that may be read: leases and notices stall, or tell of, whoever opens it;
+hints of its life are its inode's."""
+_DATAGRAM = 2
+"""A bit of the types of socket that reach any local socket by its path, paired or not."""
+_CONTROLS = (0x5400, 0x8900)
+"""Kinds of `ioctl` for terminals, pipes and sockets: those of file systems mark any file that may
+be read, or lock it up (verity, encryption)."""
 _CLONE_NEWUSER = 0x10000000
 _ANY = 0xFFFFFFFF
 """In place of a value: any bit of the argument."""
 
-_LOAD, _JEQ, _JGE, _JSET, _RET = 0x20, 0x15, 0x35, 0x45, 0x06
+_LOAD, _JEQ, _JGE, _JSET, _RET, _AND = 0x20, 0x15, 0x35, 0x45, 0x06, 0x54
 _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 
 
@@ -192,7 +202,7 @@ def program(kind: Literal["namespaces", "landlock"]) -> bytes:
     refuse("clone3", errno.ENOSYS)
     refuse("openat2", errno.ENOSYS)
     refuse_argument("clone", 0, _CLONE_NEWUSER)
-    for command in (_LEASE, _NOTIFY):
+    for command in _FILE_COMMANDS:
         refuse_argument("fcntl", 1, command, test=_JEQ)
     for name, of_process in _PRIORITY.items():
         refuse_argument(name, 0, of_process, test=_JEQ, negate=True)
@@ -206,12 +216,16 @@ def program(kind: Literal["namespaces", "landlock"]) -> bytes:
         refuse_argument(name, mode, bits)
     for name in _UNSUPPORTED:
         refuse(name, errno.EOPNOTSUPP)
+    out += [_op(_JEQ, _NUMBERS["ioctl"][column], 0, 6), _op(_LOAD, 24), _op(_AND, 0xFF00)]
+    out += [_op(_JEQ, _CONTROLS[0], 2, 0), _op(_JEQ, _CONTROLS[1], 1, 0)]
+    out += [_op(_RET, _ERRNO | errno.ENOTTY), _op(_LOAD, 0)]
     count = len(_FAMILIES)
     out += [_op(_JEQ, _NUMBERS["socket"][column], 0, count + 3), _op(_LOAD, 16)]
     out += [_op(_JEQ, family, count - index, 0) for index, family in enumerate(_FAMILIES)]
     out += [_op(_RET, _ERRNO | errno.EAFNOSUPPORT), _op(_LOAD, 0)]
     if kind == "landlock":
         refuse("socket", errno.EPERM)
+        refuse_argument("socketpair", 1, _DATAGRAM)
         # By path and to the present time, as `Path.touch` asks whether a file exists.
         refuse_argument("utimensat", 1, 0, test=_JEQ, error=0)
         refuse_argument("utimensat", 2, 0, test=_JEQ)
