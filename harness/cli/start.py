@@ -21,7 +21,7 @@ from harness.cli.next_steps import new_skill_name, next_lines
 from harness.cli.terminal import tinted
 from harness.core import command_line, digest_tree, shown
 from harness.core.errors import BadInput
-from harness.core.plugins import load, plugins
+from harness.core.plugins import install_command, load, plugins
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,6 @@ LESSON = """ A small model
 knows the answers of these tasks and wraps them in sentences unless it is asked for the bare answer,
 as a third of the prompts do; the skill learns the form from those that passed."""
 """What there is to learn in the tasks of a template."""
-ENGINE = "'agent-skill-harness[local]'"
 EXTRAS = {
     "local": "xllamacpp",
     "openvino": "openvino_genai",
@@ -145,7 +144,7 @@ def _missing() -> list[str]:
     name = FIRST_MODEL.partition("/")[2]
     if "local" not in plugins("weights") or load("weights", "local")(name) is not None:
         return []
-    engine = [] if importlib.util.find_spec(EXTRAS["local"]) else [f"pip install {ENGINE}"]
+    engine = [] if importlib.util.find_spec(EXTRAS["local"]) else [install_command("local")]
     return [*engine, f"harness models pull {name}"]
 
 
@@ -243,8 +242,7 @@ def diagnose() -> Iterator[Finding]:
         if importlib.util.find_spec(module):
             yield Finding(f"extra [{extra}]", "ok", module)
         else:
-            remedy = f"pip install 'agent-skill-harness[{extra}]'"
-            yield Finding(f"extra [{extra}]", "missing", f"no {module}", remedy)
+            yield Finding(f"extra [{extra}]", "missing", f"no {module}", install_command(extra))
     names = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "VLLM_BASE_URL")
     set_names = [name for name in names if os.environ.get(name)]
     yield Finding("endpoint", "ok", ", ".join(set_names) or "none set: local only")

@@ -33,6 +33,8 @@ simply not there.
 
 from __future__ import annotations
 
+import shlex
+import sys
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -71,13 +73,22 @@ def load(group: str, name: str) -> Any:
         raise BadInput(f"plugin {name!r} of harness.{group} does not load: {error}") from error
 
 
-def require(module: str, need: str, install: str = "'agent-skill-harness[rag]'") -> Any:
+def install_command(*extras: str) -> str:
+    """Return the command that adds extras to this environment: with the lock of a checkout."""
+    lock = _HOUSE.parent / "constraints" / "install"
+    if lock.is_file():
+        return shlex.join([str(lock), sys.executable, *extras])
+    return f"pip install 'agent-skill-harness[{','.join(extras)}]'"
+
+
+def require(module: str, need: str, package: str = "", *, extra: str = "rag") -> Any:
     """A module of an optional package, imported when it is needed.
 
     Args:
         module: its dotted name.
         need: begins the message, such as "the vector index needs FAISS".
-        install: what to install.
+        package: the one to install, where no extra of ours brings it.
+        extra: brings the module otherwise.
 
     Raises:
         BadInput: if it cannot be imported.
@@ -85,7 +96,8 @@ def require(module: str, need: str, install: str = "'agent-skill-harness[rag]'")
     try:
         return import_module(module)
     except ImportError as error:
-        raise BadInput(f"{need} ({error}): pip install {install}") from error
+        command = f"pip install {package}" if package else install_command(extra)
+        raise BadInput(f"{need} ({error}): {command}") from error
 
 
 def _present(module: str) -> bool:

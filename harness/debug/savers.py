@@ -12,6 +12,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from harness.checkpoints import config_at
 from harness.core import BadInput
+from harness.core.plugins import install_command
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.serde.base import SerializerProtocol
@@ -145,9 +146,7 @@ def open_postgres(uri: str) -> Generator[Postgres]:
         from langgraph.checkpoint.postgres import PostgresSaver  # pyright: ignore[reportMissingTypeStubs]  # ships none
         from psycopg.rows import dict_row
     except ImportError as error:
-        raise BadInput(
-            "threads of Postgres need: pip install 'agent-skill-harness[postgres]'"
-        ) from error
+        raise BadInput(f"threads of Postgres need: {install_command('postgres')}") from error
     try:
         with psycopg.connect(uri, connect_timeout=20) as opened:
             connection: Any = opened

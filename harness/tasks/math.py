@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.core import BadInput, Score, Task, failed, invalid, passed, plain, render
+from harness.core.plugins import install_command
 from harness.corpora import last_box
 from harness.tasks.answers import accepted_answers
 from harness.tasks.bounded import Unusable, workers
@@ -103,7 +104,7 @@ def require() -> None:
         BadInput: if it is not.
     """
     if find_spec("math_verify") is None:
-        raise BadInput("math tasks need math-verify: pip install 'agent-skill-harness[math]'")
+        raise BadInput(f"math tasks need math-verify: {install_command('math')}")
 
 
 def verify(gold: str, reply: str) -> dict[str, Any]:

@@ -95,7 +95,7 @@ async def _ask(server: str, request: dict[str, Any], bench: Bench) -> dict[str, 
         BadInput: if this takes what is not there: the SDK, a sandbox.
         ToolArgumentError: if the server cannot be started or reached, or breaks off.
     """
-    require("mcp", "tools of MCP servers need the official SDK", "'agent-skill-harness[mcp]'")
+    require("mcp", "tools of MCP servers need the official SDK", extra="mcp")
     if server.startswith(("http://", "https://")):
         try:
             return await asyncio.wait_for(mcp_driver.answer(server, request), bench.limits.wall_s)

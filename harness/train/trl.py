@@ -33,9 +33,7 @@ if TYPE_CHECKING:
             self, inputs: list[dict[str, Any]]
         ) -> dict[str, Any]: ...
 else:
-    GRPOTrainer = require(
-        "trl", "these are trainers of TRL", "'agent-skill-harness[rag,trl]'"
-    ).GRPOTrainer
+    GRPOTrainer = require("trl", "these are trainers of TRL", extra="trl").GRPOTrainer
 
 
 class GD2POTrainer(GRPOTrainer):

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
+
+import pytest
+
+from harness.core import plugins
+from harness.core.plugins import install_command
 
 PIP = r"""#!/bin/sh
 case "$*" in
@@ -43,3 +49,21 @@ def test_a_failure_of_pip_is_one_of_the_command(repository: Path, tmp_path: Path
     done = install(repository, tmp_path, FAILS="1")
     assert done.returncode == 1
     assert "installed" not in done.stdout
+
+
+def test_an_unknown_extra_is_named_before_anything_is_fetched(repository: Path) -> None:
+    command = [repository / "constraints" / "install", sys.executable, "locl"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith("no extra 'locl': there are local, ")
+
+
+def test_the_hint_to_install_an_extra_keeps_to_the_lock_of_a_checkout(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert install_command("rag", "vqa") == (
+        f"{repository / 'constraints' / 'install'} {sys.executable} rag vqa"
+    )
+    monkeypatch.setattr(plugins, "_HOUSE", tmp_path / "harness")
+    assert install_command("rag", "vqa") == "pip install 'agent-skill-harness[rag,vqa]'"

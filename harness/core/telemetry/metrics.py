@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from harness.core.errors import BadInput
+from harness.core.plugins import install_command
 from harness.core.tracing import Operation, Watcher
 
 if TYPE_CHECKING:
@@ -119,9 +120,7 @@ def served(port: int) -> Generator[tuple[str, MetricsWatcher]]:
     try:
         from prometheus_client import start_http_server
     except ImportError as error:
-        raise BadInput(
-            "--metrics needs prometheus_client: pip install 'agent-skill-harness[otel]'"
-        ) from error
+        raise BadInput(f"--metrics needs prometheus_client: {install_command('otel')}") from error
     watcher = MetricsWatcher()
     try:
         server, thread = start_http_server(port, addr="127.0.0.1", registry=watcher.registry)

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 from harness.core.errors import BadInput
+from harness.core.plugins import install_command
 from harness.core.redaction import redact
 from harness.core.tracing import Operation, Watcher
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 CAPTURE_VARIABLE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 """What was said goes into spans where it is `true`, `span_only` or `span_and_event`."""
-_NOT_INSTALLED = "spans need OpenTelemetry: pip install 'agent-skill-harness[otel]'"
 FLUSH_MS = 5000
 """How long the end of a run waits for spans that are not yet sent."""
 
@@ -216,7 +216,7 @@ def span_watcher() -> Generator[SpanWatcher]:
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError as error:
-        raise BadInput(_NOT_INSTALLED) from error
+        raise BadInput(f"spans need OpenTelemetry: {install_command('otel')}") from error
     import harness
 
     present = trace.get_tracer_provider()
@@ -260,5 +260,5 @@ def _exporter() -> Any:
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     except ImportError as error:
-        raise BadInput(_NOT_INSTALLED) from error
+        raise BadInput(f"spans need OpenTelemetry: {install_command('otel')}") from error
     return OTLPSpanExporter()

@@ -19,6 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from harness.core import BadInput, Unreachable, cache_root, digest, private_folder
+from harness.core.plugins import install_command
 from harness.engines.embedded.process import Files, Launch, arguments
 
 MODULE = "xllamacpp"
@@ -89,8 +90,8 @@ class SharedEngine:
     def __init__(self, path: Path, launch: Launch) -> None:
         if find_spec(MODULE) is None:
             raise BadInput(
-                "local/ models need llama.cpp, which is not installed: run `pip install "
-                "'agent-skill-harness[local]'`; where there is no wheel of xllamacpp for this "
+                "local/ models need llama.cpp, which is not installed: run "
+                f"`{install_command('local')}`; where there is no wheel of xllamacpp for this "
                 "platform, serve the model with another server and reach it as openai/ with "
                 "--base-url"
             )

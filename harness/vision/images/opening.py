@@ -9,6 +9,7 @@ from math import ceil, sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from harness.core import BadInput
+from harness.core.plugins import install_command
 from harness.vision.profiles import ImageLimits
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def _module(name: str, purpose: str) -> Any:
     try:
         return import_module(name)
     except ImportError as error:
-        raise BadInput(f"{purpose} ({error}): pip install 'agent-skill-harness[vqa]'") from error
+        raise BadInput(f"{purpose} ({error}): {install_command('vqa')}") from error
 
 
 def _has_page(handle: Any, frame: int) -> bool:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from harness.core import BadInput
+from harness.core.plugins import install_command
 from harness.rag.compress.tokens import load_tokenizer
 from harness.rag.compress.types import Query, Unit
 
@@ -54,7 +55,7 @@ class TokenCritic:
         if missing:
             raise BadInput(
                 f"the token critic needs {' and '.join(missing)}: "
-                "pip install 'agent-skill-harness[rag]', or use the critic 'lexical'"
+                f"{install_command('rag')}, or use the critic 'lexical'"
             )
         if not (folder / "critic.onnx").is_file():
             raise BadInput(f"expected the weights critic.onnx in {str(folder)!r}")

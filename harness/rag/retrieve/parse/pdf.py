@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from harness.core import BadInput, require
+from harness.core.plugins import install_command
 from harness.rag.retrieve.document import Document, Heading, TextBuilder
 
 _HYPHEN = re.compile("[\u0002\ufffe](?:\r?\n)?")  # how pdfium marks a word broken at a line end
@@ -64,7 +65,7 @@ def parse_pdf(source: str, data: bytes, *, ocr: bool) -> Document:
             else:
                 fault = (
                     f"has no text layer ({len(pdf)} pages of images, probably a scan): "
-                    "--ocr recognises the text (pip install 'agent-skill-harness[vqa]')"
+                    f"--ocr recognises the text ({install_command('vqa')})"
                 )
             raise BadInput(f"{source!r} {fault}")
         headings = _outline(pdf, document)
@@ -94,9 +95,7 @@ def _text_layer(page: Any) -> str:
 
 @cache
 def _ocr_engine() -> Any:
-    package = require(
-        "rapidocr", "optical recognition needs rapidocr", "'agent-skill-harness[vqa]'"
-    )
+    package = require("rapidocr", "optical recognition needs rapidocr", extra="vqa")
     engine = package.RapidOCR()
     logging.getLogger("RapidOCR").setLevel(logging.WARNING)
     return engine
