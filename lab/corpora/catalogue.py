@@ -8,8 +8,9 @@ from pathlib import Path
 
 from harness.core import Task
 from harness.corpora import Generator, Split, generated_corpus, write_readings
-from lab.corpora import dossier, institute, ledger, ruler
+from lab.corpora import dossier, institute, ruler
 from lab.corpora.drafts import FileCorpus
+from lab.corpora.ledger import LEDGER
 from lab.corpora.roster import ROSTER
 from lab.corpora.wire import WIRE
 
@@ -17,7 +18,7 @@ from lab.corpora.wire import WIRE
 def _ruler(length: str) -> Generator:
     """RULER of one length; `ruler-` is followed by a name of its lengths."""
     tokens = ruler.LENGTHS[length]
-    per_task = sum(ruler.split_size(split, tokens) for split in ledger.PER_STRATUM)
+    per_task = sum(ruler.split_size(split, tokens) for split in LEDGER.per_stratum)
     corpus = generated_corpus(
         f"ruler-{length}",
         f"RULER and InfiniteBench retrieval of our own, {tokens:,} tokens a sample",
@@ -38,14 +39,7 @@ def _files(corpus: FileCorpus, title: str) -> Generator:
 
 
 _OURS = (
-    Generator(
-        generated_corpus(
-            "ledger",
-            "Workbooks of invented companies, 11 kinds of manipulation, three difficulties",
-            sum(ledger.split_size(split) for split in ledger.PER_STRATUM),
-        ),
-        ledger.write_split,
-    ),
+    _files(LEDGER, "Workbooks of invented companies, 11 kinds of manipulation, three difficulties"),
     _files(ROSTER, "Dirty tables, 12 kinds of dirt, of which train has 8, three difficulties"),
     _files(WIRE, "Logs and JSON, 12 kinds of wrangling, of which train has 8, three difficulties"),
     Generator(

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import JsonValue
 
@@ -51,36 +51,44 @@ class Built:
 
     Attributes:
         prompt: states every rule.
-        files: name -> text of the input files.
-        gold: text of the golden file.
+        files: name -> content of the input files.
+        gold: content of the golden file.
         ordered: whether the order of a table's rows counts; the prompt then says so.
+        answer: what the meta of the task says of the place of its answer.
     """
 
     prompt: str
-    files: dict[str, str]
-    gold: str
+    files: Mapping[str, str | bytes]
+    gold: str | bytes
     ordered: bool = False
+    answer: Mapping[str, JsonValue] | None = None
 
 
 @dataclass(frozen=True)
 class FileCorpus:
-    """A corpus of tasks on plain files, with kinds that only its test split has.
+    """A corpus of tasks on files; its test split may have kinds that no other split has.
 
     Attributes:
         name: of the corpus, begins the ids.
         kinds: name -> what draws a task.
-        unseen: kinds that train and selection do not have.
         per_stratum: split -> tasks of one kind and difficulty.
         suffix: of the golden files.
         seed: another seed gives another corpus.
+        unseen: kinds that train and selection do not have.
+        draft: makes the draft that a kind draws its task with.
+        check: family of the tasks.
+        input_path: of an input file, by split, task and name.
     """
 
     name: str
-    kinds: Mapping[str, Callable[[Draft], Built]]
-    unseen: frozenset[str]
+    kinds: Mapping[str, Callable[[Any], Built]]
     per_stratum: Mapping[Split, int]
     suffix: str
     seed: int
+    unseen: frozenset[str] = frozenset()
+    draft: Callable[[Random, Difficulty], Draft] = Draft
+    check: str = "output"
+    input_path: str = "inputs/{split}/{task}/{name}"
 
     def kinds_of(self, split: Split) -> list[str]:
         """The kinds of a split, in the order in which they take turns."""
@@ -116,24 +124,28 @@ class FileCorpus:
         self, split: Split, number: int, kind: str, difficulty: Difficulty, out: Path
     ) -> Task:
         task_id = f"{self.name}-{split}-{number:03}"
-        built = self.kinds[kind](Draft(Random(f"{self.seed}:{task_id}"), difficulty))
+        built = self.kinds[kind](self.draft(Random(f"{self.seed}:{task_id}"), difficulty))
         golden = f"golden/{split}/{task_id}{self.suffix}"
-        files = {name: f"inputs/{split}/{task_id}/{name}" for name in built.files}
-        for name, text in built.files.items():
-            write_atomic(out / files[name], text)
+        files = {
+            name: self.input_path.format(split=split, task=task_id, name=name)
+            for name in built.files
+        }
+        for name, content in built.files.items():
+            write_atomic(out / files[name], content)
         write_atomic(out / golden, built.gold)
         return Task(
             id=task_id,
             prompt=built.prompt,
             files=files,
             answer=golden,
-            check="output",
+            check=self.check,
             meta={
+                **(built.answer or {}),
                 "kind": kind,
-                "seen": kind not in self.unseen,
+                **({"seen": kind not in self.unseen} if self.unseen else {}),
                 "difficulty": difficulty,
                 "stratum": f"{kind}/{difficulty}",
-                "ordered": built.ordered,
+                **({"ordered": built.ordered} if built.answer is None else {}),
             },
         )
 

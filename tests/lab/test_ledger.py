@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import groupby
 from pathlib import Path
@@ -15,8 +16,8 @@ from openpyxl import Workbook, load_workbook
 from openpyxl.worksheet.worksheet import Worksheet
 
 from harness.core import BadInput, Task, digest_file, digest_tree, read_models
-from harness.corpora import generate
-from lab.corpora.ledger import KINDS, PER_STRATUM, Split, split_size, write_split
+from harness.corpora import Split, generate
+from lab.corpora.ledger import LEDGER
 
 Grid = list[list[Any]]
 
@@ -25,7 +26,7 @@ Grid = list[list[Any]]
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Task]]:
     """One task of every stratum."""
     out = tmp_path_factory.mktemp("ledger")
-    return out, write_split("test", out, limit=33)
+    return out, LEDGER.write_split("test", out, limit=33)
 
 
 def _open(path: Path) -> Workbook:
@@ -176,12 +177,12 @@ def _same(left: Grid | None, right: Grid | None) -> bool:
 
 
 def test_counts_and_strata() -> None:
-    assert {split: split_size(split) for split in PER_STRATUM} == {
+    assert {split: LEDGER.split_size(split) for split in LEDGER.per_stratum} == {
         "train": 132,
         "selection": 231,
         "test": 363,
     }
-    assert len(KINDS) == 11
+    assert len(LEDGER.kinds) == 11
 
 
 def test_every_stratum_once(corpus: tuple[Path, list[Task]]) -> None:
@@ -253,7 +254,7 @@ def test_workbooks_are_dirty_where_they_should_be(corpus: tuple[Path, list[Task]
 
 def test_the_same_bytes_again(corpus: tuple[Path, list[Task]], tmp_path: Path) -> None:
     out, _ = corpus
-    write_split("test", tmp_path, limit=33)
+    LEDGER.write_split("test", tmp_path, limit=33)
     assert digest_tree(tmp_path) == digest_tree(out)
 
 
@@ -263,8 +264,8 @@ def test_the_sample_is_the_start_of_train(repository: Path, tmp_path: Path) -> N
 
 
 def test_another_seed_is_another_corpus(tmp_path: Path) -> None:
-    first = write_split("train", tmp_path / "a", limit=2)[0]
-    second = write_split("train", tmp_path / "b", limit=2, seed=7)[0]
+    first = LEDGER.write_split("train", tmp_path / "a", limit=2)[0]
+    second = replace(LEDGER, seed=7).write_split("train", tmp_path / "b", limit=2)[0]
     name = first.files["input.xlsx"]
     assert first.id == second.id
     assert digest_file(tmp_path / "a" / name) != digest_file(tmp_path / "b" / name)
@@ -272,7 +273,7 @@ def test_another_seed_is_another_corpus(tmp_path: Path) -> None:
 
 def test_bad_limit_and_split(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="at least 1"):
-        write_split("train", tmp_path, limit=0)
+        LEDGER.write_split("train", tmp_path, limit=0)
     with pytest.raises(BadInput, match="train, selection, test, all"):
         generate("ledger", tmp_path, "dev")
 
@@ -280,10 +281,10 @@ def test_bad_limit_and_split(tmp_path: Path) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("split", ["train", "selection", "test"])
 def test_whole_split(split: Split, tmp_path: Path) -> None:
-    tasks = write_split(split, tmp_path)
-    assert len(tasks) == len({task.id for task in tasks}) == split_size(split)
+    tasks = LEDGER.write_split(split, tmp_path)
+    assert len(tasks) == len({task.id for task in tasks}) == LEDGER.split_size(split)
     strata = sorted(str(task.meta["stratum"]) for task in tasks)
-    assert {len(list(group)) for _, group in groupby(strata)} == {PER_STRATUM[split]}
+    assert {len(list(group)) for _, group in groupby(strata)} == {LEDGER.per_stratum[split]}
     inputs = {digest_file(tmp_path / task.files["input.xlsx"]) for task in tasks}
     assert len(inputs) == len(tasks)
     for task in tasks:
