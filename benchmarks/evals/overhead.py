@@ -1,12 +1,14 @@
-"""CPU time of an eval sample: ours, a bare script, and inspect_ai, on the same three-step task.
+"""CPU time of an eval sample: ours, a bare script's, a user's, inspect_ai's; the same three steps.
 
     python -m benchmarks.evals.overhead --inspect PYTHON --samples 200 1600 --rounds 5
 
 An agent that reads two files of a skill with a tool and then answers, against a mock endpoint in a
 process of its own. The bare script is LangGraph and the `openai` client without cache, trajectories
-or records; ours is `harness eval` with all of them; inspect_ai (with its cache on) runs in an
-environment of its own. In turn, several rounds; CPU time of the client's process per sample is the
-slope between a short and a long run, so that nothing that is done once counts. Medians over rounds.
+or records; ours is `harness eval` with all of them; `graph` and `function` are `harness eval` with
+the bare script's graph as a file of a user's own; inspect_ai (with its cache on) runs in an
+environment of its own. In turn, several rounds; CPU time per sample, of the client's process and
+all that it has started, is the slope between a short and a long run, so that nothing that is done
+once counts. Medians over rounds.
 """
 
 from __future__ import annotations
@@ -34,6 +36,11 @@ from benchmarks.reports import (
 )
 
 HERE = Path(__file__).parent
+AGENTS = {
+    "ours": "graph:react",
+    "graph": f"graph:{HERE}/overhead_own.py:graph",
+    "function": f"py:{HERE}/overhead_own.py:answer",
+}
 
 
 def skill_in(folder: Path) -> Path:
@@ -54,7 +61,9 @@ def questions(first: int, count: int) -> list[dict[str, str]]:
     return [{"id": f"t{n}", "prompt": f"What is 2 + 2? ({n})", "answer": "4"} for n in numbers]
 
 
-def ours(url: str, skill: str, samples: int, concurrency: int, folder: str) -> dict[str, Any]:
+def ours(
+    agent: str, url: str, skill: str, samples: int, concurrency: int, folder: str
+) -> dict[str, Any]:
     """Run `harness eval` in this process."""
     from harness.api import EvalSettings, run_evaluation
 
@@ -62,21 +71,26 @@ def ours(url: str, skill: str, samples: int, concurrency: int, folder: str) -> d
         work = Path(folder, name)
         suite = write_suite(work / "suite", questions(first, count), "tools: [read_skill_file]")
         settings = EvalSettings(
-            suite=str(suite), agent="graph:react", skill=Path(skill), out=work / "run",
+            suite=str(suite), agent=agent, skill=Path(skill), out=work / "run",
             models=("openai/mock",), base_url=url, sandbox="none", concurrency=concurrency,
         )  # fmt: skip
         return run_evaluation(settings)[0].passed
 
     evaluate("first", 10**6, concurrency)
-    cpu, wall = time.process_time(), time.perf_counter()
+    wall = time.perf_counter()
     passed = evaluate("all", 0, samples)
     return {
         "samples": samples,
         "passed": passed,
-        "cpu": time.process_time() - cpu,
         "wall": time.perf_counter() - wall,
         "peak MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
+
+
+def processor_s() -> float:
+    """Processor time of the processes that this one has started and that have ended, seconds."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 @benchmark(
@@ -90,7 +104,7 @@ def main(options: Options) -> Result:
     """Measure in turn, print and write the report."""
     arms: dict[str, Callable[..., dict[str, Any]]] = {
         "bare": partial(peer, sys.executable, HERE / "overhead_bare.py"),
-        "ours": partial(in_fresh_process, ours),
+        **{arm: partial(in_fresh_process, ours, agent) for arm, agent in AGENTS.items()},
     }
     if options.inspect:
         arms["inspect_ai"] = partial(peer, options.inspect, HERE / "overhead_inspect.py")
@@ -103,7 +117,9 @@ def main(options: Options) -> Result:
                 for samples in options.samples:
                     with tempfile.TemporaryDirectory() as folder:
                         skill, work = str(skill_in(Path(folder))), f"{folder}/work"
+                        before, os.environ["OVERHEAD_SKILL"] = processor_s(), skill
                         pair.append(run(url, skill, samples, options.concurrency, work))
+                        pair[-1]["cpu"] = processor_s() - before
                     assert pair[-1]["passed"] == samples, (arm, pair[-1])
                 few, many = pair
                 slope = (many["cpu"] - few["cpu"]) / (many["samples"] - few["samples"])
@@ -134,6 +150,9 @@ def main(options: Options) -> Result:
             "samples/s": {
                 arm: round(statistics.median(row["samples"] / row["wall"] for row in rows), 1)
                 for arm, rows in rounds.items()
+            },
+            "CPU ms beside the bare script": {
+                arm: round(1000 * (value - median["bare"]), 1) for arm, value in median.items()
             },
             "peak MB of ours": round(max(figures["peak MB"] for figures in rounds["ours"])),
         }  # fmt: skip

@@ -1,7 +1,6 @@
-"""A user's function or graph in a process of its own: `python -m harness.agents.child`.
+"""A user's function or graph in a process of its own, which a fork server has begun.
 
-It reads one request as JSON from its standard input and writes one outcome to its standard output;
-what the agent prints goes to standard error. `SystemExit` is an outcome like any other failure.
+`SystemExit` is an outcome like any other failure.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import base64
 import dis
 import inspect
-import json
 import os
 import pickle
 import re
@@ -27,7 +25,7 @@ _SKILL = object()
 
 def outcome(request: dict[str, Any]) -> dict[str, Any]:
     """Carry out a request; return `answer`, or `error`, or `bad_input`; without an attempt the
-    finding of :func:`check_parameters` on the function.
+    finding of :func:`check_parameters` on the function, and the variables that importing it set.
 
     Args:
         request: `kind` (`py` or `graph`), `reference`, `base` and the import `path`; `function`,
@@ -35,13 +33,18 @@ def outcome(request: dict[str, Any]) -> dict[str, Any]:
             also `arguments` of the function, or `messages` and `config` of the graph.
     """
     reference = request["reference"]
+    before = dict(os.environ)
+    sys.path += [folder for folder in request["path"] if folder not in sys.path]
     os.environ[IMPORTING] = reference
     try:
         if request.get("function"):
             sys.path[:] = request["path"]
             loaded: Any = pickle.loads(base64.b64decode(request["function"]))  # noqa: S301  # ours
         else:
-            loaded = assets.load_object(reference, Path(request["base"]))
+            base = Path(request["base"])
+            # As for a script: what lies beside the file can be imported.
+            sys.path.insert(0, str((base / reference.rpartition(":")[0]).resolve().parent))
+            loaded = assets.load_object(reference, base)
         del os.environ[IMPORTING]
         fits = callable(loaded) if request["kind"] == "py" else hasattr(loaded, "ainvoke")
         if not fits:
@@ -62,7 +65,10 @@ def outcome(request: dict[str, Any]) -> dict[str, Any]:
                 answer = cast("dict[str, Any]", answer).get("content")
         else:
             of_function = request["kind"] == "py"
-            return {"ignores_skill": of_function and check_parameters(reference, loaded)}
+            # Libraries that read a variable when they are imported find it as the file set it.
+            changed = {key: text for key, text in os.environ.items() if before.get(key) != text}
+            ignores_skill = of_function and check_parameters(reference, loaded)
+            return {"ignores_skill": ignores_skill, "environment": changed}
         if answer is None:
             return {"error": "it returned None, expected the answer"}
         return {"answer": str(answer)}
@@ -95,21 +101,3 @@ def check_parameters(reference: str, function: Any) -> bool:
     loads = [step.argrepr for step in dis.get_instructions(code) if "LOAD" in step.opname]
     words = set(re.findall(r"\w+", " ".join(loads)))
     return not words & {name, "locals", "vars", "eval", "exec"}
-
-
-def main() -> None:
-    """Answer the request on standard input."""
-    request = json.load(sys.stdin)
-    sys.path += [folder for folder in request["path"] if folder not in sys.path]
-    answers = os.dup(1)
-    os.dup2(2, 1)
-    written = json.dumps(outcome(request)).encode()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    with os.fdopen(answers, "wb") as pipe:
-        pipe.write(written)
-    os._exit(0)  # whatever threads the agent has left
-
-
-if __name__ == "__main__":
-    main()

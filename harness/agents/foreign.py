@@ -11,14 +11,13 @@ import asyncio
 import base64
 import contextlib
 import inspect
-import json
 import os
 import re
 import shlex
 import signal
-import subprocess
 import sys
 import time
+from asyncio.subprocess import Process
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -29,6 +28,7 @@ from harness.agents.skills import skill_block
 from harness.agents.types import AgentContext, AgentRun, AttemptEnded, Sample, TimeLimit
 from harness.core import BadInput, UnfitFile, digest, last_words, read_work_file, shortage
 from harness.models import LimitedModel
+from harness.sandbox import ForkServer, encode_call, read_result
 from harness.skills import copy_skill
 from harness.tasks import suite_paths
 
@@ -39,7 +39,6 @@ CHECK_S = 120.0
 """Seconds that a user's file may take to be imported before the first call."""
 GRACE_S = 5.0
 """Seconds for the last output of an agent whose processes were killed."""
-_CHILD = (sys.executable, "-P", "-m", "harness.agents.child")
 
 
 class CommandAgent:
@@ -155,17 +154,20 @@ class PythonAgent:
         }  # fmt: skip
         # A client that is built on import needs a key; it has nobody to ask.
         nowhere = {"OPENAI_API_KEY": "unused", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
-        try:
-            ended = subprocess.run(
-                _CHILD, input=json.dumps(self._request).encode(), env={**os.environ, **nowhere},
-                capture_output=True, timeout=CHECK_S, check=False, start_new_session=True,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired as error:
-            raise BadInput(f"importing {reference!r} took more than {CHECK_S:g} s") from error
-        result = _outcome(ended.stdout, ended.returncode, ended.stderr)
-        if "ignores_skill" not in result:
-            raise BadInput(result.get("bad_input") or f"{spec!r}: {result['error']}")
-        self.ignores_skill = bool(result["ignores_skill"])
+        self._server = ForkServer("harness.agents.child:outcome", nowhere)
+        with self._server.connect() as connection, connection.makefile("rb") as stream:
+            connection.settimeout(CHECK_S)
+            try:
+                connection.sendall(encode_call(self._request, {}))
+                self._imported = read_result(stream.read())
+            except TimeoutError as error:
+                raise BadInput(f"importing {reference!r} took more than {CHECK_S:g} s") from error
+            except ConnectionError:
+                self._imported = read_result(b"")
+        if "ignores_skill" not in self._imported:
+            reason = self._imported.get("bad_input") or f"{spec!r}: {self._imported['error']}"
+            raise BadInput(reason)
+        self.ignores_skill = bool(self._imported["ignores_skill"])
 
     async def run(self, sample: Sample, context: AgentContext) -> AgentRun:
         """Attempt one sample."""
@@ -185,15 +187,35 @@ class PythonAgent:
             workdir = {"workdir": str(sample.workdir)}
             request["config"] = {"configurable": workdir, "recursion_limit": 200}
         try:
-            out = await run_process(_CHILD, context, None, json.dumps(request).encode())
+            result = await self._call(request, context)
         except AttemptEnded as error:
             return recorder.run(None, str(error))
-        result = _outcome(out, 0, b"")
         if "answer" not in result:
             reason = result.get("error") or result.get("bad_input")
             return recorder.run(None, f"the agent failed: {reason}")
         recorder.agent_text(result["answer"])
         return recorder.run(result["answer"])
+
+    async def _call(self, request: dict[str, Any], context: AgentContext) -> dict[str, Any]:
+        """Make a call in a forked process, within the limits."""
+        self._server.learn(self._imported)
+        connection = self._server.connect()
+        reader, writer = await asyncio.open_unix_connection(sock=connection)
+        reading = asyncio.ensure_future(reader.read())
+        try:
+            writer.write(encode_call(request, context.endpoint))
+            await _work_within_limits(reading, context)
+        finally:
+            with contextlib.suppress(OSError):
+                writer.write_eof()  # ends all of it; the other side is closed behind the last one
+            await asyncio.wait([reading], timeout=GRACE_S)
+            reading.cancel()
+            writer.close()
+        result = read_result(reading.result() if reading.exception() is None else b"")
+        self._server.learn({"modules": result.get("modules", [])})
+        if code := result.get("exit_code"):
+            raise AttemptEnded(f"the agent ended with exit code {code}: {result['error']}")
+        return result
 
 
 def function_agent(function: Callable[..., Any]) -> PythonAgent:
@@ -234,15 +256,6 @@ def pickled_function(function: Callable[..., Any]) -> tuple[str, str]:
     return f"{name}-{digest(code)[:12]}", base64.b64encode(pickled).decode()
 
 
-def _outcome(out: bytes, code: int, err: bytes) -> dict[str, str]:
-    """Read a child's outcome; one that was ended from inside (`os._exit`) wrote nothing."""
-    try:
-        return json.loads(out)
-    except ValueError:
-        tail = last_words(err.decode(errors="replace"))
-        return {"error": f"its process ended without an answer (exit code {code}) {tail}".strip()}
-
-
 def _fill(part: str, values: Mapping[str, str]) -> str:
     for name, value in values.items():
         if part == "{" + name + "}":
@@ -253,20 +266,14 @@ def _fill(part: str, values: Mapping[str, str]) -> str:
     return part
 
 
-async def run_process(
-    arguments: Sequence[str],
-    context: AgentContext,
-    workdir: Path | None,
-    data: bytes | None = None,
-) -> bytes:
+async def run_process(arguments: Sequence[str], context: AgentContext, workdir: Path) -> bytes:
     """Run a process to its end; returns its standard output. Whatever it started is killed.
 
     Args:
         arguments: program and arguments.
         context: limits, and the variables that lead to the gateway. What the calls of its model
             wait is not counted.
-        workdir: where it runs; None for the working folder of this process.
-        data: its standard input.
+        workdir: where it runs.
 
     Raises:
         BadInput: if it cannot be started.
@@ -278,7 +285,7 @@ async def run_process(
             *arguments,
             cwd=workdir,
             env={**os.environ, **context.endpoint},
-            stdin=asyncio.subprocess.DEVNULL if data is None else asyncio.subprocess.PIPE,
+            stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             start_new_session=True,
@@ -288,19 +295,9 @@ async def run_process(
         unknown = "no more open files" if error.errno == -1 else error.strerror
         why = shortage(error) or unknown
         raise BadInput(f"cannot start the agent {arguments[0]!r}: {why}") from error
-    reading = asyncio.ensure_future(process.communicate(data))
-    began, model = time.monotonic(), context.model
+    reading = asyncio.ensure_future(process.communicate())
     try:
-        # Not until its pipes are closed: a process that it has left behind may hold them.
-        while process.returncode is None and not reading.done():
-            await asyncio.wait([reading], timeout=0.05)
-            limited = isinstance(model, LimitedModel)
-            seconds = model.worked_s if limited else time.monotonic() - began
-            if seconds > context.limits.wall_s:
-                raise TimeLimit(
-                    f"the agent took more than {context.limits.wall_s:g} s of work "
-                    "(--time-limit, --working-limit)"
-                )
+        await _work_within_limits(reading, context, process)
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -312,6 +309,26 @@ async def run_process(
         tail = last_words(err.decode(errors="replace")) or "it printed no reason"
         raise AttemptEnded(f"the agent ended with exit code {process.returncode}: {tail}")
     return out
+
+
+async def _work_within_limits(
+    reading: asyncio.Future[Any], context: AgentContext, process: Process | None = None
+) -> None:
+    """Wait until all is read, or a process ends whose pipes another one may hold.
+
+    Raises:
+        TimeLimit: if it takes longer than the limit; calls of the model that wait are not counted.
+    """
+    began, model = time.monotonic(), context.model
+    while not reading.done() and (process is None or process.returncode is None):
+        await asyncio.wait([reading], timeout=0.05)
+        limited = isinstance(model, LimitedModel)
+        seconds = model.worked_s if limited else time.monotonic() - began
+        if seconds > context.limits.wall_s:
+            raise TimeLimit(
+                f"the agent took more than {context.limits.wall_s:g} s of work "
+                "(--time-limit, --working-limit)"
+            )
 
 
 def install_skill(skill: Path | None, workdir: Path) -> str:

@@ -1,4 +1,7 @@
 from .execution import Sandbox as Sandbox
+from .forking import ForkServer as ForkServer
+from .forking import encode_call as encode_call
+from .forking import read_result as read_result
 from .selection import PREFERRED as PREFERRED
 from .selection import BackendReport as BackendReport
 from .selection import cautions as cautions
