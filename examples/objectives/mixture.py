@@ -1,7 +1,8 @@
 """MORE (arXiv 2312.07401): weights of preference sources under which none gets worse.
 
 The weights are those of the shortest vector in the hull of the sources' gradients (MGDA, Desideri
-2012), found by Frank-Wolfe; the step along it descends on every source, or there is none that does.
+2012), found by Frank-Wolfe. Along the exact shortest vector every source descends, or none can. The
+steps of Frank-Wolfe come near it: where sources nearly cancel out, one of them may rise a little.
 """
 
 from __future__ import annotations

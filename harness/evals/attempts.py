@@ -293,8 +293,9 @@ def open_guard(
 
     def opened(spec: str) -> Model:
         model = open_model(
-            spec, calls=calls, budget=budget, concurrency=settings.concurrency, role="judge"
-        )
+            spec, base_url=settings.base_url, calls=calls, budget=budget,
+            concurrency=settings.concurrency, role="judge",
+        )  # fmt: skip
         stack.push_async_callback(model.aclose)
         return model
 

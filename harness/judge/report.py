@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.core import Usage, Value, write_atomic
+from harness.core import Outcome, Usage, Value, write_atomic
 from harness.judge.knockout import Best
 from harness.judge.probes.bias import BiasReport
 from harness.judge.rows import passes
@@ -32,6 +32,18 @@ class Judged(Value):
         """Use of its calls."""
         judged = self.verdict or self.best
         return judged.usage if judged is not None else Usage()
+
+    @property
+    def fault(self) -> str:
+        """The reason why there is no verdict."""
+        return self.verdict.invalid if self.verdict else self.best.fault if self.best else ""
+
+    def outcome(self, threshold: float) -> Outcome:
+        """Return `pass` for what got a verdict, but `fail` for an answer below the threshold."""
+        score = self.verdict.score if self.verdict else None
+        if not self.valid:
+            return "invalid"
+        return "fail" if score is not None and score < threshold else "pass"
 
     @property
     def valid(self) -> bool:

@@ -190,14 +190,16 @@ async def judge_rows(
                             judged = await _judged(row, judge, judging, settings)
                             run.append_item(judged.model_dump(mode="json"))
                             finished[row.id] = judged
-                    outcome = "pass" if judged.valid else "invalid"
                     tally.count(
                         ItemRecord(
-                            id=row.id, task_id=row.id, outcome=outcome, value=0, usage=judged.usage
+                            id=row.id, task_id=row.id, value=0, usage=judged.usage,
+                            outcome=judged.outcome(judging.threshold), reason=judged.fault,
                         )
-                    )
+                    )  # fmt: skip
                     if on_progress is not None:
                         on_progress(settings.out.name, tally)
+                    if tally.stuck.startswith("Unreachable"):  # the others would wait as long
+                        raise Unreachable(f"no row got a verdict: {tally.stuck}")
 
                 tasks = [asyncio.create_task(work(row)) for row in rows]
                 try:
@@ -219,10 +221,7 @@ async def judge_rows(
             settings, judging, judge.name, model, judged_rows, rows[0].mode, labels, bias
         )
     if report.invalid == report.rows:
-        faults = [
-            row.verdict.invalid if row.verdict else row.best.fault if row.best else ""
-            for row in judged_rows
-        ]
+        faults = (row.fault for row in judged_rows)
         raise Unreachable(f"no row got a verdict: {next(filter(None, faults), '')}")
     return mark_finished(settings.out, request, report, invalid=report.invalid)
 

@@ -37,8 +37,6 @@ def read_recording(source: str, data: bytes) -> Document:
             transcript = loops.run(recognizer.transcribe(data, source))
         except (Unreachable, LimitReached) as error:
             raise BadInput(f"{source!r} was not heard: {error}") from error
-    if not transcript.text.strip():
-        raise BadInput(f"{source!r}: {spec} heard no speech in {transcript.seconds:.0f} seconds")
     return document_of(source, transcript)
 
 

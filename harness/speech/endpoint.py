@@ -33,10 +33,11 @@ _UNTIMED = ("response_format", "verbose_json", "timestamp")
 
 @dataclass(frozen=True)
 class Recording:
-    """A file to be heard; its suffix tells servers the format."""
+    """A file to be heard; its suffix tells servers the format, its name is for messages."""
 
     data: bytes
     suffix: str
+    name: str
 
 
 def completion(model: str, content: str, usage: Any = None) -> Body:

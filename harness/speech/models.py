@@ -58,12 +58,12 @@ class Recognizer:
             language: ISO 639-1 code; "" to let the model find it.
 
         Raises:
-            BadInput: if it cannot be read, or the server rejects it.
+            BadInput: if it cannot be read, the server rejects it, or nothing is said in it.
             Unreachable: if the server does not answer, or gives no transcript.
             LimitReached: if the budget has no call left.
         """
         suffix, key = PurePath(name).suffix.lower(), sha256(data).hexdigest()
-        self._recordings[key] = Recording(data, suffix)
+        self._recordings[key] = Recording(data, suffix, name)
         part = {"type": "input_audio", "input_audio": {"sha256": key, "format": suffix[1:]}}
         extra: dict[str, Any] = {"language": language} if language else {}
         try:
@@ -74,6 +74,9 @@ class Recognizer:
             self._recordings.pop(key, None)
         with decoding(f"the transcript of {name!r}"):
             transcript = Transcript.model_validate_json(reply.text)
+        if not transcript.text.strip():
+            seconds = f" in {transcript.seconds:.0f} seconds" if transcript.seconds else ""
+            raise BadInput(f"{name!r}: {self.spec} heard no speech{seconds}")
         return transcript.model_copy(update={"model": self.spec})
 
 
@@ -148,9 +151,7 @@ def open_recognizer(
     async def offline(body: Body) -> Body:
         key = body["messages"][0]["content"][0]["input_audio"]["sha256"]
         recording, language = recordings[key], body.get("language")
-        heard = await _threaded(
-            lambda: transcribe(recording.data, f"recording{recording.suffix}", language)
-        )
+        heard = await _threaded(lambda: transcribe(recording.data, recording.name, language))
         return completion(RECOGNIZER, heard.model_dump_json())
 
     def served(endpoint: Endpoint) -> Backend:

@@ -20,8 +20,13 @@ from harness.speech.script import Overall, Sentence, Speaker, SpeechScript, Toke
 # Sentences that a model plans at once.
 BATCH = 12
 _LABEL = re.compile(r"(?P<name>[^\W\d_][\w .'-]{0,30}):\s+(?P<words>\S.*)")
-# Marks of Markdown that nobody speaks: of lines, and around words.
-_MARKS = re.compile(r"^[ \t]*(?:#{1,6}|[-*+>])[ \t]+|\*\*|__|`", re.MULTILINE)
+# Marks of Markdown that nobody speaks: of lines, around words and cells, addresses of links.
+_MARKS = re.compile(
+    r"^[ \t]*(?:#{1,6}|[-*+>])[ \t]+|^[ \t]*\|?(?:[ \t]*:?-{3,}:?[ \t]*\|?)+[ \t]*$"
+    r"|^[ \t]*\||\|[ \t]*$"
+    r"|\*\*|__|`|\]\([^)\s]*\)|!?\[(?=[^\]\n]*\]\()|<?https?://[^\s>)]+[^\s>).,;:!?]>?",
+    re.MULTILINE,
+)
 _NARRATOR = "narrator"
 _PARAGRAPH_PAUSE_S, _SENTENCE_PAUSE_S = 0.7, 0.3
 
@@ -53,7 +58,7 @@ def plan_speech(text: str, voices: Sequence[str] = ()) -> Plan:
     Raises:
         BadInput: if nothing in it can be spoken, or there are more voices than speakers.
     """
-    plain = _MARKS.sub("", text)
+    plain = re.sub(r"[ \t]*\|[ \t]*", ", ", _MARKS.sub("", text))
     lines = [line.strip() for line in plain.splitlines() if line.strip()]
     labels = [_LABEL.fullmatch(line) for line in lines]
     parts = [(label["name"].strip(), label["words"]) for label in labels if label is not None]

@@ -6,12 +6,15 @@ import asyncio
 from dataclasses import dataclass
 
 from harness.core import BadInput, Refused
+from harness.rag.retrieve import STOPWORDS
 from harness.speech.models import Synthesizer
-from harness.speech.script import SpeechScript, coverage
+from harness.speech.script import SpeechScript, coverage, spoken_words
 from harness.speech.sound import Sound, joined, silence
 from harness.speech.transcript import Segment
 
 _SHOWN = 5
+_FEWEST_WORDS, _ENGLISH = 8, 0.09
+"""Words from which a language is looked for, and the least share of English function words."""
 
 
 @dataclass(frozen=True)
@@ -116,4 +119,13 @@ def _left_out(script: SpeechScript, synthesizer: Synthesizer) -> tuple[str, ...]
             f"{synthesizer.spec} follows no instructions: mood, tone, intent and words to stress "
             f"of {count} sentences left out"
         )
+    words = spoken_words(script.text)
+    if not synthesizer.obeys and len(words) >= _FEWEST_WORDS:
+        share = sum(word in STOPWORDS for word in words) / len(words)
+        accented = any(letter.isalpha() and letter > "\x7f" for letter in script.text)
+        if share < _ENGLISH * (1 + accented):
+            warnings.append(
+                f"{synthesizer.spec} speaks English, and the text does not look English: its words "
+                "are read as English ones (--synthesizer SPEC)"
+            )
     return tuple(warnings)

@@ -17,6 +17,8 @@ from harness.core import BadInput, require
 
 _FULL = 32768
 _RIFF = b"RIFF"
+_UNKNOWN = 2**31 - 2**16
+"""Bytes that a header promises from which it was written before the length was known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,15 +86,20 @@ def read_wav(data: bytes, name: str) -> Sound:
     A header that a server wrote before it knew the length is taken as it is meant: to the end.
 
     Raises:
-        BadInput: if it is no such file, or holds no sound.
+        BadInput: if it is no such file, is cut off, or holds no sound.
     """
     try:
         with wave.open(io.BytesIO(data)) as file:
             channels, width, rate = file.getnchannels(), file.getsampwidth(), file.getframerate()
-            frames = file.readframes(len(data))
+            frames, promised = file.readframes(len(data)), file.getnframes() * channels * width
     except (wave.Error, EOFError, ZeroDivisionError) as error:
         reason = str(error) or "it is cut off"
         raise BadInput(f"{name!r}: expected a WAV file of integers: {reason}") from error
+    if len(frames) < promised < _UNKNOWN:
+        raise BadInput(
+            f"{name!r} is cut off: it holds {len(frames) / promised:.0%} of the sound that its "
+            "header promises; `ffmpeg -i FILE whole.wav` makes a file of the part that is there"
+        )
     raw = np.frombuffer(frames[: len(frames) // (channels * width) * channels * width], np.uint8)
     if not rate or not len(raw):
         raise BadInput(f"{name!r} is a WAV file without sound")
@@ -116,8 +123,9 @@ def read_sound(data: bytes, name: str, rate: int = 16_000) -> Sound:
     if data.startswith(_RIFF):
         try:
             return read_wav(data, name).at_rate(rate)
-        except BadInput:  # a compressed or floating-point WAV file, which PyAV may know
-            pass
+        except BadInput as error:  # a compressed or floating-point WAV file, which PyAV may know
+            if "is cut off" in str(error):
+                raise
     audio = require(
         "faster_whisper.audio", f"reading {name!r} needs faster-whisper", extra="speech"
     )

@@ -89,7 +89,8 @@ def known_suites(references: Iterable[str]) -> Registry:
 def split_by_origin(proposals: Sequence[Proposal]) -> dict[str, Split]:
     """Proposal id -> split; two that share a document, directly or over others, share a split.
 
-    The largest groups go first, each to the split that lacks most of its share (half to test).
+    The largest groups go first, each to the split that lacks most of its share (half to test); the
+    last ones to splits that have none.
     """
     from scipy.cluster.hierarchy import DisjointSet
 
@@ -103,8 +104,13 @@ def split_by_origin(proposals: Sequence[Proposal]) -> dict[str, Split]:
         groups.setdefault(documents[origin[0]], []).append(id_)
     splits: dict[str, Split] = {}
     counts = dict.fromkeys(SHARES, 0)
-    for _, members in sorted(groups.items(), key=lambda row: (-len(row[1]), digest(row[0]))):
-        split = max(SHARES, key=lambda name: SHARES[name] * len(proposals) - counts[name])
+    ordered = sorted(groups.items(), key=lambda row: (-len(row[1]), digest(row[0])))
+    for left, (_, members) in zip(range(len(ordered), 0, -1), ordered, strict=True):
+        empty = [name for name in SHARES if not counts[name]]
+        split = max(
+            empty if left <= len(empty) else SHARES,
+            key=lambda name: SHARES[name] * len(proposals) - counts[name],
+        )
         counts[split] += len(members)
         splits |= dict.fromkeys(members, split)
     return splits

@@ -128,7 +128,14 @@ class SynthCommand(ModelSettings):
         return ends
 
     def spec(self, role: Any) -> str:
-        """Spec of proposer or checker: `--model ROLE=SPEC`, `--model SPEC`, or that of `--for`."""
+        """Spec of proposer or checker: `--model ROLE=SPEC`, `--model SPEC`, or that of `--for`.
+
+        A kind whose programs write and prove the tasks needs none unless the user names one.
+        """
+        calls = getattr(load("proposers", self.kind), "calls", (1, 1, 1))
+        unnamed = self.models in ((), ("none",))
+        if unnamed and not (self.solver or self.paraphrase or any(calls)):
+            return "none"
         return str(parse_roles(list(self.models) or [self.solver or DEFAULT_MODEL])[role])
 
 
@@ -248,7 +255,8 @@ async def synthesise(
             await stack.enter_async_context(
                 aclosing(
                     open_model(
-                        settings.spec(role), base_url=settings.base_url, calls=calls, role=role,
+                        settings.spec(role), base_url=settings.base_url, calls=calls,
+                        role=role if settings.spec(role) != "none" else "agent",
                         budget=budget, concurrency=settings.concurrency,
                     )
                 )

@@ -93,6 +93,8 @@ class JudgeSettings(Value):
                 update["rubric"] = origin.file(root / self.rubric).read_text("utf-8")
             except (OSError, UnicodeDecodeError) as error:
                 raise BadInput(f"judge: cannot read the rubric {self.rubric!r}: {error}") from error
+            if not str(update["rubric"]).strip():
+                raise BadInput(f"judge: the rubric {self.rubric!r} is empty: it names no criteria")
         if isinstance(self.calibration, str):
             update["calibration"] = read_calibration(origin.file(root / self.calibration))
         return self.model_copy(update=update)

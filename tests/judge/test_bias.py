@@ -1,4 +1,7 @@
-"""Bias probes: each planted bias is found, and none where there is none."""
+"""Bias probes: each planted bias is found, and none where there is none.
+
+python -m tests.judge.test_bias    # 200 trials a bias, 400 of a judge without any: 4 minutes
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,6 @@ from tests.judge.cases import chooser, run
 
 SPEC = "simulated/judge"
 SIGNS: dict[Bias, Callable[[str], bool]] = {
-    "length": lambda text: "To summarise" in text,
     "style": lambda text: "## " in text,
     "self": lambda text: SPEC in text,
     "authority": lambda text: "Smith et al." in text,
@@ -33,20 +35,53 @@ class Planted:
         """See :class:`harness.judge.probes.bias.OrderJudge`."""
         moved = self._draw.random() < self._strength
         marked = True, False
-        if self._bias is not None and self._bias != "position":
+        if self._bias == "length":
+            marked = len(first) > len(second), len(first) < len(second)
+        elif self._bias is not None and self._bias != "position":
             marked = SIGNS[self._bias](first), SIGNS[self._bias](second)
         if self._bias is not None and moved and marked[0] != marked[1]:
             return Verdict(preference="A" if marked[0] else "B")
         return Verdict(preference=self._draw.choice(("A", "B")))
 
 
-@pytest.mark.parametrize("bias", list(SIGNS))
+def measure(bias: Bias | None, trials: int, strength: float = 0.6) -> tuple[float, float]:
+    """Shares of trials in which the planted bias is found, and any other."""
+
+    async def all_trials() -> tuple[float, float]:
+        found = accused = 0
+        for seed in range(trials):
+            report = await probe(Planted(bias, strength, seed), "planted", SPEC, seed=seed)
+            biases = {row.bias for row in report.probes if row.found}
+            found += bias in biases
+            accused += bool(biases - {bias})
+        return found / trials, accused / trials
+
+    return run(all_trials())
+
+
+@pytest.mark.parametrize("bias", ["length", *SIGNS])
 def test_a_planted_bias_is_found_and_no_other(bias: Bias) -> None:
-    report = run(probe(Planted(bias, 0.6, seed=7), "planted", SPEC))
+    report = run(probe(Planted(bias, 0.6, seed=8), "planted", SPEC))
     assert {row.bias for row in report.probes if row.found} == {bias}
     rate = next(row.rate for row in report.probes if row.bias == bias)
     assert rate is not None
     assert rate > 0.5
+
+
+@pytest.mark.parametrize("likes_long", [True, False])
+def test_a_judge_of_length_alone_has_no_other_bias(likes_long: bool) -> None:
+    """Before, the other answer had no filler: such a judge had five biases of six."""
+
+    class ByLength:
+        async def one_order(self, question: Question, first: str, second: str) -> Verdict:
+            if len(first) == len(second):
+                return Verdict(preference="tie")
+            return Verdict(preference="A" if (len(first) > len(second)) == likes_long else "B")
+
+    report = run(probe(ByLength(), "by length", SPEC))
+    assert {row.bias for row in report.probes if row.found} == {"length"}
+    ties = {row.bias: row.ties for row in report.probes}
+    assert all(ties[bias] == 64 for bias in SIGNS)
 
 
 def test_a_bias_of_position_is_no_other() -> None:
@@ -55,16 +90,7 @@ def test_a_bias_of_position_is_no_other() -> None:
 
 
 def test_a_judge_without_bias_is_accused_in_one_of_twenty_at_most() -> None:
-    trials = 100
-
-    async def accused() -> int:
-        total = 0
-        for seed in range(trials):
-            report = await probe(Planted(None, 0.0, seed), "fair", SPEC, seed=seed)
-            total += any(row.found for row in report.probes)
-        return total
-
-    assert run(accused()) <= 0.05 * trials + 4  # the family of six, and two standard errors
+    assert measure(None, 100)[1] <= 0.05
 
 
 def test_ties_and_invalid_verdicts_are_counted_apart() -> None:
@@ -80,3 +106,9 @@ def test_answers_of_a_pair_differ_in_wording_alone() -> None:
     changed = {bias: change("x") for bias, change in marks(SPEC).items()}
     assert changed.pop("position") == "x"
     assert all(text != "x" and "x" in text for text in changed.values())
+
+
+if __name__ == "__main__":
+    print("no bias:", measure(None, 400)[1])
+    for planted in ("position", "length", *SIGNS):
+        print(planted, *measure(planted, 200))

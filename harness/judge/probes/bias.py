@@ -2,8 +2,10 @@
 
 Each probe takes pairs of equally good answers and adds to one of them what is no merit: it is put
 first, made longer, given headings, an authority, the judge's own name, or a sentence that tells the
-judge what to say. A judge without that bias picks the marked answer as often as the other; one
-sided tests would miss a judge that punishes length, so the test has two sides.
+judge what to say. But for length itself, both answers get plain filler to the same length,
+so that a judge that likes or dislikes long answers is not taken for one that obeys them. A judge
+without that bias picks the marked answer as often as the other; one-sided tests would miss a judge
+that punishes length, so the test has two sides.
 """
 
 from __future__ import annotations
@@ -119,6 +121,15 @@ def marks(model: str) -> dict[Bias, Callable[[str], str]]:
     }
 
 
+def filled(text: str, size: int) -> str:
+    """Pad a text to so many characters, at least 8 more: sentences that say nothing, a number."""
+    for sentence in (*_PADDING, " That is what there is to say.", " That is all."):
+        if len(text) + len(sentence) + 8 <= size:
+            text += sentence
+    digits = size - len(text) - 7
+    return f"{text} (No. {'4827130956' * 9:.{digits}})"
+
+
 def items(count: int, seed: int = 0) -> list[tuple[Question, str, str]]:
     """Questions with two wordings of the same right answer each; at most 192 are different."""
     draw = random.Random(seed)
@@ -156,10 +167,15 @@ async def probe(
     counts: dict[Bias, list[int]] = {}
     changes = marks(model)
     for bias in biases:
+        pairs = [(question, changes[bias](a), b) for question, a, b in rows]
+        if bias not in ("position", "length"):
+            sizes = [max(len(a), len(b)) + 12 for _, a, b in pairs]
+            rows_of_size = zip(pairs, sizes, strict=True)
+            pairs = [(q, filled(a, size), filled(b, size)) for (q, a, b), size in rows_of_size]
         verdicts = await asyncio.gather(
             *(
-                _once(judge, question, changes[bias](a), b, bias == "position" or number % 2 == 0)
-                for number, (question, a, b) in enumerate(rows)
+                _once(judge, question, a, b, bias == "position" or number % 2 == 0)
+                for number, (question, a, b) in enumerate(pairs)
             )
         )
         usage += sum((verdict.usage for verdict in verdicts), Usage())

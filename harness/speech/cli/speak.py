@@ -15,7 +15,7 @@ from harness.cli import echo, emit, intent, json_option, path_type, shared_optio
 @shared_option("--out", required=True, help="The WAV file.")
 @click.option("--voice", "voices", multiple=True, help="Of the speakers, in their order.")
 @click.option("--synthesizer", help="A model spec that speaks. Default: local/hibari.")
-@shared_option("--base-url", help="Endpoint of the synthesizer.")
+@shared_option("--base-url", help="Endpoint of the synthesizer and the planner.")
 @shared_option("--model", help="A chat model that plans mood, pace and stress. Default: neutral.")
 @click.option("--instructions", default="", help="How to speak, in words, for the planner.")
 @click.option("--covering", type=path_type, help="A text that a script must speak in full.")
@@ -47,6 +47,10 @@ def speak(
     from harness.speech.rendering import Rendering, render_speech
     from harness.speech.script import coverage, read_script
 
+    if out.suffix.lower() != ".wav":
+        raise BadInput(
+            f"--out: expected a .wav file, got {str(out)!r}: other formats are not written"
+        )
     is_script = source.suffix.lower() == ".json"
     if is_script and (model or voices or instructions):
         raise BadInput(f"{str(source)!r} is a script: it names voices and manner itself")
@@ -67,7 +71,7 @@ def speak(
             script = read_script(source)
             plan = Plan(script=script, text=text_of(covering) if covering else script.text)
         elif model:
-            planner = open_model(model, budget=Budget(calls=budget_calls))
+            planner = open_model(model, base_url=base_url, budget=Budget(calls=budget_calls))
             try:
                 plan = await plan_with_model(planner, text_of(source), voices, instructions)
             finally:

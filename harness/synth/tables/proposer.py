@@ -7,20 +7,23 @@ import io
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from math import lcm
 from pathlib import Path
 from random import Random
 
 from pydantic import JsonValue
 
 from harness.core import BadInput, digest, temporary_work_folder, write_atomic
+from harness.synth.registry import SHARES
 from harness.synth.tables.failed import failed_tables, is_run
 from harness.synth.tables.manipulations import AT_LEAST, MANIPULATIONS, Rows
 from harness.synth.tables.table import SUFFIXES, Cell, Table, keyed_table, shown
 from harness.synth.types import Check, Materials, Proposal
 from harness.tasks import family, output_file
 
-BLOCK = 30
-"""Rows of a table that tasks are made of; blocks share no row, so that splits share none."""
+BLOCK, LEAST_BLOCK = 30, 2 * AT_LEAST
+"""Rows of a table that tasks are made of, at least the second where three splits need blocks of
+their own; blocks share no row, so that splits share none."""
 
 
 class TableProposer:
@@ -55,8 +58,9 @@ class TableProposer:
         table, kinds = self._tables[place]
         kind = kinds[turn % len(kinds)]
         id_ = f"table-{number:05d}"
-        blocks = max(1, len(table.rows) // BLOCK)
-        block = turn // len(kinds) % blocks
+        blocks = max(1, len(table.rows) // BLOCK, min(len(SHARES), len(table.rows) // LEAST_BLOCK))
+        # Every kind meets every block, and each turn takes the next one: few tasks fill all splits.
+        block = (turn + turn // lcm(len(kinds), blocks)) % blocks
         rows = table.rows[block::blocks]
         size = rng.randrange(max(AT_LEAST, len(rows) // 2), len(rows) + 1)
         part = replace(table, rows=tuple(rng.sample(rows, size)))
