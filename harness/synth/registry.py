@@ -106,7 +106,7 @@ def split_by_origin(proposals: Sequence[Proposal]) -> dict[str, Split]:
     counts = dict.fromkeys(SHARES, 0)
     ordered = sorted(groups.items(), key=lambda row: (-len(row[1]), digest(row[0])))
     for left, (_, members) in zip(range(len(ordered), 0, -1), ordered, strict=True):
-        empty = [name for name in SHARES if not counts[name]]
+        empty: list[Split] = [name for name in SHARES if not counts[name]]
         split = max(
             empty if left <= len(empty) else SHARES,
             key=lambda name: SHARES[name] * len(proposals) - counts[name],

@@ -14,9 +14,10 @@ from harness.cli import cli
 from harness.core import BadInput, LimitReached, Unreachable
 from harness.evals import records
 from harness.judge.rows import passes, read_judged
+from harness.models import transport
 from harness.tasks import JudgeSettings, read_calibration
 from tests.judge.cases import between
-from tests.models.http_server import Answer, completion, serve
+from tests.models.http_server import Answer, completion, error, serve
 
 ANSWERS = [
     {"id": f"r{n}", "question": "Say a colour.", "answer": text, "extra": 1}
@@ -341,3 +342,35 @@ def test_a_setting_decides_whether_the_skill_sees_a_reference(
     words = ("--method", "skill", "--setting", setting, "--sandbox", "none")
     judge(rows, *words, "--out", tmp_path / "run", answer=answer)
     assert any("SECRET" in prompt for prompt in prompts) is shown
+
+
+def test_a_dead_endpoint_ends_the_run_with_its_first_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before, each row waited for its own tries: minutes for what the first rows had said."""
+    monkeypatch.setattr(transport, "BASE_S", 0.001)
+    rows = [{"id": f"r{n}", "prompt": "Say a colour.", "answer": "red"} for n in range(40)]
+    result, calls = judge(
+        write(tmp_path / "rows.jsonl", rows), "--out", tmp_path / "run", "--concurrency", 4,
+        answer=lambda body: error(503),
+    )  # fmt: skip
+    assert isinstance(result.exception, Unreachable)
+    assert calls < 40 * transport.ATTEMPTS / 2
+
+
+def test_one_number_of_passed_is_shown(tmp_path: Path) -> None:
+    """Before, the progress counted verdicts as passed, and the report answers."""
+    rows = write(tmp_path / "rows.jsonl", ANSWERS)
+    with serve(colour_judge) as served:
+        words = ("judge", rows, "--model", "openai/j", "--base-url", served.url)
+        done = CliRunner().invoke(cli, [*map(str, words), "--out", str(tmp_path / "run")])
+    assert "4 passed" in done.stdout
+    assert "passed 4" in done.stderr and "passed 6" not in done.stderr
+
+
+def test_an_empty_rubric_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "rules.md").write_text(" \n")
+    rows = write(tmp_path / "rows.jsonl", ANSWERS)
+    result, calls = judge(rows, "--rubric", tmp_path / "rules.md", "--out", tmp_path / "run")
+    assert isinstance(result.exception, BadInput) and "is empty" in str(result.exception)
+    assert calls == 0

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from harness.cli import cli
+from harness.core import BadInput
 from harness.speech import read_wav
 from tests.speech.audio_server import Request, serve, tone, transcript
 
@@ -104,3 +105,31 @@ def test_a_planner_decides_the_manner(tmp_path: Path) -> None:
     spoken(tmp_path, "Hello there.", *options)
     script = json.loads((tmp_path / "talk.script.json").read_text())
     assert script["sentences"][0]["mood"] == "calm"
+
+
+@pytest.mark.parametrize("words", ["", " \n"])
+def test_a_recording_without_words_is_an_error_and_no_empty_transcript(
+    words: str, tmp_path: Path
+) -> None:
+    (tmp_path / "call.wav").write_bytes(tone(0.2).to_wav())
+    with serve(lambda _: transcript((0.0, 2.0, words))) as server:
+        command = ["transcribe", tmp_path / "call.wav", "--model", "openai/whisper-1"]
+        done = run(*command, "--base-url", server.url, "--out", tmp_path / "call.srt")
+    assert isinstance(done.exception, BadInput) and "heard no speech" in str(done.exception)
+    assert "call.wav" in str(done.exception)
+    assert not (tmp_path / "call.srt").exists()
+
+
+def test_a_recording_that_is_cut_off_is_named_by_the_users_file(tmp_path: Path) -> None:
+    whole = tone(2.0).to_wav()
+    (tmp_path / "call.wav").write_bytes(whole[: len(whole) // 3])
+    done = run("transcribe", tmp_path / "call.wav")
+    assert isinstance(done.exception, BadInput)
+    assert "'call.wav' is cut off: it holds 33%" in str(done.exception)
+
+
+def test_only_wav_files_are_written(tmp_path: Path) -> None:
+    (tmp_path / "talk.txt").write_text("Hello.")
+    done = run("speak", tmp_path / "talk.txt", "--out", tmp_path / "talk.mp3")
+    assert "expected a .wav file" in str(done.exception)
+    assert not (tmp_path / "talk.mp3").exists()

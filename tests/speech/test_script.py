@@ -254,3 +254,26 @@ def test_replies_that_cannot_be_read_leave_sentences_neutral_and_are_counted(
     plan = planned(tmp_path, reply)
     assert plan.script.sentences == plan_speech(TEXT).script.sentences
     assert plan.unplanned == 4
+
+
+def test_addresses_and_marks_of_tables_are_not_read_aloud() -> None:
+    text = (
+        "# Prices\n\nSee [the plan](https://x.org/a?b=1), or https://example.com/long?x=1.\n\n"
+        "| Name | Price |\n|---|---:|\n| lamp | 3 |\n\n![a bridge](b.png)\n"
+    )
+    spoken = plan_speech(text).script.text
+    assert spoken == "Prices See the plan, or . Name, Price lamp, 3 a bridge"
+
+
+GERMAN = "Die Brücke ist heute Nacht gesperrt, und alle Wagen nehmen die letzte Fähre nach Norden."
+FRENCH = "Le dernier bateau part ce soir de la gare du nord vers le grand port."
+NEWS = "Revenue rose 12 percent to 340 million dollars in March, chief executive Jane Smith said."
+
+
+@pytest.mark.parametrize(("text", "warned"), [(GERMAN, True), (FRENCH, True), (NEWS, False)])
+def test_another_language_in_the_english_voice_is_said(text: str, warned: bool) -> None:
+    with serve(lambda _: (200, tone(0.1).to_wav())) as server:
+        synthesizer = open_synthesizer("openai/tts-1", base_url=server.url)
+        synthesizer.obeys = False  # as the packaged voice
+        rendering = asyncio.run(render_speech(plan_speech(text).script, synthesizer))
+    assert any("does not look English" in line for line in rendering.warnings) is warned

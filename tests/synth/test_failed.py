@@ -53,8 +53,8 @@ def evaluated(suite: Path, split: str, out: Path) -> Path:
     """A run of an agent that can do one manipulation only."""
     agent = suite.parent / "agent.py"
     agent.write_text(AGENT)
-    words = "--agent", f"py:{agent}:solve", "--split", split, "--sandbox", "none", "--json"
-    result = harness("eval", suite, *words, "--out", out)
+    words = "--split", split, "--sandbox", "none", "--model", "none", "--json"
+    result = harness("eval", suite, "--agent", f"py:{agent}:solve", *words, "--out", out)
     assert json.loads(result.stdout)["invalid"] == 0, result.output
     return out
 

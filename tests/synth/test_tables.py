@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import csv
+import json
 from datetime import date, timedelta
 from pathlib import Path
 from random import Random
 
 import openpyxl
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.cli import cli
 from harness.core import BadInput
 from harness.core.rundir import RunReader, RunWriter
 from harness.evals import load_suite
+from harness.synth.registry import split_by_origin
 from harness.synth.session import run_factory
 from harness.synth.tables.manipulations import MANIPULATIONS
 from harness.synth.tables.proposer import TableProposer, Untouched
 from harness.synth.tables.table import Table, cell_of, read_table, shown
-from harness.synth.types import Record
+from harness.synth.types import Proposal, Record
 from tests.synth.cases import factory, materials, run
 
 HEADS = ("name", "team", "points", "joined", "code")
@@ -126,3 +130,38 @@ def test_what_is_no_table(tmp_path: Path, text: str, message: str) -> None:
     path.write_text(text)
     with pytest.raises(BadInput, match=message):
         TableProposer(materials(path, tmp_path / "out"))
+
+
+@pytest.mark.parametrize("size", [24, 64, 300])
+def test_twenty_tasks_fill_all_splits_and_no_model_is_asked(size: int, tmp_path: Path) -> None:
+    """Before, 300 rows gave seven tasks to train, thirteen to test and none to selection."""
+    source = write(tmp_path / "players.csv", size=size)
+    for number, model in enumerate((["--model", "none"], [])):  # neither needs weights
+        words = (
+            "synth",
+            "--from",
+            source,
+            "--kind",
+            "table",
+            "--n",
+            20,
+            "--out",
+            tmp_path / f"{number}",
+        )
+        done = CliRunner().invoke(cli, [*map(str, words), *model, "--sandbox", "none", "--json"])
+        assert done.exit_code == 0, done.exception
+        splits = json.loads(done.stdout)["splits"]
+        assert set(splits) == {"train", "selection", "test"}, splits
+
+
+@pytest.mark.parametrize("groups", [[9, 8, 7], [20, 1, 1], [5] * 12, [3, 3]])
+def test_no_split_is_empty_where_there_are_three_groups(groups: list[int]) -> None:
+    proposals = [
+        Proposal(id=f"{group}-{n}", origin=(f"d{group}",))
+        for group, size in enumerate(groups)
+        for n in range(size)
+    ]
+    splits = split_by_origin(proposals)
+    assert len(set(splits.values())) == min(3, len(groups))
+    for group in range(len(groups)):
+        assert len({split for id_, split in splits.items() if id_.startswith(f"{group}-")}) == 1

@@ -23,7 +23,7 @@ from harness.judge.types import Preference, Question, Verdict
 from harness.stats import holm, sign_flip_p, wilson
 
 Bias = Literal["position", "length", "style", "self", "authority", "injection"]
-LEVEL = 0.05
+LEVEL = 0.025
 _PADDING = (
     " It is worth noting that this has been put as clearly as possible.",
     " In other words, the above is what there is to say about it.",
@@ -73,7 +73,7 @@ class Probed(Value):
         rate: marked / pairs; None without any.
         ci95: Wilson interval of it.
         p: two-sided exact binomial against one half, times the probes (Holm).
-        found: whether it is below 5 %.
+        found: whether it is below 2.5 %, so that few judges without bias are accused of any.
     """
 
     bias: Bias
