@@ -91,7 +91,7 @@ def main() -> None:
         num_generations=8, max_completion_length=64 if options.model else 8, logging_steps=1,
         report_to="none", save_strategy="no", disable_tqdm=True, bf16=False,
     )  # fmt: skip
-    trainer = GD2POTrainer(
+    trainer: Any = GD2POTrainer(
         model=model, processing_class=tokenizer, args=settings, reward_funcs=[correct, brief],
         train_dataset=import_module("datasets").Dataset.from_list(rows),
     )  # fmt: skip

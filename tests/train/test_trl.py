@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from importlib import import_module
 from pathlib import Path
@@ -179,3 +180,21 @@ def test_weights_of_rewards_are_refused(tmp_path: Path) -> None:
             train_dataset=import_module("datasets").Dataset.from_list([{"prompt": "1"}]),
             reward_funcs=[brief, brief],
         )
+
+
+def test_the_example_trains_on_exported_rollouts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from examples.objectives import two_rewards
+
+    rows = [
+        {"prompt": [{"role": "user", "content": f"Two times {n} ?"}], "reward": float(n % 2),
+         "completion": [{"role": "assistant", "content": str(2 * n)}]}
+        for n in range(8)
+    ]  # fmt: skip
+    (tmp_path / "rollouts.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    words = [str(tmp_path / "rollouts.jsonl"), "--steps", "2", "--out", str(tmp_path / "grpo")]
+    monkeypatch.setattr("sys.argv", ["two_rewards", *words])
+    two_rewards.main()
+    assert "4 prompts, 2 steps" in capsys.readouterr().out  # what nobody passed is left out
+    assert (tmp_path / "grpo" / "config.json").is_file()
