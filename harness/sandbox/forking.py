@@ -33,12 +33,9 @@ from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from harness.core import last_words
-
-if TYPE_CHECKING:
-    import ssl
 
 _log = logging.getLogger(__name__)
 _SUBREAPER, _PDEATHSIG = 36, 1  # linux/prctl.h
@@ -56,8 +53,8 @@ _MOST_BYTES = 1 << 26
 _POLL_S = 0.05
 """Where the kernel cannot wait for a process and a pipe at one time."""
 _MOST_FILES = 1 << 12
-_CONTEXTS: list[ssl.SSLContext] = []
-_MOST_CONTEXTS = 4  # a client of OpenAI has one, one of LangChain two
+_PREPARED = set[str | None]()
+_CONTEXTS = 4  # a client of OpenAI has one, one of LangChain two
 Function = Callable[[dict[str, Any]], dict[str, Any]]
 
 
@@ -215,24 +212,29 @@ def _import(names: Iterable[str]) -> str:
 
 
 def _prepare_contexts() -> None:
-    """Make TLS contexts in advance: reading all certificates takes longer than a fork.
-
-    Each is given away once in a process, so that it is as new as one made there.
-    """
-    if _CONTEXTS or (certifi := sys.modules.get("certifi")) is None:
-        return
+    """Make TLS contexts in advance: reading all certificates takes longer than a fork."""
     import ssl
 
-    make, certificates = ssl.create_default_context, certifi.where()
+    certifi, httpcore2 = (sys.modules.get(name) for name in ("certifi", "httpcore2"))
+    files = {os.environ.get("SSL_CERT_FILE"), certifi.where() if certifi else None}
+    for file in filter(None, files - _PREPARED):
+        _PREPARED.add(file)
+        _make_in_advance(ssl, "create_default_context", cafile=file)
+    if httpcore2 is not None and "httpcore2" not in _PREPARED:
+        _PREPARED.add("httpcore2")
+        _make_in_advance(httpcore2, "default_ssl_context", _trust_env=True)
 
-    def create_default_context(
-        purpose: ssl.Purpose = ssl.Purpose.SERVER_AUTH, **options: Any
-    ) -> ssl.SSLContext:
-        usual = purpose is ssl.Purpose.SERVER_AUTH and options == {"cafile": certificates}
-        return _CONTEXTS.pop() if usual and _CONTEXTS else make(purpose, **options)
 
-    _CONTEXTS.extend(make(cafile=certificates) for _ in range(_MOST_CONTEXTS))
-    ssl.create_default_context = create_default_context
+def _make_in_advance(module: Any, name: str, **options: Any) -> None:
+    """Let a function give results that were made before; each once, as new as one made then."""
+    make = getattr(module, name)
+    ready = [make(**options) for _ in range(_CONTEXTS)]
+
+    def made(*arguments: Any, **keywords: Any) -> Any:
+        usual = ready and not arguments and keywords == options
+        return ready.pop() if usual else make(*arguments, **keywords)
+
+    setattr(module, name, made)
 
 
 def _blas_threads() -> int:
