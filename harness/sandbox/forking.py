@@ -192,6 +192,8 @@ def _import(names: Iterable[str]) -> str:
     signal.signal(signal.SIGCHLD, _reap)
     _reap()
     _prepare_contexts()
+    with suppress(Exception):  # its calls only take longer
+        _rehearse()
     gc.collect()
     gc.freeze()  # a collection in a child would copy every page of the libraries
     if patching := _PATCHING & sys.modules.keys():
@@ -235,6 +237,38 @@ def _make_in_advance(module: Any, name: str, **options: Any) -> None:
         return ready.pop() if usual else make(*arguments, **keywords)
 
     setattr(module, name, made)
+
+
+def _rehearse() -> None:
+    """Ask a client of OpenAI something that a function here answers.
+
+    It builds its schemas with its first request and reply, longer than all else that a call takes.
+    """
+    openai: Any = sys.modules.get("openai")
+    if openai is None or "openai" in _PREPARED:
+        return
+    _PREPARED.add("openai")
+    http: Any = import_module(openai.DefaultHttpxClient.__mro__[1].__module__.partition(".")[0])
+    function = {"name": "f", "arguments": "{}", "parameters": {"type": "object"}}
+    call = {"id": "c", "type": "function", "function": function}
+    said = {"role": "assistant", "content": "a", "tool_calls": [call]}
+    result = {"role": "tool", "content": "r", "tool_call_id": "c"}
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+    choice = {"index": 0, "finish_reason": "stop", "message": said}
+    reply = {
+        "id": "r", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice],
+        "usage": usage,
+    }  # fmt: skip
+
+    def answer(_: object) -> Any:
+        return http.Response(200, json=reply)
+
+    transport = http.MockTransport(answer)
+    with openai.DefaultHttpxClient(transport=transport) as client:
+        asked = [{"role": role, "content": "q"} for role in ("system", "user")]
+        openai.OpenAI(
+            api_key="k", base_url="http://127.0.0.1:9/v1", http_client=client
+        ).chat.completions.create(model="m", messages=[*asked, said, result], tools=[call])
 
 
 def _blas_threads() -> int:

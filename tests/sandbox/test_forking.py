@@ -57,13 +57,17 @@ def call(server: ForkServer, folder: Path, name: str, prompt: str = "") -> dict[
 
 def below(pid: int) -> set[int]:
     """Every process below one."""
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except FileNotFoundError:  # it has ended meanwhile
+        return set()
     return {int(child) for child in children}.union(*(below(int(child)) for child in children))
 
 
 def template() -> int:
     """The process id of the only template of this process."""
-    lines = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in below(os.getpid())}
+    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    lines = {int(pid): Path(f"/proc/{pid}/cmdline").read_bytes() for pid in children}
     return min(pid for pid, line in lines.items() if b"harness.sandbox.forking" in line)
 
 
