@@ -36,7 +36,6 @@ from .files import private_folder as private_folder
 from .files import read_work_file as read_work_file
 from .files import remove_tree as remove_tree
 from .files import temporary_work_folder as temporary_work_folder
-from .files import tree_files as tree_files
 from .files import work_files as work_files
 from .files import write_atomic as write_atomic
 from .files import write_json as write_json

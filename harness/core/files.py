@@ -124,23 +124,17 @@ def digest_file(path: Path) -> str:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
-def tree_files(root: Path) -> list[Path]:
-    """The files of a directory, sorted; without links that lead out of it."""
-    return sorted(
-        path
-        for path in root.rglob("*")
-        if path.is_file() and (not path.is_symlink() or inside(root, path))
-    )
-
-
 def digest_tree(root: Path) -> str:
     """Digest of a directory: relative POSIX paths and contents of its files, sorted.
 
     Names of empty directories, modes and times do not count, nor do links that lead out of it.
     """
-    return digest(
-        {path.relative_to(root).as_posix(): digest_file(path) for path in tree_files(root)}
+    files = sorted(
+        path
+        for path in root.rglob("*")
+        if path.is_file() and (not path.is_symlink() or inside(root, path))
     )
+    return digest({path.relative_to(root).as_posix(): digest_file(path) for path in files})
 
 
 def files_below(folder: Path, follow_links: bool = False) -> tuple[list[Path], int]:

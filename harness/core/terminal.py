@@ -18,6 +18,7 @@ import sys
 import unicodedata
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 KNOWN = 3
@@ -153,14 +154,11 @@ def prompted(
 
     GNU readline edits and completes them, where Python has it and a terminal is there.
     """
-    if not sys.stdin.isatty():
+    if not sys.stdin.isatty() or find_spec("readline") is None:
         yield _lines(prompt)
         return
-    try:
-        import readline
-    except ImportError:
-        yield _lines(prompt)
-        return
+    import readline
+
     if history.is_file():
         readline.read_history_file(history)
     readline.set_completer(lambda start, number: [*complete(start), None][number])

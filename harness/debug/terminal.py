@@ -11,7 +11,6 @@ import shlex
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, cast
 
 from harness.core import BadInput, HarnessError, Usage, printable
@@ -82,6 +81,9 @@ class Terminal:
                 lambda words: full(Expression(words).value(d.state())),
             ),
             "state": Command("", "the state", lambda _: full(d.state())),
+            "memory": Command(
+                "[NAMESPACE]", "items of the graph's store", lambda words: full(d.memory(words))
+            ),
             "locals": Command("", "variables where a node raised", lambda _: self._locals()),
             "where": Command("", "where the run stands", lambda _: d.last),
             "steps": Command("[BRANCH]", "what ran", self._steps),
@@ -165,24 +167,8 @@ class Terminal:
         node, _, visit = place.strip().partition(":")
         if not node or (visit and not visit.isdigit()):
             raise BadInput(f"expected NODE[:VISIT] [if EXPRESSION], found {words!r}")
-        names = self._nodes()
-        if node not in names and (close := get_close_matches(node, names)):
-            raise BadInput(f"no node {node!r}; did you mean {', '.join(close)}?")
         point = Breakpoint(node, int(visit) if visit else None, condition or None)
-        return f"breakpoint {self._debugger.breakpoints.add(point)}"
-
-    def _nodes(self) -> set[str]:
-        """Nodes by name and by `outer/node`, and those that have run; empty for any graph."""
-        graph = self._debugger.graph
-        if graph is None:
-            return set()
-        inner = dict(graph.get_subgraphs(recurse=True))
-        places = [*graph.nodes]
-        places += [
-            f"{ns.replace('|', '/')}/{name}" for ns, sub in inner.items() for name in sub.nodes
-        ]
-        names = {*places, *(place.rpartition("/")[2] for place in places)}
-        return {"*", *names, *self._debugger.breakpoints.visits()} - {"__start__"}
+        return f"breakpoint {self._debugger.stop_at(point)}"
 
     def _breaks(self) -> str:
         lines: list[str] = []
@@ -211,10 +197,11 @@ class Terminal:
         lines: list[str] = []
         for number, (event, usage) in enumerate(self._events(branch)):
             wrote = ", ".join(f"{key}={short(value, 40)}" for key, value in event.wrote)
+            sent = f" ← {short(event.input, 40)}" if event.pushed else ""
             goes = f" → {', '.join(event.goes_to)}" if event.goes_to else ""
             state = "  not finished" if event.error is None else f"  failed: {event.error}"
             tokens = "" if usage is None else f"{_usage_text(usage)}  "
-            head = f"{number:>4}  {event.node}{goes}  {tokens}"
+            head = f"{number:>4}  {event.node}{sent}{goes}  {tokens}"
             lines.append(head + wrote + ("" if event.done else state))
         return "\n".join(lines) or "none yet"
 
@@ -354,12 +341,14 @@ def stop_text(stop: Stop) -> str:
     """Say in a few lines where a run stands."""
 
     def line(task: TaskInfo) -> str:
-        pushed = "" if task.path[:1] == ("__pregel_pull",) else "  (sent)"
+        pushed = "  (sent)" if task.pushed else ""
         return f"{task.where}  visit {task.visit}, step {task.step}{pushed}"
 
     number = "" if stop.breakpoint is None else f" {stop.breakpoint}"
     task = "" if stop.task is None else f" {line(stop.task)}"
     lines = [f"[{stop.reason}{number}]{task}"]
+    lines += [] if stop.sent is None else [f"  sent  {short(stop.sent)}"]
+    lines += [f"  emitted  {short(value)}" for value in stop.emitted]
     lines += [f"  waiting  {line(task)}" for task in stop.waiting[1:]]
     lines += [f"  running  {line(task)}" for task in stop.running]
     lines += [f"  {node} changed its input in place" for node in stop.mutated]

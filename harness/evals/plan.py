@@ -12,6 +12,7 @@ import shlex
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 from pydantic import Field, JsonValue, TypeAdapter, ValidationError
@@ -27,7 +28,6 @@ from harness.core import (
     digest_tree,
     first_fault,
     read_json,
-    tree_files,
     write_atomic,
 )
 from harness.core.rundir import RunReader
@@ -110,10 +110,8 @@ class EvalPlan:
         if self.skill is None or folder.is_dir():
             return
         partial = folder.with_suffix(".part")
-        for path in tree_files(self.skill):
-            copy = partial / self.skill.name / path.relative_to(self.skill)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            copy.write_bytes(path.read_bytes())
+        # Links are copied as links: the folder may be given away, and where they lead is not.
+        copytree(self.skill, partial / self.skill.name, symlinks=True, dirs_exist_ok=True)
         partial.rename(folder)
 
     def lock(self, model: Model) -> dict[str, Any]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, cast
@@ -134,7 +137,7 @@ def _subject(
     if graph is not None:
         from harness.debug import copy_thread, dropped, load_graph, thread_ids
 
-        graph, thread = _listed(graph), options["thread"]
+        (graph, memory), thread = _listed(graph), options["thread"]
         config: dict[str, Any] = _value(options["config"]) or {}
         answers, notes = None, tuple[str, ...]()
         if options["model"]:
@@ -142,7 +145,7 @@ def _subject(
 
             answers = ask_model(options["model"], options["base_url"], store, stack)
             notes = (f"{options['model']} answers the graph's clients, whatever model they name",)
-        reload = partial(load_graph, graph, config)
+        reload = partial(load_graph, graph, config, memory)
         compiled, start = reload(), _value(options["values"])
         if uri := options["checkpoints"]:
             # The thread is copied into the session's store; where it comes from is only read.
@@ -188,17 +191,31 @@ def _subject(
     return play_back(find_trajectory(trajectories, item)), f"trajectory {item}"
 
 
-def _listed(graph: str) -> str:
-    """The file behind a name of the `langgraph.json` here; a FILE.py:NAME is itself."""
+def _listed(graph: str) -> tuple[str, Any]:
+    """The file behind a name of the `langgraph.json` here, and a store; a FILE.py:NAME is itself.
+
+    As with LangGraph's server, its `env` and `dependencies` hold and every graph has a store.
+    """
     listing = Path("langgraph.json")
     if ":" in graph or not listing.is_file():
-        return graph
-    graphs = cast("dict[str, dict[str, Any]]", _value(str(listing))).get("graphs", {})
+        return graph, None
+    settings = cast("dict[str, Any]", _value(str(listing)))
+    graphs = settings.get("graphs", {})
     if graph not in graphs:
         names = ", ".join(graphs) or "none"
         raise BadInput(f"expected FILE.py:NAME or a graph of langgraph.json ({names}): {graph!r}")
     entry = graphs[graph]
-    return entry if isinstance(entry, str) else str(entry["path"])
+    env: Any = settings.get("env")
+    variables = cast("dict[str, Any]", env) if isinstance(env, dict) else {}
+    if isinstance(env, str):
+        lines = Path(env).read_text("utf-8").splitlines() if Path(env).is_file() else []
+        pairs = (line.removeprefix("export ").partition("=") for line in lines)
+        variables = {name.strip(): text.strip().strip("'\"") for name, sign, text in pairs if sign}
+    for name in [name for name in variables if name not in os.environ and name[:1] != "#"]:
+        os.environ[name] = str(variables[name])
+    sys.path += [str(Path(name).resolve()) for name in settings.get("dependencies") or ()]
+    memory = import_module("langgraph.store.memory").InMemoryStore()
+    return entry if isinstance(entry, str) else str(entry["path"]), memory
 
 
 def _value(option: str | None) -> Any:

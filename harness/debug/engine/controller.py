@@ -104,6 +104,7 @@ class Controller:
     Attributes:
         stops: what is announced, in order.
         mutated: nodes that changed their input in place.
+        emitted: what nodes wrote to the custom stream.
         current: the gate of the last stop, while the run stands there.
         arrivals: how many tasks have come.
         suspended: whether no more tasks start.
@@ -125,6 +126,7 @@ class Controller:
         """
         self.stops: queue.Queue[Stop] = queue.Queue()
         self.mutated: list[str] = []
+        self.emitted: list[Any] = []
         self.current: Gate | None = None
         self._breakpoints = breakpoints
         self._store = store
@@ -332,6 +334,7 @@ class Controller:
                 Stop(
                     gate.reason or mode.reason,
                     gate.info,
+                    sent=gate.task.input if gate.info.pushed else None,
                     waiting=tuple(held.info for held in waiting),
                     running=tuple(self._running.values()),
                     breakpoint=gate.breakpoint,

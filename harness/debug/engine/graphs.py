@@ -14,6 +14,7 @@ import copy
 import enum
 import hashlib
 import inspect
+import json
 import pickle
 import re
 import sys
@@ -29,6 +30,7 @@ from harness.core import BadInput, assets
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.serde.base import SerializerProtocol
+    from langgraph.store.base import BaseStore
 
     from harness.checkpoints import CheckpointStore, Held
 
@@ -39,6 +41,9 @@ HOOK = "__harness_debug"
 """The hook's place in `config["configurable"]`; LangGraph keeps such keys out of metadata. Its
 `around(task, call)` runs a task of a synchronous graph, `around_async` one of an asynchronous."""
 
+_made: list[Any] = []
+"""What factories made: a context manager that nobody holds would be left."""
+
 everywhere: Any = None
 """The hook around the tasks of runs that were started without one."""
 
@@ -48,13 +53,17 @@ def langgraph(module: str) -> Any:
     return import_module(f"langgraph.{module}")
 
 
-def load_graph(reference: str, config: dict[str, Any] | None = None) -> Any:
+def load_graph(
+    reference: str, config: dict[str, Any] | None = None, memory: BaseStore | None = None
+) -> Any:
     """The compiled graph behind `path/to/file.py:name`.
 
     The name may hold a compiled graph (`StateGraph.compile()`, `create_agent`, `@entrypoint`), a
     graph that is still to be compiled, or a function that makes one, with or without the config
-    as its argument, synchronous or asynchronous (as `langgraph.json` allows). The file's folder
-    is importable while it is loaded.
+    as its argument, synchronous or asynchronous, or a context manager, which is left at the exit
+    of the program (as `langgraph.json` allows). The file's folder is importable while it is loaded.
+    In place of the file a module may stand (`package.module:name`). A graph without a store gets
+    `memory`.
 
     Raises:
         BadInput: if the file or the name is missing, or holds something else.
@@ -66,13 +75,28 @@ def load_graph(reference: str, config: dict[str, Any] | None = None) -> Any:
     folder = str(Path(reference.rpartition(":")[0]).resolve().parent)
     sys.path.insert(0, folder)
     try:
-        value: Any = assets.load_object(reference)
+        module, _, name = reference.rpartition(":")
+        try:
+            if module.endswith(".py"):
+                value: Any = assets.load_object(reference)
+            else:
+                sys.modules.pop(module, None)  # its file may have been edited
+                value = getattr(import_module(module), name)
+        except (ImportError, AttributeError, ValueError) as error:
+            raise BadInput(
+                f"expected FILE.py:NAME or MODULE:NAME, found {reference!r}: {error}"
+            ) from error
         while callable(value) and not isinstance(value, type) and not is_graph(value):
             factory: Any = value
             try:
                 takes_config = len(inspect.signature(factory).parameters) > 0
                 value = factory(config or {"configurable": {}}) if takes_config else factory()
                 value = asyncio.run(result(value)) if inspect.isawaitable(value) else value
+                _made.append(value)
+                if hasattr(value, "__aenter__"):  # in a loop that goes on: its end would leave it
+                    value = asyncio.new_event_loop().run_until_complete(value.__aenter__())
+                elif hasattr(value, "__enter__"):
+                    value = value.__enter__()
             except Exception as error:
                 raise BadInput(f"{reference!r} failed: {type(error).__name__}: {error}") from error
         graph: Any = value
@@ -85,6 +109,7 @@ def load_graph(reference: str, config: dict[str, Any] | None = None) -> Any:
             f"expected a LangGraph graph or a function that makes one in {reference!r}, "
             f"found a {type(graph).__name__}"
         )
+    graph.store = memory if graph.store is None else graph.store
     return graph
 
 
@@ -222,7 +247,7 @@ def checked(graph: Any, values: dict[str, Any], state: dict[str, Any]) -> dict[s
             has = ", ".join(types) or "none: it is one of the functional interface (see `output`)"
             raise BadInput(f"the state has no key {name!r}; it has {has}")
         if "langchain_core.messages" in str(types[name]) and isinstance(value, list):
-            result[name] = _messages(name, cast("list[Any]", value))
+            result[name] = _messages(name, cast("list[Any]", value), state.get(name))
             continue
         config = ConfigDict(arbitrary_types_allowed=True)
         model: Any = create_model("State", __config__=config, key=(types[name], ...))
@@ -246,11 +271,19 @@ def checked(graph: Any, values: dict[str, Any], state: dict[str, Any]) -> dict[s
     return result
 
 
-def _messages(key: str, values: list[Any]) -> list[Any]:
-    """Messages as a graph takes them: `{"role": …}`, `["user", "…"]`, or as they are."""
+def _messages(key: str, values: list[Any], before: Any) -> list[Any]:
+    """Messages as a graph takes them: `{"role": …}`, `["user", "…"]`, or as they are.
+
+    One of `before` whose text and calls stay keeps what JSON does not show (usage, metadata).
+    """
+    from langchain_core.messages import convert_to_openai_messages
+
     items = [(*cast("list[Any]", item),) if isinstance(item, list) else item for item in values]
     try:
-        return langgraph("graph.message").add_messages([], items)
+        made = langgraph("graph.message").add_messages([], items)
+        text: Any = convert_to_openai_messages
+        same = {(m.id, json.dumps(text(m))): m for m in before or () if hasattr(m, "id")}
+        return [same.get((message.id, json.dumps(text(message))), message) for message in made]
     except Exception as error:
         raise BadInput(
             f"state key {key!r}: expected messages, found {values!r}: {error}"

@@ -33,12 +33,14 @@ from harness.debug.engine.history import (
 )
 from harness.debug.engine.recording import Beyond, Recording
 from harness.debug.engine.stepping import Stepper
-from harness.debug.engine.stops import Stop, alike
+from harness.debug.engine.stops import Breakpoint, Stop, alike
 from harness.debug.engine.usage import mapping
 
 if TYPE_CHECKING:
     from harness.checkpoints import CheckpointStore
 
+_ITEMS = 1000
+"""Items of a store that are looked at."""
 _SAVING_S = 10.0
 """Longest time that a checkpoint takes which LangGraph saves while the next tasks begin."""
 
@@ -115,7 +117,7 @@ class Debugger(Stepper):
         """Change the state where the run stands; it stands there still, in a new branch."""
         gate = self._standing
         task, sent = gate.info, mapping(gate.task.input)
-        if task.path[:1] != ("__pregel_pull",) and (keys := [key for key in values if key in sent]):
+        if task.pushed and (keys := [key for key in values if key in sent]):
             raise BadInput(
                 f"{keys[0]!r} came to this task with its `Send`, not from the state: change what "
                 "sent it (`output STEP JSON`), or what it returns (`serve JSON`)"
@@ -171,6 +173,46 @@ class Debugger(Stepper):
             mode = _enter(Point(task.ns, task.checkpoint), task.own_ns)
         self._use(graph)
         return self._run(None, mode)
+
+    def until(self, node: str) -> Stop:
+        """Run to the next visit of a node."""
+        number = self.stop_at(Breakpoint(node))
+        try:
+            return self.go()
+        finally:
+            self.breakpoints.remove(number)
+
+    def stop_at(self, point: Breakpoint) -> int:
+        """Add a breakpoint at a node that is there or has run; its number.
+
+        Nodes of a graph that a node calls are not known before: `outer/inner` is taken there.
+
+        Raises:
+            BadInput: if there is no such node.
+        """
+        inside = (
+            {"": self.graph, **dict(self.graph.get_subgraphs(recurse=True))} if self.graph else {}
+        )
+        places = {f"{ns}|{name}".strip("|") for ns, graph in inside.items() for name in graph.nodes}
+        names = {
+            name for place in places for name in (place.replace("|", "/"), place.split("|")[-1])
+        }
+        outer, inner, _ = point.node.partition("/")
+        if (
+            places
+            and not (inner and outer in names)
+            and point.node not in {"*", *names, *self.breakpoints.visits()}
+        ):
+            listed = ", ".join(sorted(name for name in names if "__" not in name))
+            raise BadInput(f"no node {point.node!r}; there are {listed}")
+        return self.breakpoints.add(point)
+
+    def memory(self, namespace: str = "") -> dict[str, Any]:
+        """Items of the graph's store below a namespace (`users/ada`), by namespace and key."""
+        store: Any = getattr(self.graph, "store", None)
+        prefix = tuple(filter(None, namespace.split("/")))
+        items = () if store is None else store.search(prefix, limit=_ITEMS)
+        return {"/".join((*item.namespace, item.key)): item.value for item in items}
 
     def replay(
         self,

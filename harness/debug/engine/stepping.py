@@ -25,7 +25,6 @@ from harness.debug.engine.history import (
     shown,
 )
 from harness.debug.engine.stops import (
-    Breakpoint,
     Breakpoints,
     Stop,
     TaskInfo,
@@ -173,14 +172,6 @@ class Stepper:
         """Run to the next breakpoint, exception, interrupt or the end."""
         return self._go(lambda _: FREE, FREE)
 
-    def until(self, node: str) -> Stop:
-        """Run to the next visit of a node."""
-        number = self.breakpoints.add(Breakpoint(node))
-        try:
-            return self.go()
-        finally:
-            self.breakpoints.remove(number)
-
     def pause(self, timeout: float | None = None) -> Stop:
         """Stop a running graph at its next node."""
         if self._gate is not None and self.last is not None:
@@ -208,9 +199,10 @@ class Stepper:
             raise TimeoutError(f"the graph has not stopped within {timeout} s") from error
         if self.branch is not None:
             self._stopped = (self.branch.thread, time.time())
-        mutated = tuple(controller.mutated)
-        del controller.mutated[: len(mutated)]
-        self.last = replace(stop, mutated=mutated, held=self._newly_held())
+        mutated, emitted = tuple(controller.mutated), tuple(controller.emitted)
+        del controller.mutated[: len(mutated)], controller.emitted[: len(emitted)]
+        held = self._newly_held()
+        self.last = replace(stop, mutated=mutated, emitted=emitted, held=held)
         # Note in the branch where it left the recording.
         task = self.recording.left_at if self.recording is not None else None
         if task is None and stop.reason == "left recording":
@@ -368,14 +360,22 @@ class Stepper:
         place = {**self._config.get("configurable", {}), "thread_id": branch.thread}
         place[graphs.HOOK] = controller
         config = {**self._config, "configurable": place}
-        graph, context = self.graph, self._context
+        graph, modes = self.graph, ["values", "custom"]
+        settings: dict[str, Any] = {"stream_mode": modes, "context": self._context}
         saved = {"configurable": {"thread_id": branch.thread}}
 
         async def invoke(values: Any) -> Stop:
             """Asynchronously, whatever the nodes are; the stop says how the run ended."""
             before = None
             while True:
-                result = await graph.ainvoke(values, config, context=context, durability="sync")
+                result = None
+                async for ns, mode, part in graph.astream(
+                    values, config, durability="sync", subgraphs=True, **settings
+                ):
+                    if mode == "custom":
+                        controller.emitted.append(part)
+                    elif not ns:
+                        result = part
                 state = await graph.aget_state(saved)
                 if state.next or state.interrupts:
                     with suppress(Exception):  # of a sub-graph that cannot be read
@@ -394,7 +394,8 @@ class Stepper:
             with suppress(Exception):  # the state may be what failed
                 pending = tuple[str, ...]((await graph.aget_state(saved)).next)
             failure = describe_failure(error)
-            return Stop("failed", failure=failure, pending=pending, saved=begun)
+            stop = Stop("failed", failure=failure, pending=pending, saved=begun)
+            return stop if begun else replace(stop, sent=values)
 
         def work() -> None:
             try:

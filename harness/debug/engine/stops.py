@@ -72,6 +72,11 @@ class TaskInfo:
     visit: int = 1
 
     @property
+    def pushed(self) -> bool:
+        """Whether a `Send` or a call made it, not an edge."""
+        return self.path[:1] != ("__pregel_pull",)
+
+    @property
     def depth(self) -> int:
         """0 in the main graph."""
         return len(self.names)
@@ -118,6 +123,8 @@ class Stop:
         asked_by: the node (`outer/node`) of each question, by id.
         pending: nodes that would run next where a run has failed.
         saved: whether a run that has failed has taken its input.
+        sent: the input of a task that a `Send` or a call made, or of a run that could not begin.
+        emitted: what nodes have written to the custom stream since the last stop.
         held: what the state holds in memory alone since the last stop: keys and types.
         values: the graph's output once it is done.
         mutated: nodes that changed their input in place since the last stop (if that is looked
@@ -138,6 +145,8 @@ class Stop:
     pending: tuple[str, ...] = ()
     saved: bool = False
     held: tuple[str, ...] = ()
+    sent: Any = None
+    emitted: tuple[Any, ...] = ()
 
     @property
     def hint(self) -> tuple[str, str]:
@@ -153,7 +162,14 @@ class Stop:
             if self.failure.type == "InvalidUpdateError":
                 return "rewind", "run the nodes of this step again"
             if not self.pending:
-                return ("fork 0", "from its first node") if self.saved else ("start {}", "JSON")
+                return (
+                    ("fork 0", "from its first node")
+                    if self.saved
+                    else (
+                        f"start {json.dumps(self.sent or {}, default=str)}",
+                        "change what it gets",
+                    )
+                )
         return _HINTS[self.reason]
 
     @property

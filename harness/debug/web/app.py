@@ -20,7 +20,7 @@ from harness.debug.web.desk import Desk
 from harness.debug.web.drawing import drawing
 from harness.debug.web.guard import POLICY, Guard
 from harness.debug.web.steps import compared, look, steps
-from harness.debug.web.values import sheets
+from harness.debug.web.values import described, sheets
 from harness.models import Refused, body_of, read_body, serving
 
 if TYPE_CHECKING:
@@ -45,6 +45,9 @@ LOOKS: Mapping[str, Callable[[Desk, Query], Any]] = {
     ),
     "usage": lambda desk, query: desk.usage(needed(query, "branch")),
     "source": lambda desk, query: desk.source(needed(query, "node")),
+    "memory": lambda desk, _: {
+        name: described(value) for name, value in desk.debugger.memory().items()
+    },
     "sheets": lambda desk, query: sheets(needed(query, "path"), desk.folders),
     "state": lambda desk, query: look(
         desk.debugger.store,

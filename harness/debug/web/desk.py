@@ -69,7 +69,7 @@ def _replay(debugger: Debugger, arguments: Arguments) -> Any:
 def _break(debugger: Debugger, arguments: Arguments) -> Any:
     visit = None if arguments.get("visit") is None else _read(arguments, "visit", int)
     point = Breakpoint(_read(arguments, "node", str), visit, _text(arguments, "condition"))
-    return debugger.breakpoints.add(point)
+    return debugger.stop_at(point)
 
 
 RUNNING: Mapping[str, Command] = {
@@ -241,12 +241,9 @@ class Desk:
 
     def _edit(self, arguments: Arguments) -> None:
         """Write a node's new source, if the old one is still what the page has shown."""
-        source = self._source(str(arguments.get("node")))
+        source, text = self._source(_read(arguments, "node", str)), _read(arguments, "text", str)
         if arguments.get("digest") != source.digest:
             raise BadInput(f"{str(source.file)!r} was changed meanwhile: open the source again")
-        text = arguments.get("text")
-        if not isinstance(text, str):
-            raise BadInput(f"expected the source as 'text', found {text!r}")
         replace_source(source, text)
 
     def _run(self, name: str, arguments: Arguments, loop: asyncio.AbstractEventLoop) -> None:
@@ -276,6 +273,8 @@ def _stop(stop: Stop) -> dict[str, Any]:
         "waiting": [_task(task) for task in stop.waiting],
         "running": [_task(task) for task in stop.running],
         "breakpoint": stop.breakpoint,
+        "sent": None if stop.sent is None else tree(stop.sent),
+        "emitted": [tree(value) for value in stop.emitted],
         "watches": {text: tree(value) for text, value in stop.watches.items()},
         "failure": None if stop.failure is None else asdict(stop.failure),
         "interrupts": {name: tree(value) for name, value in stop.interrupts.items()},

@@ -74,11 +74,16 @@ def tree(value: Any, depth: int = DEPTH) -> dict[str, Any]:
 
 
 def described(value: Any) -> dict[str, Any]:
-    """A value as a tree, and as JSON text where it is JSON and nothing else and can be edited."""
-    text: str | None = None
+    """A value as a tree, and as JSON text where it can be edited: JSON alone, or messages."""
+    from langchain_core.messages import BaseMessage, convert_to_openai_messages
+
+    text, plain = None, value
+    items = cast("list[Any]", value) if isinstance(value, list) else []
+    if items and all(isinstance(item, BaseMessage) for item in items):
+        plain = convert_to_openai_messages(items, include_id=True)
     with suppress(TypeError, ValueError, RecursionError):
-        written = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False)
-        text = written if json.loads(written) == value else None
+        written = json.dumps(plain, ensure_ascii=False, indent=1, allow_nan=False)
+        text = written if json.loads(written) == plain else None
     return {"tree": tree(value), "json": text}
 
 

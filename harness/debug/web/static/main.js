@@ -3,7 +3,7 @@
 import { get, home, pageOf, post } from "./api.js";
 import { el } from "./dom.js";
 import { drawGraph, markGraph, setUpGraph } from "./graph.js";
-import { branchesPanel, breaksPanel, changesPanel, startPanel, statePanel, stopPanel } from "./panels.js";
+import { branchesPanel, breaksPanel, changesPanel, memoryPanel, startPanel, statePanel, stopPanel } from "./panels.js";
 import { openSource, setUpSource } from "./source.js";
 import { chooseStep, setUp, showLast, showSteps, showUsed } from "./steps.js";
 import { usedByNode } from "./used.js";
@@ -92,6 +92,7 @@ async function loadBranch() {
   if (page.checkpoint) chooseStep(page.checkpoint, true);
   await loadState();
   await loadLast();
+  await loadMemory();
   render();
   if (page.branch) loadUsage(page.branch).catch(() => {});
 }
@@ -103,6 +104,10 @@ async function loadUsage(branch) {
   page.used = usedByNode(page.steps, tasks);
   showUsed(tasks);
   mark();
+}
+
+async function loadMemory() {
+  if (page.tab === "memory") page.memory = await get("memory").catch(() => ({}));
 }
 
 async function loadState() {
@@ -166,6 +171,7 @@ function panel() {
   if (page.tab === "stop") return stopPanel(session, acts);
   if (page.tab === "breaks") return breaksPanel(session, acts);
   if (page.tab === "branches") return branchesPanel(session, page.branch, page.comparison, acts);
+  if (page.tab === "memory") return memoryPanel(page.memory);
   if (page.tab === "start") return startPanel(session, acts);
   if (atStep) return statePanel(page.look, session.read_only ? {} : { edit: acts.editThere, fork: acts.forkThere, editOutput: acts.editOutput, rerun: acts.rerun });
   const standing = session.stop && !session.stop.ended;
@@ -250,6 +256,10 @@ function showTab(tab) {
   page.tab = tab;
   if (document.activeElement?.matches("textarea, input")) document.activeElement.blur();
   render();
+  return attempt(async () => {
+    await loadMemory();
+    render();
+  });
 }
 
 function onKey(event) {

@@ -85,6 +85,8 @@ export function stopPanel(session, act) {
   return [
     el("p", {}, el("strong", {}, stop.reason), stop.task ? ` at ${stop.task.where}, visit ${stop.task.visit}` : ""),
     ...Object.entries(stop.watches).map(([text, value]) => el("div", {}, el("span", { class: "key" }, `${text} = `), valueOf(value))),
+    ...(stop.sent ? [el("h3", {}, "Sent to it"), valueOf(stop.sent)] : []),
+    ...(stop.emitted.length ? [el("h3", {}, "Emitted since the last stop"), ...stop.emitted.map((value) => el("div", {}, valueOf(value)))] : []),
     ...(stop.waiting.length > 1 ? [el("h3", {}, "Waiting"), list(stop.waiting.map((task) => task.where))] : []),
     ...(stop.running.length ? [el("h3", {}, "Running meanwhile"), list(stop.running.map((task) => task.where))] : []),
     ...liveOf(stop, act),
@@ -127,6 +129,11 @@ function serveOf(stop, act) {
   const made = el("div", {});
   made.append(el("div", { class: "row" }, el("button", { on: { click: () => made.append(editor("{}", `What ${stop.task.where} is taken to return`, act.serve)) } }, "Skip the node, give its output")));
   return [made];
+}
+
+export function memoryPanel(items) {
+  const rows = Object.entries(items || {}).map(([key, value]) => keyRow(key, value, {}));
+  return [el("p", { class: "note" }, rows.length ? "Items of the graph's store, by namespace and key." : "The graph's store is empty, or it has none."), ...rows];
 }
 
 export function breaksPanel(session, act) {
