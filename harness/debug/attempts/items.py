@@ -290,8 +290,8 @@ def _skill(finished: Finished) -> Path | None:
     name = Path(str(finished.lock.get("skill_name"))).name
     recorded = Path(str(finished.lock.get("skill"))).name
     above = [folder / "skill" / name for folder in finished.run.resolve().parents]
-    kept = inside(finished.run, finished.run / SKILLS / recorded / name)
-    places = [kept, Path(SKILLS) / name, Path(name), assets.root() / SKILLS / name, *above]
+    in_run = inside(finished.run, finished.run / SKILLS / recorded / name)
+    places = [in_run, Path(SKILLS) / name, Path(name), assets.root() / SKILLS / name, *above]
     folders = (path for path in places if path is not None and path.is_dir())
     return next((path for path in folders if digest_tree(path) == recorded), None)
 

@@ -280,10 +280,10 @@ def _messages(key: str, values: list[Any], before: Any) -> list[Any]:
 
     items = [(*cast("list[Any]", item),) if isinstance(item, list) else item for item in values]
     try:
-        made = langgraph("graph.message").add_messages([], items)
+        merged = langgraph("graph.message").add_messages([], items)
         text: Any = convert_to_openai_messages
         same = {(m.id, json.dumps(text(m))): m for m in before or () if hasattr(m, "id")}
-        return [same.get((message.id, json.dumps(text(message))), message) for message in made]
+        return [same.get((message.id, json.dumps(text(message))), message) for message in merged]
     except Exception as error:
         raise BadInput(
             f"state key {key!r}: expected messages, found {values!r}: {error}"

@@ -334,8 +334,8 @@ class Stepper:
             return
         thread, since = self._stopped or ("", None)
         if thread != branch.thread:
-            made = (made_at(moment.id) for moment in History(self.store, branch.thread).moments)
-            since = max((moment for moment in made if moment is not None), default=None)
+            times = (made_at(moment.id) for moment in History(self.store, branch.thread).moments)
+            since = max((moment for moment in times if moment is not None), default=None)
         if since is not None:
             self.branch = replace(branch, stood=(*branch.stood, (since, time.time())))
         self._stopped = None
