@@ -39,7 +39,7 @@ def first_event_seconds() -> float:
             FIRST_EVENT, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
         )
         assert process.stderr is not None
-        event = next((line for line in process.stderr if line.startswith("reply")), None)
+        event = next((line for line in process.stderr if " reply: " in line), None)
         elapsed = time.perf_counter() - started  # notes may stand before the event
         process.communicate()
         if event is None:
