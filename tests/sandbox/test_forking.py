@@ -65,10 +65,13 @@ def below(pid: int) -> set[int]:
 
 
 def template() -> int:
-    """The process id of the only template of this process."""
-    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
-    lines = {int(pid): Path(f"/proc/{pid}/cmdline").read_bytes() for pid in children}
-    return min(pid for pid, line in lines.items() if b"harness.sandbox.forking" in line)
+    """The process id of the only template of this process, once it has been started."""
+    while True:
+        children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+        lines = {int(pid): Path(f"/proc/{pid}/cmdline").read_bytes() for pid in children}
+        templates = [pid for pid, line in lines.items() if b"harness.sandbox.forking" in line]
+        if templates:
+            return templates[0]
 
 
 def left_below(pid: int) -> set[int]:
