@@ -108,8 +108,6 @@ CONSUMING = [
     "headless_maps",
     "headless_memory",
 ]
-OUTLASTING = {"loop", "stopped_group", "empty_files"}
-"""Attacks that the limit of time may end: one of the others that it ends was not stopped."""
 ATTACKS = (*REACHING, *CONSUMING)
 PROBE_LIMITS = Limits(
     wall_s=2.0, cpu_s=5, memory_mb=96, processes=12, output_bytes=100_000, disk_mb=4
@@ -202,8 +200,8 @@ class Bait(ExitStack):
             escaped = {line[8:] for line in lines if line.startswith("ESCAPED ")}
             # An attack that never began proves nothing, so it counts against the back end.
             escaped |= {name for name in names if f"TRIED {name}" not in lines}
-            if result.limit == "time" and set(names) <= set(CONSUMING) - OUTLASTING:
-                escaped |= set(names)
+            if result.limit == "time" and "held_output" in names:
+                escaped.add("held_output")
             return escaped | self._traces(names, work), result
 
     def _traces(self, names: Sequence[str], work: Path) -> set[str]:
