@@ -6,6 +6,7 @@ from .budget import Spend as Spend
 from .budget import completion_limit as completion_limit
 from .budget import price_of as price_of
 from .budget import prompt_bound as prompt_bound
+from .budget import refuse_unpriced as refuse_unpriced
 from .calls import CallStore as CallStore
 from .calls import SentCall as SentCall
 from .calls import StoredCall as StoredCall

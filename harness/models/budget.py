@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -29,6 +29,26 @@ _FIXED_TOKENS = 256
 _TOOLS_TOKENS = 512
 _MESSAGE_TOKENS = 16
 _IMAGE_TOKENS = 20_000
+
+
+_PRICED: Mapping[str, tuple[Any, ...]] = {
+    "n": (1,), "best_of": (1,), "service_tier": ("auto", "default", "standard_only"),
+    "modalities": (["text"],),
+    **dict.fromkeys(("audio", "web_search_options", "plugins", "models", "use_beam_search"), ()),
+}  # fmt: skip
+"""Parameters whose price no token of the reply shows -> the values that have none of their own."""
+
+
+def refuse_unpriced(body: Mapping[str, Any]) -> None:
+    """Refuse a request that costs more than its tokens show.
+
+    Raises:
+        BadInput: for a parameter with a price of its own, by its name.
+    """
+    for name, allowed in _PRICED.items():
+        if body.get(name) not in (None, *allowed):
+            expected = " or ".join(map(str, allowed)) or "none"
+            raise BadInput(f"{name}: expected {expected}, got {body[name]!r:.80}: not priced")
 
 
 class Price(Value):

@@ -21,20 +21,20 @@ import asyncio
 import contextlib
 import os
 import secrets
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from harness.core import (
     MAX_BYTES,
-    BadInput,
     HarnessError,
     LimitReached,
     Unreachable,
     Usage,
     without_thoughts,
 )
+from harness.models.budget import refuse_unpriced
 from harness.models.limits import SampleLimitReached
 from harness.models.responding import (
     CHAT,
@@ -67,11 +67,6 @@ _NOT_SAMPLING = frozenset(
     {"model", "messages", "tools", "response_format", "stream", "stream_options", "n",
      "max_completion_tokens"}
 )  # fmt: skip
-_PRICED: Mapping[str, tuple[Any, ...]] = {
-    "n": (1,), "best_of": (1,), "service_tier": ("auto", "default"), "modalities": (["text"],),
-    **dict.fromkeys(("audio", "web_search_options", "plugins", "models", "use_beam_search"), ()),
-}  # fmt: skip
-"""Parameters whose price no token of the reply shows -> the values that have none of their own."""
 MOST_HELD = 2 * MAX_BYTES
 """Bytes of requests that are answered at one time; what is made of them takes more."""
 
@@ -261,10 +256,7 @@ class Account:
         return completion_of(reply)
 
     async def _complete(self, body: Body) -> Reply:
-        for name, allowed in _PRICED.items():
-            if body.get(name) not in (None, *allowed):
-                expected = " or ".join(map(str, allowed)) or "none"
-                raise BadInput(f"{name}: expected {expected}, got {body[name]!r:.80}: not priced")
+        refuse_unpriced(body)
         parameters = {name: body[name] for name in body if name not in _NOT_SAMPLING}
         parameters = {name: value for name, value in parameters.items() if value is not None}
         if body.get("max_completion_tokens"):

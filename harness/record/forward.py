@@ -173,7 +173,11 @@ class Forward:
             url = httpx.URL(upstream.url(path, self._headers) + (f"?{query}" if query else ""))
         except httpx.InvalidURL as error:
             raise BadInput(f"the path {request.path!r:.80} cannot be sent: {error}") from error
+        if ".." in path.split("/"):
+            raise BadInput(f"the path {request.path!r:.80} leads out of the upstream's")
         content, reservation = self._content, None
+        if self._wire:
+            self._line.purse.refuse_unbounded(body)
         if self._wire and body:
             if upstream.spec is not None:
                 body = {**body, "model": upstream.spec.name}

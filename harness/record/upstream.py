@@ -36,6 +36,7 @@ from harness.models import (
     parse_spec,
     price_of,
     prompt_bound,
+    refuse_unpriced,
     resolve,
 )
 from harness.models.client import DEFAULT_MAX_TOKENS
@@ -173,6 +174,17 @@ class Purse:
 
     def __init__(self, budget: Budget, upstream: Upstream) -> None:
         self._budget, self._upstream = budget, upstream
+
+    def refuse_unbounded(self, body: Body) -> None:
+        """Refuse a request that no budget can hold, if there is one.
+
+        Raises:
+            BadInput: if it is no JSON object, or has a parameter with a price of its own.
+        """
+        if not body and (self._budget.bounds_tokens or self._budget.calls is not None):
+            raise BadInput("expected a JSON object: a budget cannot hold for another body")
+        if self._budget.bounds_tokens:
+            refuse_unpriced(body)
 
     def bounded(self, wire: Wire, body: Body) -> Body:
         """The request, with a bound on its completion where a budget needs one and it has none."""

@@ -15,6 +15,7 @@ import binascii
 import posixpath
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ from harness.skills.markdown import (
     scan,
     sections,
 )
-from harness.skills.skill import Problem, Skill, error, load_skill, warning
+from harness.skills.skill import SKILL_FILE, Problem, Skill, error, load_skill, warning
 
 MAX_LENGTHS = {"name": 64, "description": 1024, "compatibility": 500}
 """Key of the frontmatter -> its characters at most."""
@@ -225,6 +226,12 @@ def _sizes(skill: Skill, limits: Limits) -> Iterator[Problem]:
 def _structure(skill: Skill) -> Iterator[Problem]:
     if not skill.body.strip():
         yield error("no text under the frontmatter")
+    names = Counter(path.casefold() for path in (SKILL_FILE, *skill.files))
+    for path in skill.files:
+        if names[path.casefold()] > 1:
+            yield error(
+                "another file has this name but for its case: one would replace it", 1, path
+            )
     for path, lines in _markdown_files(skill):
         opened = scan(lines).open_fence
         if opened is not None:

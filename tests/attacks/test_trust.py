@@ -21,9 +21,10 @@ from harness.evals import load_suite
 from harness.evals.matrix.run import MatrixRun, MatrixSettings
 from harness.evals.matrix.spec import read_matrix
 from harness.evals.runner import Evaluator
-from harness.rag.retrieve import Document, create_index, open_encoder, open_index
+from harness.rag.retrieve import Document, create_index, open_encoder, open_index, parse_paths
 from harness.rag.retrieve.manifest import MANIFEST
 from harness.skills import load_skill
+from harness.trajectories import EXPORTS, export_trajectories, import_trajectories
 from tests.attacks.running import KEY, command, suite_of
 from tests.models.http_server import completion, serve
 
@@ -149,6 +150,49 @@ def code_in_a_checkpoint(folder: Path) -> None:
     raise BadInput("no code")
 
 
+def names_in_a_trajectory(folder: Path) -> None:
+    """Images, a recording and a sub-agent that lie elsewhere: imported, read and exported."""
+    secret = folder.parent / "home" / "private.png"
+    secret.write_text("4711")
+    with serve(lambda _body: completion("ok")) as served:
+        sources = [
+            ("image", "png", str(secret)),
+            ("image", "png", f"{served.url}/a.png"),
+            ("image", "png", "../../home/private.png"),
+            ("audio", "wav", str(secret)),
+        ]
+        message = [
+            {"type": kind, "source": {"media_type": f"{kind}/{form}", "path": path}}
+            for kind, form, path in sources
+        ]
+        parts = [{"trajectory_path": str(secret)}, {"trajectory_path": f"{served.url}/t.json"}]
+        observation = {"results": [{"content": "done", "subagent_trajectory_ref": parts}]}
+        document = {
+            "schema_version": "ATIF-v1.7", "trajectory_id": "t", "session_id": "s",
+            "agent": {"name": "a", "version": "1"},
+            "steps": [
+                {"step_id": 1, "source": "user", "message": message},
+                {"step_id": 2, "source": "agent", "message": "ok", "observation": observation},
+            ],
+        }  # fmt: skip
+        folder.mkdir()
+        (folder / "t.json").write_text(json.dumps(document))
+        import_trajectories(folder, folder / "store")
+        for name in EXPORTS:
+            export_trajectories(folder / "store", folder / "out" / name, name)
+        read = [path.read_bytes() for path in (folder / "out").rglob("*") if path.is_file()]
+        assert len(read) >= len(EXPORTS)
+        assert b"4711" not in b"".join(read) and not served.bodies and not served.headers
+    raise BadInput("only named")
+
+
+def linked_documents(folder: Path) -> None:
+    """A link in a folder of documents leads to a file of the user."""
+    folder.mkdir()
+    (folder / "a.txt").symlink_to(folder.parent / "home" / "private.jsonl")
+    parse_paths([folder])
+
+
 def model_at(url: str) -> dict[str, Any]:
     return {"models": {"m": {"spec": "openai/m", "base_url": url}}}
 
@@ -176,12 +220,14 @@ CELLS: dict[tuple[str, str], Callable[[Path], object]] = {
     ("skill", "link"): far_skill,
     ("index", "address of an encoder"): lambda f: index_of(f, spec="openai/e", base_url=FAR),
     ("checkpoint", "function"): code_in_a_checkpoint,
+    ("trajectory", "files and addresses"): names_in_a_trajectory,
+    ("folder of documents", "link"): linked_documents,
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("kind", "names"), CELLS)
 def test_named(kind: str, names: str, tmp_path: Path) -> None:
-    """A suite, matrix, run, skill, index or checkpoint names programs, addresses and files."""
+    """A suite, matrix, run, skill, index, trajectory or checkpoint names what is not its own."""
     with pytest.raises(BadInput):
         CELLS[kind, names](tmp_path / "stranger")
 

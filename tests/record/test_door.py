@@ -291,6 +291,39 @@ def test_a_token_budget_bounds_each_answer(tmp_path: Path) -> None:
         assert provider.seen[0].body["max_tokens"] == 5
 
 
+UNBOUNDED: dict[str, bytes] = {
+    "n": json.dumps({**HELLO, "n": 50}).encode(),
+    "best_of": json.dumps({**HELLO, "best_of": 2}).encode(),
+    "tier": json.dumps({**HELLO, "service_tier": "priority"}).encode(),
+    "NaN": json.dumps({**HELLO, "metadata": float("nan")}).encode(),
+    "levels": b'{"metadata":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    "gzip": gzip.compress(json.dumps(HELLO).encode()),
+    "list": json.dumps([HELLO]).encode(),
+}
+
+
+@pytest.mark.parametrize("kind", UNBOUNDED)
+def test_what_no_budget_can_hold_does_not_reach_the_upstream(kind: str, tmp_path: Path) -> None:
+    async def work(opened: Open) -> int:
+        url = f"{opened.url}{CHAT}"
+        reply = await opened.client.post(url, content=UNBOUNDED[kind])
+        return reply.status_code
+
+    with provide(said_hello) as provider:
+        assert ask(tmp_path / "r", provider.url, work, budget=Budget(tokens=100_000)) == 400
+        assert not provider.seen
+
+
+def test_a_path_does_not_leave_that_of_the_upstream(tmp_path: Path) -> None:
+    async def work(opened: Open) -> list[int]:
+        paths = ("/v1/%2e%2e/%2e%2e/x", "/v1/..%2f..%2fx")
+        return [(await opened.client.get(opened.url + path)).status_code for path in paths]
+
+    with provide(said_hello) as provider:
+        assert ask(tmp_path / "r", provider.url + "/v1", work) == [400, 400]
+        assert not provider.seen
+
+
 def test_secrets_in_what_is_said_reach_no_file(tmp_path: Path) -> None:
     model = speaking(lambda _: Said(f"Your key is {KEY}, and bearer-less {KEY[3:]}"))
 

@@ -5,13 +5,23 @@ from __future__ import annotations
 import json
 import os
 import resource
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from harness.agents.foreign import SKILL_FOLDERS, install_skill
 from harness.core import BadInput, digest_tree
-from harness.skills import RECORDS, beside, export, load_skill, receipt_files, validate
+from harness.skills import (
+    RECORDS,
+    beside,
+    export,
+    install,
+    load_skill,
+    new_skill,
+    receipt_files,
+    validate,
+)
 from harness.skills.skill import SKILL_FILE_BYTES
 
 TEXT = "---\nname: gift\ndescription: Use it.\n---\n\n# Gift\n"
@@ -135,3 +145,23 @@ def test_skill_md_is_limited(gift: Path) -> None:
     (gift / "SKILL.md").write_text(TEXT + "a" * SKILL_FILE_BYTES)
     with pytest.raises(BadInput, match="more than 1,000,000 bytes"):
         load_skill(gift)
+
+
+def test_a_project_whose_folder_of_skills_is_a_link_is_refused(tmp_path: Path) -> None:
+    project, outside = tmp_path / "project", tmp_path / "outside"
+    project.mkdir()
+    outside.mkdir()
+    (project / ".claude").symlink_to(outside)
+    skill = new_skill("gift", "Use it for gifts.", "\n# Gift\n\n- Wrap it.\n")
+    with pytest.raises(BadInput, match="leads out of the project"):
+        install(skill, project)
+    assert not list(outside.iterdir())
+    assert [path.name for path in project.iterdir()] == [".claude"]
+
+
+def test_two_names_that_differ_in_case_alone_are_no_valid_skill() -> None:
+    skill = new_skill("gift", "Use it for gifts.", "\n# Gift\n\n- Wrap it.\n")
+    assert not [row for row in validate(skill) if row.level == "error"]
+    for name in ("skill.md", "references/A.md"):
+        doubled = replace(skill, files={**skill.files, name: b"# x\n", name.lower(): b"# y\n"})
+        assert any("but for its case" in row.message for row in validate(doubled))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from harness.core import BadInput, Refused, Value, digest, write_atomic
+from harness.core import BadInput, Refused, Value, digest, inside, write_atomic
 from harness.skills.provenance import provenance_path, read_provenance
 from harness.skills.shipping.catalogues import marketplace_files, pack, site_files
 from harness.skills.skill import SKILL_FILE, Skill, diff, load_skill, strict, write_skill
@@ -266,6 +266,9 @@ def install(
         ]
 
     planned = run(check=True)
+    for path in (path for part in planned for path in (part.path, *part.also)):
+        if inside(project, Path(path)) is None:
+            raise BadInput(f"{path!r} leads out of the project {str(project)!r} by a link")
     return planned if check else run(check=False)
 
 
