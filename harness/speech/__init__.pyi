@@ -10,13 +10,12 @@ from .planning import plan_speech as plan_speech
 from .planning import plan_with_model as plan_with_model
 from .rendering import Rendering as Rendering
 from .rendering import render_speech as render_speech
-from .script import Coverage as Coverage
 from .script import Overall as Overall
 from .script import Sentence as Sentence
 from .script import Speaker as Speaker
 from .script import SpeechScript as SpeechScript
 from .script import Token as Token
-from .script import coverage as coverage
+from .script import left_out as left_out
 from .script import read_script as read_script
 from .sound import Sound as Sound
 from .sound import joined as joined

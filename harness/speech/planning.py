@@ -105,7 +105,7 @@ async def plan_with_model(
         LimitReached: if the budget cannot hold a call.
     """
     plan = plan_speech(text, voices)
-    sentences, overall = list(plan.script.sentences), plan.script.overall
+    sentences = list(plan.script.sentences)
     unplanned = 0
     for first in range(0, len(sentences), BATCH):
         batch = [
@@ -124,10 +124,7 @@ async def plan_with_model(
             planned = _planned(sentences[index], manner.get(index + 1, {}))
             unplanned += planned is None
             sentences[index] = planned or sentences[index]
-        if not first:
-            update = {name: string(reply.get(name)) for name in ("emotion_arc", "acoustics")}
-            overall = overall.model_copy(update=update)
-    script = SpeechScript(overall=overall, sentences=tuple(sentences))
+    script = SpeechScript(overall=plan.script.overall, sentences=tuple(sentences))
     return plan.model_copy(update={"script": script, "unplanned": unplanned})
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from harness.core import BadInput, Refused
 from harness.rag.retrieve import STOPWORDS
 from harness.speech.models import Synthesizer
-from harness.speech.script import SpeechScript, coverage, spoken_words
+from harness.speech.script import SpeechScript, left_out, spoken_words
 from harness.speech.sound import Sound, joined, silence
 from harness.speech.transcript import Segment
 
@@ -50,12 +50,9 @@ async def render_speech(
         Unreachable: if the model does not answer.
         LimitReached: if the budget has no call left.
     """
-    if text is not None and (report := coverage(script, text)).spoken < report.words:
-        stretches = ", ".join(repr(part[:60]) for part in report.missing[:_SHOWN])
-        raise Refused(
-            f"the script speaks {report.spoken} of the text's {report.words} words "
-            f"({report.share:.1%}); it leaves out {stretches}"
-        )
+    if text is not None and (missing := left_out(script, text)):
+        stretches = ", ".join(repr(part[:60]) for part in missing[:_SHOWN])
+        raise Refused(f"the script leaves out {stretches} of the text")
     voices = _voices(script, synthesizer)
     sounds = await asyncio.gather(
         *(
@@ -84,7 +81,7 @@ async def render_speech(
         )
         parts += [sound, pause]
         second += sound.seconds + pause.seconds
-    return Rendering(joined(parts), tuple(segments), voices, _left_out(script, synthesizer))
+    return Rendering(joined(parts), tuple(segments), voices, _warnings(script, synthesizer))
 
 
 def _voices(script: SpeechScript, synthesizer: Synthesizer) -> dict[str, str]:
@@ -102,16 +99,9 @@ def _voices(script: SpeechScript, synthesizer: Synthesizer) -> dict[str, str]:
     return {speaker.name: speaker.voice or assigned[speaker.name] for speaker in speakers}
 
 
-def _left_out(script: SpeechScript, synthesizer: Synthesizer) -> tuple[str, ...]:
-    """List what no speech endpoint does, and what this one does not."""
-    sounds = {
-        "background": any(sentence.background for sentence in script.sentences),
-        "events": bool(script.overall.events),
-        "acoustics": bool(script.overall.acoustics),
-    }
+def _warnings(script: SpeechScript, synthesizer: Synthesizer) -> tuple[str, ...]:
+    """List what this voice cannot do."""
     warnings: list[str] = []
-    if names := [name for name, present in sounds.items() if present]:
-        warnings.append(f"only speech is rendered: {', '.join(names)} left out")
     if not synthesizer.obeys and (
         count := sum(bool(sentence.instructions) for sentence in script.sentences)
     ):

@@ -1,14 +1,13 @@
 """A script for speech on three levels: the whole, the sentence, the word (SpeechScript).
 
 The levels are those of Borderless Long Speech (arXiv 2603.19798), which names the dimensions of
-each; the fields are ours. What a voice cannot do with a field, it leaves out.
+each; the fields are ours, those that some voice can render. What a voice cannot do, it leaves out.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections import Counter
 from pathlib import Path
 
 from pydantic import Field, ValidationError, model_validator
@@ -24,12 +23,10 @@ class Speaker(Value):
     Attributes:
         name: in the script.
         voice: of the model that speaks; "" for its first free one.
-        profile: age, manner, accent, in words.
     """
 
     name: str = Field(min_length=1)
     voice: str = ""
-    profile: str = ""
 
 
 class Token(Value):
@@ -37,19 +34,13 @@ class Token(Value):
 
     Attributes:
         word: as it stands in the sentence.
-        occurrence: which of its occurrences there, from 1.
         stress: emphasised.
         say_as: how it is read, where spelling leaves that open ("live", "1984").
-        linked: runs into the next word.
-        length_s: of an interjection that is drawn out; 0 for the usual.
     """
 
     word: str = Field(min_length=1)
-    occurrence: int = Field(default=1, ge=1)
     stress: bool = False
     say_as: str = ""
-    linked: bool = False
-    length_s: float = Field(default=0.0, ge=0, le=10)
 
 
 class Sentence(Value):
@@ -63,7 +54,6 @@ class Sentence(Value):
         pace: 1 is the usual one.
         volume_db: gain.
         intent: what it is to do, such as "reassure".
-        background: what is heard behind it.
         pause_s: silence after it.
         tokens: words that are said in a special way.
     """
@@ -75,18 +65,16 @@ class Sentence(Value):
     pace: float = Field(default=1.0, ge=0.5, le=2.0)
     volume_db: float = Field(default=0.0, ge=-40, le=20)
     intent: str = ""
-    background: str = ""
     pause_s: float = Field(default=0.3, ge=0, le=30)
     tokens: tuple[Token, ...] = ()
 
     @model_validator(mode="after")
     def _tokens_stand_in_the_text(self) -> Sentence:
-        counts = Counter(spoken_words(self.text))
+        words = spoken_words(self.text)
         for token in self.tokens:
-            if counts[" ".join(spoken_words(token.word))] < token.occurrence:
+            if " ".join(spoken_words(token.word)) not in words:
                 raise ValueError(
-                    f"expected a word of the sentence {self.text[:60]!r}, got {token.word!r} "
-                    f"(occurrence {token.occurrence})"
+                    f"expected a word of the sentence {self.text[:60]!r}, got {token.word!r}"
                 )
         return self
 
@@ -99,8 +87,6 @@ class Sentence(Value):
             ways = [
                 *(["with stress"] if token.stress else []),
                 *([f"as {token.say_as!r}"] if token.say_as else []),
-                *(["running into the next word"] if token.linked else []),
-                *([f"for {token.length_s:g} seconds"] if token.length_s else []),
             ]
             if ways:
                 parts.append(f"Say {token.word!r} {' and '.join(ways)}.")
@@ -113,16 +99,10 @@ class Overall(Value):
     Attributes:
         format: such as "narration" or "dialogue".
         speakers: at least one, of different names.
-        emotion_arc: how the mood moves from beginning to end.
-        acoustics: of the room.
-        events: what is heard beside the speech.
     """
 
     format: str = "narration"
     speakers: tuple[Speaker, ...] = Field(min_length=1)
-    emotion_arc: str = ""
-    acoustics: str = ""
-    events: tuple[str, ...] = ()
 
 
 class SpeechScript(Value):
@@ -147,27 +127,6 @@ class SpeechScript(Value):
         return " ".join(sentence.text for sentence in self.sentences)
 
 
-class Coverage(Value):
-    """Coverage of a text by a script, counted in words.
-
-    Attributes:
-        words: of the text.
-        spoken: those of them that are spoken, in the order of the text.
-        missing: stretches of the text that are not, verbatim.
-        added: stretches of the script that are not in the text.
-    """
-
-    words: int
-    spoken: int
-    missing: tuple[str, ...] = ()
-    added: tuple[str, ...] = ()
-
-    @property
-    def share(self) -> float:
-        """Share of the words that are spoken; 1 of a text without words."""
-        return self.spoken / self.words if self.words else 1.0
-
-
 def read_script(path: Path) -> SpeechScript:
     """The script in a JSON file.
 
@@ -185,25 +144,19 @@ def spoken_words(text: str) -> list[str]:
     return [match[0].lower().replace("\u2019", "'") for match in _WORD.finditer(text)]
 
 
-def coverage(script: SpeechScript, text: str) -> Coverage:
-    """Compare what a script speaks with the text that it is to speak, word by word, in order.
+def left_out(script: SpeechScript, text: str) -> tuple[str, ...]:
+    """Stretches of a text, verbatim, that a script does not speak, or not in their order.
 
     Args:
         script: any script.
-        text: what is to be spoken, without names of speakers.
+        text: the words to be spoken, without names of speakers.
     """
-    matches, spoken = list(_WORD.finditer(text)), list(_WORD.finditer(script.text))
-    source, script_words = spoken_words(text), spoken_words(script.text)
-    missing: list[str] = []
-    added: list[str] = []
-    covered = 0
-    matcher = difflib.SequenceMatcher(None, source, script_words, autojunk=False)
-    for kind, start, end, first, last in matcher.get_opcodes():
-        if kind == "equal":
-            covered += end - start
-            continue
-        if start < end:
-            missing.append(text[matches[start].start() : matches[end - 1].end()])
-        if first < last:
-            added.append(script.text[spoken[first].start() : spoken[last - 1].end()])
-    return Coverage(words=len(source), spoken=covered, missing=tuple(missing), added=tuple(added))
+    matches = list(_WORD.finditer(text))
+    matcher = difflib.SequenceMatcher(
+        None, spoken_words(text), spoken_words(script.text), autojunk=False
+    )
+    return tuple(
+        text[matches[start].start() : matches[end - 1].end()]
+        for kind, start, end, _, _ in matcher.get_opcodes()
+        if kind in ("delete", "replace")
+    )

@@ -12,8 +12,6 @@ import math
 
 from harness.synth.types import Band
 
-SIGMA = 0.5 / 3
-
 
 def one_minus(mean: float) -> float:
     """SSP: 1 - mean."""
@@ -27,23 +25,10 @@ def intermediate(mean: float, low: float = 0.0, high: float = 1.0) -> float:
 
 def gaussian(mean: float) -> float:
     """SPELL: exp(-(mean - 1/2)^2 / (2 sigma^2)) with sigma = 1/6; 0 where all or none are right."""
-    return math.exp(-((mean - 0.5) ** 2) / (2 * SIGMA**2)) if 0 < mean < 1 else 0.0
+    return math.exp(-((mean - 0.5) ** 2) / (2 * (1 / 6) ** 2)) if 0 < mean < 1 else 0.0
 
 
-def reverse(mean: float) -> float:
-    """SPELL's variant: 1 - mean, and 0 where all or none are right."""
-    return 1.0 - mean if 0 < mean < 1 else 0.0
-
-
-def triangle(mean: float) -> float:
-    """SPELL's variant after R-Zero: 1 - 2 |mean - 1/2|."""
-    return 1.0 - 2 * abs(mean - 0.5)
-
-
-SPELL_PENALTIES = {"spell": -1.0, "grounded": -0.5}
-"""Of an unreadable question, and of one that is answered without the documents."""
 ONE_MINUS = Band(one_minus)
 INTERMEDIATE = Band(intermediate)
-GAUSSIAN = Band(gaussian, SPELL_PENALTIES)
-REVERSE = Band(reverse, SPELL_PENALTIES)
-TRIANGLE = Band(triangle, SPELL_PENALTIES)
+GAUSSIAN = Band(gaussian, {"spell": -1.0, "grounded": -0.5})
+"""With SPELL's penalties: an unreadable question, and one answered without the documents."""

@@ -44,17 +44,17 @@ class Planted:
         return Verdict(preference=self._draw.choice(("A", "B")))
 
 
-def measure(bias: Bias | None, trials: int, strength: float = 0.6) -> tuple[float, float]:
-    """Shares of trials in which the planted bias is found, and any other."""
+def measure(bias: Bias | None, seeds: range, strength: float = 0.6) -> tuple[float, float]:
+    """Shares of trials in which the planted bias is found, and any other; a seed a trial."""
 
     async def all_trials() -> tuple[float, float]:
         found = accused = 0
-        for seed in range(trials):
+        for seed in seeds:
             report = await probe(Planted(bias, strength, seed), "planted", SPEC, seed=seed)
             biases = {row.bias for row in report.probes if row.found}
             found += bias in biases
             accused += bool(biases - {bias})
-        return found / trials, accused / trials
+        return found / len(seeds), accused / len(seeds)
 
     return run(all_trials())
 
@@ -90,7 +90,7 @@ def test_a_bias_of_position_is_no_other() -> None:
 
 
 def test_a_judge_without_bias_is_accused_in_one_of_twenty_at_most() -> None:
-    assert measure(None, 100)[1] <= 0.05
+    assert measure(None, range(100))[1] <= 0.05
 
 
 def test_ties_and_invalid_verdicts_are_counted_apart() -> None:
@@ -108,7 +108,7 @@ def test_answers_of_a_pair_differ_in_wording_alone() -> None:
     assert all(text != "x" and "x" in text for text in changed.values())
 
 
-if __name__ == "__main__":
-    print("no bias:", measure(None, 400)[1])
+if __name__ == "__main__":  # not the seeds on which the level was chosen, which were 0 to 399
+    print("no bias:", measure(None, range(1000, 1400))[1], flush=True)
     for planted in ("position", "length", *SIGNS):
-        print(planted, *measure(planted, 200))
+        print(planted, *measure(planted, range(1000, 1200)), flush=True)

@@ -45,7 +45,7 @@ def speak(
     from harness.speech.models import DEFAULT_SYNTHESIZER, open_synthesizer
     from harness.speech.planning import Plan, plan_speech, plan_with_model
     from harness.speech.rendering import Rendering, render_speech
-    from harness.speech.script import coverage, read_script
+    from harness.speech.script import read_script, spoken_words
 
     if out.suffix.lower() != ".wav":
         raise BadInput(
@@ -88,7 +88,7 @@ def speak(
         echo(f"warning: {warning}", err=True)
     if plan.unplanned:
         echo(f"warning: {plan.unplanned} sentences were not planned and stay neutral", err=True)
-    report = coverage(plan.script, plan.text)
+    words = len(spoken_words(plan.script.text))
     facts = {
         "out": str(out),
         "script": str(script_file),
@@ -96,12 +96,12 @@ def speak(
         "model": voice_model.spec,
         "voices": rendering.voices,
         "sentences": len(rendering.segments),
-        "coverage": report.model_dump(mode="json"),
+        "words": words,
         "segments": [segment.model_dump(mode="json") for segment in rendering.segments],
         "warnings": list(rendering.warnings),
     }
     text = (
         f"{out}: {rendering.sound.seconds:.1f} s, {len(rendering.segments)} sentences, "
-        f"{report.spoken} of {report.words} words; script: {script_file}"
+        f"{words} words; script: {script_file}"
     )
     emit(facts, as_json, text)
