@@ -191,6 +191,9 @@ class Attempts:
         if account.ended is not None:
             # Its last words are in its trajectory: as an answer they might be judged later.
             attempt = replace(attempt, answer=None, invalid=str(account.ended))
+        elif attempt.invalid is not None and account.refusal not in attempt.invalid:
+            # Many clients say no more than "HTTP Error 400".
+            attempt = replace(attempt, invalid=f"{account.refusal}; {attempt.invalid}")
         from harness.agents import observed  # needs what only agents of others need
 
         return observed(attempt, sample, context, account.exchanges)

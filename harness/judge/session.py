@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import time
 from contextlib import aclosing
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -14,10 +16,12 @@ from harness.core import (
     Option,
     Unreachable,
     digest_file,
+    mapping,
+    read_json,
     read_models,
     write_atomic,
 )
-from harness.core.rundir import RunWriter, finished_report, mark_finished, request_of
+from harness.core.rundir import UNASKED, RunWriter, finished_report, mark_finished, request_of
 from harness.evals import DEFAULT_MODEL, ItemRecord, ModelSettings, ProgressHook, Tally, budget_of
 from harness.evals.report import open_run
 from harness.judge.direct import DirectJudge
@@ -31,7 +35,9 @@ from harness.models import CallStore, Model, open_model, parse_roles
 from harness.tasks import JudgeSettings
 
 Method = Literal["direct", "openrs", "skill"]
-BIAS = "bias.json"
+BIAS, SETTINGS = "bias.json", "settings.json"
+BEAT_S = 5.0
+"""Seconds between two tellings of the state while no row ends."""
 PROBE_PAIRS = 64
 SKILL_CALLS = 10
 """Of the reward skill for one verdict, at most: diagnose, select, six steps, forced finish, and the
@@ -106,6 +112,17 @@ class JudgeCommand(ModelSettings):
         return str(parse_roles(roles or [DEFAULT_MODEL])["judge"])
 
 
+def started_with(run: Path) -> dict[str, Any]:
+    """Settings of a run, by the fields of :class:`JudgeCommand`, as they were typed.
+
+    Raises:
+        BadInput: if the folder has none.
+    """
+    if not (run / SETTINGS).is_file():
+        raise BadInput(f"{str(run)!r} does not say what was judged: name the ROWS")
+    return mapping(read_json(run / SETTINGS))
+
+
 def plan(settings: JudgeCommand) -> dict[str, Any]:
     """Plan the judging with the largest number of calls, without making one."""
     judging, rows, _ = _work(settings)
@@ -170,6 +187,8 @@ async def judge_rows(
     if earlier := finished_report(settings.out, request, resume=settings.resume):
         return JudgeReport.model_validate({**earlier, "run": settings.out.name})
     finished: dict[str, Judged] = {}
+    # The sandbox is the machine's: a folder of a stranger's may not switch it off.
+    typed = settings.model_dump(mode="json", exclude={*UNASKED, "sandbox"})
     with CallStore(settings.out / "calls.sqlite") as calls:
         model = open_model(
             spec, base_url=settings.base_url, calls=calls, budget=budget_of(settings),
@@ -181,7 +200,16 @@ async def judge_rows(
                 for record in map(Judged.model_validate, run.items()):
                     if record.valid:
                         finished[record.id] = record
+                write_atomic(settings.out / SETTINGS, json.dumps(typed, indent=2) + "\n")
                 tally, slots = Tally(len(rows)), asyncio.Semaphore(settings.concurrency)
+
+                async def tell() -> None:
+                    began = time.monotonic()
+                    while on_progress is not None:
+                        tally.running = min(len(rows) - tally.done, settings.concurrency)
+                        tally.longest_s = time.monotonic() - began
+                        on_progress(settings.out.name, tally)
+                        await asyncio.sleep(BEAT_S)
 
                 async def work(row: Row) -> None:
                     async with slots:
@@ -201,11 +229,12 @@ async def judge_rows(
                     if tally.stuck.startswith("Unreachable"):  # the others would wait as long
                         raise Unreachable(f"no row got a verdict: {tally.stuck}")
 
+                telling = asyncio.create_task(tell())
                 tasks = [asyncio.create_task(work(row)) for row in rows]
                 try:
                     await asyncio.gather(*tasks)
                 finally:  # a spent budget ends the others
-                    for task in tasks:
+                    for task in (telling, *tasks):
                         task.cancel()
                     await asyncio.gather(*tasks, return_exceptions=True)
                 bias, path = None, settings.out / BIAS

@@ -154,6 +154,7 @@ class Account:
             was not reached the last time it was asked.
         broken: whether its last call was a stream that failed behind its first word, so that no
             other try could take its place.
+        refusal: why its last call was refused, by a guard for one; "" if it was answered.
     """
 
     model: Model
@@ -164,6 +165,7 @@ class Account:
     limit: LimitReached | None = None
     ended: HarnessError | None = None
     broken: bool = False
+    refusal: str = ""
     _under_way: set[asyncio.Task[Body]] = field(default_factory=set["asyncio.Task[Body]"])
 
     def close(self) -> None:
@@ -248,7 +250,9 @@ class Account:
             self.ended, self.broken = self.ended or error, listener is not None and listener.begun
             raise Refused(502, str(error), headers=FINAL) from error
         except (HarnessError, ValueError, LookupError, TypeError, AttributeError) as error:
+            self.refusal = str(error)
             raise Refused(400, f"{type(error).__name__}: {error}") from error
+        self.refusal = ""
         if isinstance(self.ended, Unreachable):
             self.ended, self.broken = None, False
         self.usage += reply.usage

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -12,8 +13,11 @@ from click.testing import CliRunner, Result
 
 from harness.cli import cli
 from harness.core import BadInput, LimitReached, Unreachable
-from harness.evals import records
-from harness.judge.rows import passes, read_judged
+from harness.evals import Tally, records
+from harness.judge.report import Judged
+from harness.judge.rows import Row, passes, read_judged
+from harness.judge.session import JudgeCommand, judge_rows
+from harness.judge.types import Verdict
 from harness.models import transport
 from harness.tasks import JudgeSettings, read_calibration
 from tests.judge.cases import between
@@ -108,6 +112,47 @@ def test_a_budget_stops_and_what_is_judged_is_kept(tmp_path: Path) -> None:
     result, more = judge(rows, "--resume", tmp_path / "run")
     assert json.loads(result.stdout)["rows"] == 6
     assert more == 4
+
+
+def test_a_stopped_run_goes_on_from_its_folder_alone(tmp_path: Path) -> None:
+    rows = write(tmp_path / "rows.jsonl", ANSWERS)
+    options = ("--rubric", "names a colour", "--limit", "5", "--model", "openai/k")
+    stopped, _ = judge(rows, *options, "--budget-calls", "2", "--out", tmp_path / "run")
+    assert isinstance(stopped.exception, LimitReached)
+    with serve(colour_judge) as served:
+        command = ["judge", "--json", "--resume", str(tmp_path / "run"), "--base-url", served.url]
+        result = CliRunner().invoke(cli, command)
+        report = json.loads(result.stdout)
+        assert (report["rows"], report["judge"], len(served.bodies)) == (5, "direct:openai/k", 3)
+        refused = CliRunner().invoke(cli, [*command, "--votes", "3"])
+        assert isinstance(refused.exception, BadInput)
+    without = CliRunner().invoke(cli, ["judge", "--resume", str(tmp_path)])
+    assert "name the ROWS" in str(without.exception)
+    assert "Missing argument 'ROWS'" in CliRunner().invoke(cli, ["judge"]).output
+
+
+def test_a_slow_judge_is_told_of_from_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before, nothing was said until the first row had a verdict."""
+    monkeypatch.setattr("harness.judge.session.BEAT_S", 0.01)
+    states: list[tuple[int, int]] = []
+    enough = asyncio.Event()
+
+    async def slow(row: Row, *_: object) -> Judged:
+        await enough.wait()
+        return Judged(id=row.id, verdict=Verdict(score=1.0))
+
+    def show(_: str, tally: Tally) -> None:
+        states.append((tally.done, tally.total))
+        if len(states) == 3:
+            enough.set()
+
+    monkeypatch.setattr("harness.judge.session._judged", slow)
+    rows = write(tmp_path / "rows.jsonl", ANSWERS)
+    settings = JudgeCommand(rows=rows, out=tmp_path / "run", models=("openai/k",))
+    asyncio.run(judge_rows(settings, show))
+    assert states[:3] == [(0, 6)] * 3
 
 
 def test_no_verdict_at_all_is_no_success(tmp_path: Path) -> None:

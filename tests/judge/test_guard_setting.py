@@ -22,6 +22,17 @@ def answer(prompt, workdir, skill):
         reply = client.chat.completions.create(model="x", messages=messages)
     return reply.choices[0].message.content
 """
+PLAIN = """
+import json, os
+from urllib.request import Request, urlopen
+def answer(prompt, workdir, skill):
+    body = json.dumps({"model": "x", "messages": [{"role": "user", "content": prompt}]}).encode()
+    headers = {"Content-Type": "application/json"}
+    headers["Authorization"] = "Bearer " + os.environ["OPENAI_API_KEY"]
+    url = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
+    with urlopen(Request(url, body, headers)) as reply:
+        return json.load(reply)["choices"][0]["message"]["content"]
+"""
 SCRIPT = [{"match": "secret", "text": "the password"}, {"text": "fine"}]
 
 
@@ -75,7 +86,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_agent_meets_the_guard_at_the_gateway(folder: Path) -> None:
+@pytest.mark.parametrize("agent", [AGENT, PLAIN])
+def test_the_agent_meets_the_guard_at_the_gateway(folder: Path, agent: str) -> None:
+    """A client that hides the reply's body hid the label, too: "HTTP Error 400"."""
+    Path("mine.py").write_text(agent)
     assert typed("--agent", "py:mine.py:answer", "--guard", "scripted/verdicts.json") == 0
     reader = RunReader(folder / "run")
     items = {row["id"]: row for row in reader.items()}

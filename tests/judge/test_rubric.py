@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from hypothesis import given
@@ -204,6 +205,28 @@ def test_a_perfect_judge_changes_no_rate_and_a_guessing_one_has_none() -> None:
     assert corrected_rate(0.3, 100, 10, 20, 10, 20) is None
     assert corrected_rate(0.3, 100, 0, 0, 10, 10) is None
     assert corrected_rate(0.3, 0, 10, 10, 10, 10) is None
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [(12, 30, 8, 10, 7, 10), (27, 60, 18, 20, 15, 20), (90, 100, 25, 30, 29, 30)],
+)
+def test_the_ends_of_a_corrected_interval_are_those_of_other_draws(
+    counts: tuple[int, int, int, int, int, int],
+) -> None:
+    """With 4,000 draws the ends of the first were a point off."""
+    passed, n, *labels = counts
+    corrected = corrected_rate(passed / n, n, *labels)
+    assert corrected is not None
+    draw = np.random.default_rng(7)
+    judged, sensitivity, specificity = (
+        draw.beta(hits + 0.5, size - hits + 0.5, 400_000)
+        for hits, size in (counts[:2], counts[2:4], counts[4:])
+    )
+    informed = sensitivity + specificity > 1
+    rates = ((judged + specificity - 1) / (sensitivity + specificity - 1))[informed]
+    ends = np.clip(np.quantile(rates, (0.025, 0.975)), 0, 1)
+    assert list(corrected[1:]) == pytest.approx(list(ends), abs=0.005)
 
 
 def test_the_reliability_curve_never_falls() -> None:

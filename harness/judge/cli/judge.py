@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from harness.cli import (
     MODEL_FIELDS,
@@ -37,30 +38,37 @@ if TYPE_CHECKING:
         "calibrate", "probe", "probe_pairs", "limit",
     ),
 )  # fmt: skip
-@click.argument("rows", type=path_type)
+@click.argument("rows", type=path_type, required=False)
 @shared_option("--out", help="Run folder. Default: runs/<id>.")
 @shared_option("--resume", help="Resume this run folder.")
 @dry_run_option
 @json_option
 def judge(
-    rows: Path, as_json: bool, dry_run: bool, out: Path | None, resume: Path | None, **options: Any
+    as_json: bool, dry_run: bool, out: Path | None, resume: Path | None, **options: Any
 ) -> None:
     """Judge the answers, pairs or candidates in ROWS (JSONL), or the answers of an eval run.
 
     Rows have a prompt and an answer; or a and b, compared in both orders; or candidates, of which
     a knockout finds the best. A label in them gives the judge's accuracy. With --calibrate its
     errors are written to calibration.json, which a suite names under `judge: calibration:`.
+    With --resume ROWS may be left out, and the options, too: the run folder has them, but for
+    --base-url and --sandbox.
 
     Example: harness judge answers.jsonl --rubric rules.md --model openai/gpt-4.1-mini --dry-run
     """
     from harness.core import loops
     from harness.core.rundir import new_run_id
-    from harness.judge.session import JudgeCommand, judge_rows, plan
+    from harness.judge.session import JudgeCommand, judge_rows, plan, started_with
 
+    if options["rows"] is None:
+        if resume is None:
+            raise click.UsageError("Missing argument 'ROWS'.")
+        source = click.get_current_context().get_parameter_source
+        typed = {name for name in options if source(name) is ParameterSource.COMMANDLINE}
+        earlier = started_with(resume)
+        options |= {name: earlier[name] for name in earlier if name not in typed - {"rows"}}
     run = resume or out or Path("runs") / new_run_id("judge")
-    settings = JudgeCommand.model_validate(
-        {**options, "rows": rows, "out": run, "resume": resume is not None}
-    )
+    settings = JudgeCommand.model_validate({**options, "out": run, "resume": resume is not None})
     if dry_run:
         planned = plan(settings)
         emit(planned, as_json, "\n".join(fact_lines(planned.items())))
