@@ -232,7 +232,7 @@ def test_a_source_is_written_only_where_and_as_it_was_shown(tmp_path: Path) -> N
             ({**full, "root": tmp_path / "other"}, {}, "outside"),
             (full, {"digest": "0" * 64}, "was changed meanwhile"),
             (full, {"node": "../flow"}, "expected a node"),
-            (full, {"text": None}, "expected the source"),
+            (full, {"text": None}, "expected a text as"),
             (full, {"text": "def add(:"}, "expected Python"),
         ):
             code, answer = await status(settings, **changed)

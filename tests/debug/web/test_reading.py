@@ -141,9 +141,9 @@ def test_rows_are_sorted_by_every_column(tmp_path: Path) -> None:
             names = page.get_by_role("table", name="Samples").locator("tbody th a")
             await page.get_by_role("button", name="Sample", exact=True).click()
             await expect(names).to_have_text(["t11", "t10", "t9"])
-            await page.get_by_role("button", name="Outcome", exact=True).click()
+            await page.get_by_role("button", name="eval", exact=True).click()
             await expect(names).to_have_text(["t9", "t11", "t10"])
-            head = page.get_by_role("columnheader", name="Outcome")
+            head = page.get_by_role("columnheader", name="eval")
             await expect(head).to_have_attribute("aria-sort", "descending")
 
     asyncio.run(scenario())
