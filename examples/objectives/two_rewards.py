@@ -3,10 +3,10 @@
     python examples/objectives/two_rewards.py rollouts/rollouts.jsonl --model NAME
 
 `harness trajectories export RUN --format rollouts --out rollouts` writes the file. Its prompts are
-trained on; the reference is a prompt's best recorded answer. Without `--model` a random model of a
-few thousand parameters shows that all parts fit; it learns nothing. Each log line has
-`gd2po/conflict`: the share of rollouts that one reward praises and the other blames, which do not
-teach.
+trained on; the reference is the shortest of the best recorded answers. The model writes its own
+completions. Without `--model` a random model of a few thousand parameters shows that all parts fit;
+it learns nothing. Each log line has `gd2po/conflict`: the share of rollouts that one reward praises
+and the other blames, which do not teach.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ def rows_of(path: Path) -> list[dict[str, str]]:
     for line in path.read_text("utf-8").splitlines():
         row = json.loads(line)
         prompt, answer = text_of(row["prompt"]), text_of(row["completion"]).strip()
-        best[prompt] = max(best.get(prompt, (0.0, "")), (row["reward"], answer))
+        attempts = (best.get(prompt, (0.0, "")), (row["reward"], answer))
+        best[prompt] = max(attempts, key=lambda attempt: (attempt[0], -len(attempt[1])))
     return [
         {"prompt": prompt, "reference": answer}
         for prompt, (reward, answer) in best.items()

@@ -134,6 +134,7 @@ def test_a_budget_stops_and_the_folder_resumes(tmp_path: Path) -> None:
     stopped, calls = synth(planted, tmp_path, "--n", 4, "--budget-calls", 9, "--out", out)
     assert isinstance(stopped.exception, LimitReached)
     assert calls == 9
+    assert "0 proposals decided, 0 accepted of 4 wanted" in stopped.stderr  # said nothing before
     result, more = synth(planted, tmp_path, "--n", 4, "--resume", out)
     assert json.loads(result.stdout)["accepted"] == 4
     whole, needed = synth(planted, tmp_path, "--n", 4, "--out", tmp_path / "whole")

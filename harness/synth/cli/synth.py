@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
     from harness.synth.audit import Audit
     from harness.synth.session import SynthReport
     from harness.synth.types import Record
+
+BEAT_S = 15.0
+"""Seconds between two lines of a factory that decides nothing."""
 
 
 @intent("Improve")
@@ -55,6 +60,7 @@ def synth(
     """
     from harness.core import loops
     from harness.core.rundir import new_run_id
+    from harness.core.terminal import span
     from harness.synth.session import SynthCommand, plan, synthesise
 
     folder = resume or out or Path("runs") / new_run_id("synth")
@@ -69,14 +75,31 @@ def synth(
         planned = plan(settings)
         emit(planned, as_json, "\n".join(fact_lines(planned.items())))
         return
+    decided: list[str] = []
+
+    def show(record: Record) -> None:
+        decided.append(record.decision)
+        reason = f"{record.by}: {record.reason}" if record.by else record.proposal.question
+        echo(f"{record.proposal.id}  {record.decision}  {reason:.120}", err=True)
+
+    async def tell() -> None:
+        began = time.monotonic()
+        while True:
+            counts = f"{len(decided)} proposals decided, {decided.count('accepted')} accepted"
+            waited = span(time.monotonic() - began)
+            echo(f"{folder}: {counts} of {settings.n} wanted, {waited}", err=True)
+            await asyncio.sleep(BEAT_S)
+
+    async def work() -> SynthReport:
+        telling = asyncio.create_task(tell())
+        try:
+            return await synthesise(settings, show)
+        finally:
+            telling.cancel()
+
     with resumable(folder):
-        report = loops.run(synthesise(settings, _show))
+        report = loops.run(work())
     emit(report, as_json, report_text(report))
-
-
-def _show(record: Record) -> None:
-    reason = f"{record.by}: {record.reason}" if record.by else record.proposal.question
-    echo(f"{record.proposal.id}  {record.decision}  {reason:.120}", err=True)
 
 
 def report_text(report: SynthReport) -> str:
