@@ -379,4 +379,4 @@ def import_log(
     if figures:
         lines.append(f"{reported['tool']} says: {', '.join(figures)}")
     lines.append(next_lines([command_line("view", folder)]))
-    emit({**report.model_dump(mode="json"), "reported": reported}, as_json, "\n".join(lines))
+    emit({**report.model_dump(mode="json"), "reported": reported}, as_json, shown(lines))

@@ -41,6 +41,7 @@ class SegmentWriter:
 
     def __init__(self, path: Path) -> None:
         private_folder(path.parent)
+        self._path = path
         end = size = 0
         if path.exists():
             size = path.stat().st_size
@@ -96,8 +97,9 @@ class SegmentWriter:
             raise self._full(error) from error
 
     def _full(self, error: OSError) -> BadInput:
-        name = self._handle.name
-        return BadInput(f"cannot write {name!r}: {error.strerror}; free space, then resume")
+        return BadInput(
+            f"cannot write {str(self._path)!r}: {error.strerror}; free space, then resume"
+        )
 
     def close(self) -> None:
         """Close the file."""

@@ -37,6 +37,7 @@ _PRICED: Mapping[str, tuple[Any, ...]] = {
     **dict.fromkeys(("audio", "web_search_options", "plugins", "models", "use_beam_search"), ()),
 }  # fmt: skip
 """Parameters whose price no token of the reply shows -> the values that have none of their own."""
+_BOUNDS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 
 
 def refuse_unpriced(body: Mapping[str, Any]) -> None:
@@ -45,10 +46,14 @@ def refuse_unpriced(body: Mapping[str, Any]) -> None:
     Raises:
         BadInput: for a parameter with a price of its own, by its name.
     """
-    for name, allowed in _PRICED.items():
-        if body.get(name) not in (None, *allowed):
+    for name, value in body.items():
+        plain = name.casefold()  # to some servers, names that differ in case alone are one
+        allowed = _PRICED.get(plain, (value,))
+        if value not in (None, *allowed):
             expected = " or ".join(map(str, allowed)) or "none"
-            raise BadInput(f"{name}: expected {expected}, got {body[name]!r:.80}: not priced")
+            raise BadInput(f"{name}: expected {expected}, got {value!r:.80}: not priced")
+        if name != plain in _BOUNDS:
+            raise BadInput(f"{name}: expected {plain}")
 
 
 class Price(Value):

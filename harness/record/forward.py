@@ -177,7 +177,7 @@ class Forward:
             raise BadInput(f"the path {request.path!r:.80} leads out of the upstream's")
         content, reservation = self._content, None
         if self._wire:
-            self._line.purse.refuse_unbounded(body)
+            self._line.purse.refuse_unbounded(body, self._content)
         if self._wire and body:
             if upstream.spec is not None:
                 body = {**body, "model": upstream.spec.name}

@@ -6,9 +6,11 @@ worst case is set aside from the budget before it is sent.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.request import getproxies, proxy_bypass
 
 import httpx
@@ -175,16 +177,22 @@ class Purse:
     def __init__(self, budget: Budget, upstream: Upstream) -> None:
         self._budget, self._upstream = budget, upstream
 
-    def refuse_unbounded(self, body: Body) -> None:
+    def refuse_unbounded(self, body: Body, content: bytes) -> None:
         """Refuse a request that no budget can hold, if there is one.
 
+        Args:
+            body: the request.
+            content: what the client sent; servers differ in which of two values of a key holds.
+
         Raises:
-            BadInput: if it is no JSON object, or has a parameter with a price of its own.
+            BadInput: if it is no JSON object, has a key twice, or a parameter with a price of its
+                own.
         """
         if not body and (self._budget.bounds_tokens or self._budget.calls is not None):
             raise BadInput("expected a JSON object: a budget cannot hold for another body")
         if self._budget.bounds_tokens:
             refuse_unpriced(body)
+            json.loads(content, object_pairs_hook=_refuse_doubled)
 
     def bounded(self, wire: Wire, body: Body) -> Body:
         """The request, with a bound on its completion where a budget needs one and it has none."""
@@ -233,6 +241,13 @@ class Purse:
     def _price(self, body: Body) -> Price | None:
         spec = self._upstream.spec or ModelSpec(kind="openai", name=string(body.get("model")))
         return price_of(spec, official=self._upstream.official)
+
+
+def _refuse_doubled(pairs: list[tuple[str, Any]]) -> None:
+    """Raise BadInput if an object of a body has a key twice."""
+    if len(dict(pairs)) < len(pairs):
+        names = ", ".join(name for name, _ in pairs)
+        raise BadInput(f"expected every key of an object once, got {names:.200}: not counted")
 
 
 def _limit(wire: Wire, body: Body) -> int:

@@ -72,7 +72,7 @@ def kernel_switches(_: dict[str, Any]) -> bool:
 def host_facts(_: dict[str, Any]) -> bool:
     """Read how the kernel was started, its keys and timers, and what lies where in its memory."""
     names = "cmdline iomem kallsyms kcore key-users keys kpagecount kpageflags modules slabinfo"
-    for name in (*names.split(), "timer_list", "vmallocinfo"):
+    for name in (*names.split(), "pagetypeinfo", "timer_list", "vmallocinfo"):
         with suppress(OSError), open(f"/proc/{name}", "rb") as stream:  # noqa: PTH123
             if stream.read(8):
                 return True

@@ -18,7 +18,8 @@ MOST_SIGNALS = 512
 """Signals that wait at one time; they are counted for the whole user."""
 _HIDDEN = (
     *("cmdline", "config.gz", "kallsyms", "kcore", "kpagecgroup", "kpagecount", "kpageflags"),
-    *("iomem", "key-users", "keys", "modules", "slabinfo", "timer_list", "vmallocinfo"),
+    *("iomem", "key-users", "keys", "modules", "pagetypeinfo", "slabinfo", "timer_list"),
+    "vmallocinfo",
 )
 """Files of /proc about the host: how it was started, its keys, and where its memory lies."""
 

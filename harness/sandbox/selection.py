@@ -117,7 +117,8 @@ def cautions(name: str) -> tuple[str, ...]:
     if name in ("bubblewrap", "landlock") and group_place() is None:
         notes.append(
             "no control group can be made: memory that no process shows (unmapped shared pages, "
-            "socket buffers) passes the limit. As a user of systemd: `systemd-run --user --scope`."
+            "socket buffers, epoll watches) passes the limit. "
+            "As a user of systemd: `systemd-run --user --scope`."
         )
     return tuple(notes)
 

@@ -77,6 +77,13 @@ def test_a_terminal_gets_a_bar_colour_and_a_table(suite: Path) -> None:
     assert "\x1b[2J" not in text and "\\x1b[2J" in "".join(text.split())
 
 
+def test_an_imported_run_is_reported_in_colour(tmp_path: Path) -> None:
+    (tmp_path / "results.csv").write_text("id,passed\na,1\nb,0\n")
+    code, text = in_terminal(tmp_path, "eval", "import", "results.csv", "--out", "run")
+    assert code == 0, text
+    assert "\x1b[31mfailed 1\x1b[0m" in text and "\\x1b" not in text
+
+
 def test_no_color_is_respected(suite: Path) -> None:
     code, text = in_terminal(suite, *EVAL, "grey", NO_COLOR="1")
     assert code == 0, text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,19 @@ def test_damage_in_the_middle_is_an_error(tmp_path: Path) -> None:
     path.write_bytes(bytes(raw))
     with pytest.raises(BadInput, match="damaged"):
         list(read_segment(path))
+
+
+def test_a_full_disk_is_reported_with_the_path(tmp_path: Path) -> None:
+    path = tmp_path / "full.seg"
+    writer = SegmentWriter(path)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1, before[1]))
+    try:
+        with pytest.raises(BadInput, match=f"cannot write '{path}'"):
+            writer.append({"a": "b"})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        writer.close()
 
 
 def test_zeros_that_a_loss_of_power_left_are_cut_off(tmp_path: Path) -> None:

@@ -299,6 +299,13 @@ UNBOUNDED: dict[str, bytes] = {
     "levels": b'{"metadata":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
     "gzip": gzip.compress(json.dumps(HELLO).encode()),
     "list": json.dumps([HELLO]).encode(),
+    "doubled n": b'{"n": 50, "n": 1, ' + json.dumps(HELLO).encode()[1:],
+    "doubled bound": b'{"max_tokens": 900000000, "max\\u005ftokens": 5, '
+    + json.dumps(HELLO).encode()[1:],
+    "doubled within": b'{"messages": [{"role": "user", "content": "a", "content": "b"}]}',
+    "another case": json.dumps({**HELLO, "N": 50}).encode(),
+    "another case of s": json.dumps({**HELLO, "be\u017ft_of": 50}).encode(),
+    "bound in another case": json.dumps({**HELLO, "Max_Tokens": 900_000_000}).encode(),
 }
 
 

@@ -27,6 +27,14 @@ _RAISED = str.maketrans("0123456789+-\u2212n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺�
 _POWER = re.compile(r"(?:(?<![\d.,])10|(?<![^\W\d_])[^\W\d_]{1,2}|\))$")
 _LONGEST_CELL = 400  # characters; a table with longer cells that hold tables is a page's layout
 _DEEPEST = 12
+_MOST_NESTED = 512
+"""Elements within each other, as in browsers; the parser's time grows with the square of them."""
+_FLAT_TAGS = (
+    "!doctype a area base body br caption col dd dt embed head hr html img input li link meta "
+    "optgroup option p param rp rt source tbody td tfoot th thead tr track wbr"
+)
+_FLAT = frozenset(_FLAT_TAGS.split())  # never within their like: void, or ended by the next
+_TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]*+)(?=([^<>]*/>)?)")
 _WIDEST_SPAN = 200
 
 
@@ -51,7 +59,8 @@ def parse_html(source: str, text: str) -> Document:
     Raises:
         BadInput: if selectolax is not installed, or nothing is to be seen.
     """
-    tree = require("selectolax.lexbor", "reading HTML needs selectolax").LexborHTMLParser(text)
+    parser = require("selectolax.lexbor", "reading HTML needs selectolax").LexborHTMLParser
+    tree = parser(_flattened(text) if text.count("<") > _MOST_NESTED else text)
     styles = " ".join(style.text() for style in tree.css("style"))
     hidden_classes = frozenset(_HIDDEN_CLASS.findall(styles))
     for menus in (False, True):  # a page of links alone is read with them
@@ -73,6 +82,21 @@ def parse_html(source: str, text: str) -> Document:
         if document.text:
             return document
     raise BadInput(f"{source!r} shows no text: expected an HTML page with content")
+
+
+def _flattened(text: str) -> str:
+    """A page whose elements below the deepest level are line breaks."""
+    depth = 0
+
+    def levelled(tag: re.Match[str]) -> str:
+        nonlocal depth
+        name = tag[2].lower()
+        if name in _FLAT or (tag[3] and name not in _BLOCKS):  # "/>" ends elements of SVG alone
+            return tag[0]
+        depth = max(depth + (-1 if tag[1] else 1), 0)
+        return tag[0] if depth + len(tag[1]) <= _MOST_NESTED else "<br"
+
+    return _TAG.sub(levelled, text)
 
 
 class _Walk:

@@ -53,6 +53,30 @@ def test_deep_html_does_not_exhaust_the_stack() -> None:
     assert found.text == "bottom"
 
 
+@pytest.mark.parametrize(
+    "opening", ["<div>", "<ul><li>", "<DIV\nid='<'>", "<div/>", "<span>", "<a-b>"]
+)
+def test_the_parser_of_html_is_given_no_deep_page(
+    opening: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lexbor = import_module("selectolax.lexbor")
+    parse, trees = lexbor.LexborHTMLParser, list[Any]()
+
+    def parse_and_keep(text: str) -> Any:
+        trees.append(parse(text))
+        return trees[-1]
+
+    monkeypatch.setattr(lexbor, "LexborHTMLParser", parse_and_keep)
+    levels = "".join(f"{opening}<p>word {number}" for number in range(2000))
+    found = one("deep.html", f"<p>top{levels}<p>bottom".encode())
+    words = [word for number in range(2000) for word in ("word", str(number))]
+    assert found.text.split() == ["top", *words, "bottom"]
+    deepest, node = 0, trees[0].css("p")[-1]
+    while node is not None:
+        deepest, node = deepest + 1, node.parent
+    assert deepest < 1100
+
+
 def test_word_files_have_headings_and_tables() -> None:
     file = import_module("docx").Document()
     file.core_properties.title = "Report"
