@@ -32,7 +32,9 @@ def test_commands_are_there() -> None:
         if program == "harness":
             shown = cli.get_command(click.Context(cli), words[0])
             assert shown is not None, command
-            options = {name for option in shown.params for name in option.opts}
+            options = {
+                name for option in shown.get_params(click.Context(shown)) for name in option.opts
+            }
             assert {word for word in words if word.startswith("--")} <= options, command
         elif program == "pytest":
             assert (assets.root() / words[0]).is_file()
