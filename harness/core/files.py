@@ -40,6 +40,10 @@ class UnfitFile(ValueError):
     """A file of a work folder that is not read; the message names it and says why."""
 
 
+_UNENCODABLE = "backslashreplace"
+"""Names of files that are no UTF-8 become what JSON reads as the same name."""
+
+
 def write_atomic(path: Path, data: bytes | str | Iterable[str]) -> None:
     """Replace `path` by `data` in one step: after a kill or a full disk, old or new, never half.
 
@@ -55,7 +59,7 @@ def write_atomic(path: Path, data: bytes | str | Iterable[str]) -> None:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         with os.fdopen(handle, "wb") as stream:
             for part in parts:
-                stream.write(part.encode() if isinstance(part, str) else part)
+                stream.write(part.encode(errors=_UNENCODABLE) if isinstance(part, str) else part)
             stream.flush()
             os.fsync(stream.fileno())
         # As private as its folder: a run's is its owner's alone.
@@ -88,7 +92,7 @@ def canonical_json(value: Any) -> str:
 
 def digest(value: Any) -> str:
     """SHA-256 of a JSON value (or of raw bytes) as 64 hexadecimal characters."""
-    data = value if isinstance(value, bytes) else canonical_json(value).encode()
+    data = value if isinstance(value, bytes) else canonical_json(value).encode(errors=_UNENCODABLE)
     return hashlib.sha256(data).hexdigest()
 
 

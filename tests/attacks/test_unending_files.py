@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.core import BadInput, open_foreign
+from harness.rag.retrieve.parse import parse_file
 from tests.attacks.running import command, suite_of
 
 TASK = {"id": "t", "prompt": "p", "answer": "ok"}
@@ -102,3 +103,26 @@ def test_line_without_end(tmp_path: Path) -> None:
     done = command("eval", tmp_path / "tasks.jsonl", "--dry-run", "--model", "openai/m")
     assert done.returncode == 2, done.stderr
     assert "fault of ours" not in done.stderr
+
+
+def test_names_that_are_no_text(run: Path, tmp_path: Path) -> None:
+    """The folders of a suite, a skill, documents and a run have names that are not UTF-8."""
+    name = os.fsdecode(b"name\xff")
+    suite = suite_of(tmp_path / name, [TASK])
+    skill, documents = tmp_path / "skill", tmp_path / "documents"
+    for folder, file in ((skill, "SKILL.md"), (skill, name), (documents, f"{name}.md")):
+        folder.mkdir(exist_ok=True)
+        (folder / file).write_text(
+            "---\nname: skill\ndescription: Use it.\n---\n# Heading\n\ntext\n"
+        )
+    model = ("--model", f"scripted/{tmp_path}/replies.json", "--sandbox", "none")
+    for words in (
+        ("eval", suite, "--out", tmp_path / f"{name}-run", "--skill", skill, *model),
+        ("compare", tmp_path / f"{name}-run", tmp_path / f"{name}-run", "--json"),
+        ("compress", documents, "--query", "text"),
+    ):
+        done = command(*words)
+        assert done.returncode == 0, (words[:2], done.stderr)
+    assert len(parse_file(documents / f"{name}.md")[0].digest) == 64
+    refused = command("eval", suite.with_name(f"{name}-none"), *model)
+    assert refused.returncode == 2 and "no suite" in refused.stderr

@@ -91,7 +91,7 @@ def _changed_json(rng: Random, data: bytes) -> bytes:
         document, one_line = _json_of(lines[number]), True
     if document is None:
         return _changed_bytes(rng, data, [data])
-    spots = _spots(document)
+    spots = places_in(document)
     if not spots:
         return json.dumps(rng.choice(VALUES)).encode()
     holder, key = rng.choice(spots)
@@ -120,7 +120,7 @@ def _json_of(data: bytes) -> Any:
         return None
 
 
-def _spots(value: Any) -> list[tuple[Any, Any]]:
+def places_in(value: Any) -> list[tuple[Any, Any]]:
     """Every container of a JSON value with every key of it."""
     spots: list[tuple[Any, Any]] = []
     todo = [value]
