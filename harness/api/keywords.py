@@ -70,7 +70,6 @@ class EvolveKeywords(TypedDict, total=False):
     select_tasks: int
     select_seed: int
     examples: int
-    fit_tasks: int
     margin: float
     expected_discordance: float
     epochs: int

@@ -136,11 +136,6 @@ class EvolveOptions(Value):
     select_tasks: Annotated[int, Field(ge=1), Option("Train tasks that each set is run on.")] = 32
     select_seed: int = 0
     examples: Annotated[int, Option("Worked examples (exemplar, answers).")] = 3
-    fit_tasks: Annotated[
-        int,
-        Field(ge=0),
-        Option("Train tasks on which --model chooses the form of worked examples (programs)."),
-    ] = 12
     margin: Annotated[float, Option("Gain that the gate demands: 5% or 0.05.", metavar="SHARE")] = (
         0.0
     )

@@ -348,7 +348,7 @@ class SuiteRuns:
         """Functions from the programs of runs, tried on their tasks."""
         from harness.evolve.scripts import write_functions
 
-        return await write_functions(runs, self.taught, self.settings, self.budget, self.attempts)
+        return await write_functions(runs, self.taught, self.settings, self.budget)
 
     @cached_property
     def expected(self) -> dict[str, str]:

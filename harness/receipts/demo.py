@@ -121,7 +121,6 @@ def run_demo(
             tasks=SUITE,
             create=NAME,
             analyst="programs",
-            fit_tasks=0,
             gate=SUITE,
             limit=gate,
             epochs=1,

@@ -1,25 +1,21 @@
-"""A program that passed, made a function: what the task chose becomes a parameter.
-
-A constant of the program that stands in a slot of the task's prompt was chosen by the task. As a
-parameter it gets the value of another task from that task's prompt, so that the function can be
-tried on every task of its kind without a model.
-"""
+"""A function that tasks of one kind share: a program with parameters for what each task chose."""
 
 from __future__ import annotations
 
 import ast
 import builtins
-import keyword
 import re
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from operator import ne
 from typing import Any
 
-from harness.evolve.scripts.prompts import TOKEN, Kind, Slot, is_value, sentences, unquoted
+from harness.evolve.scripts.forms import enumerations, mentions, states
+from harness.evolve.scripts.naming import parameter_name, plain_words, shared_words
+from harness.evolve.scripts.search import Kind
+from harness.evolve.scripts.templates import SPECIFIC, Argument, Hole, constants_in
+from harness.evolve.scripts.train_tasks import TrainTask
 
-Argument = str | int | float | list[str]
 # What no function of a skill may import or call: it computes, and reads and writes its folder.
 MODULES = frozenset(
     (
@@ -36,17 +32,13 @@ CALLS = frozenset(
 )  # fmt: skip
 # How further names of that sort begin: os.execv, os.spawnl, __builtins__ and the like.
 DOORS = frozenset(("execv", "execl", "spawn", "__bui", "__imp", "__cla", "__sub", "__glo", "__dic"))
-FILE_NAME = re.compile(r"\w\.[a-z]{2,5}\W*$")
-# Parameters that a small model still fills, and tokens before a slot that may name its parameter.
-MOST, NEAR = 6, 3
+# Parameters that a small model still fills, and tasks that a function must solve.
+MOST, LEAST = 6, 2
 # Worked examples of a function that has parameters: shown one, Qwen2.5-Coder copied its values;
 # shown marks in their place, it copied the marks.
 SHOWN = 2
-# Words that are quoted of a prompt: of its beginning, before a cut, beside a parameter.
-BEGINNING, OPENING, AROUND = 18, 10, 6
-MARK = re.compile(r"<\w+>")
-# A rate of 7 % in programs: 0.07, 1.07 and 0.93, as (sign, one) of sign * 0.07 + one.
-PERCENT = ((1, 0), (1, 1), (-1, 1))
+# Words that are quoted of a prompt: of its beginning, and on either side of a value.
+OPENING, AROUND = 10, 6
 
 
 @dataclass(frozen=True)
@@ -55,36 +47,47 @@ class Parameter:
 
     Attributes:
         name: an identifier.
-        slot: number of the slot of the prompt that its value stands in.
-        part: number of the part of the slot; None for the whole text.
-        of: `text`, `whole` (number), `number` or `list` (of texts).
+        sort: of its hole.
+        values: task id -> the value with which the function passes it.
+        default: None if a caller has to give one.
+        fixed: whether no other value than the default is proven.
     """
 
     name: str
-    slot: int
-    part: int | None
-    of: str
+    sort: str
+    values: Mapping[str, Argument]
+    default: Argument | None = None
+    fixed: bool = False
 
-    def value(self, slots: tuple[Slot, ...]) -> Argument | None:
-        """What a task's prompt gives; None if it gives nothing of that form."""
-        slot = slots[self.slot]
-        if self.of == "list":
-            return list(slot.parts)
-        if self.part is None:
-            text = slot.parts[0] if len(slot.parts) == 1 else slot.text
-        elif self.part < len(slot.parts):
-            text = slot.parts[self.part]
-        else:
-            return None
-        if self.of == "text":
-            return text
-        try:
-            number = float(text)
-        except ValueError:
-            return None
-        if self.of == "number":
-            return number
-        return int(number) if number.is_integer() else None
+    @property
+    def declaration(self) -> str:
+        """Its name, type and default, as in a signature."""
+        types = {type(value).__name__ for value in self.values.values()}
+        default = "" if self.default is None else f"={self.default!r}"
+        return f"{self.name}: {'float' if 'float' in types else min(types)}{default}"
+
+    @property
+    def proven(self) -> str | tuple[Argument]:
+        """The pattern of its proven values, as a regular expression; "" for any text.
+
+        A value that no two tasks differ in is itself, as a tuple.
+        """
+        values = [*self.values.values()]
+        if self.fixed:
+            return (values[0],)
+        numbers = [value for value in values if isinstance(value, int | float)]
+        if numbers:
+            fraction = r"(\.\d+)?" if any(isinstance(number, float) for number in numbers) else ""
+            return rf"{'-?' if min(numbers) < 0 else ''}\d+{fraction}"
+        texts = [value for value in values if isinstance(value, str)]
+        letters, digits = (re.search(sort, "".join(texts)) for sort in (r"[^\W\d_]", r"\d"))
+        if not texts or self.sort == "file" or (letters and not digits):
+            return ""
+        words = [re.sub(r"[^\W\d_]+", r"[^\\W\\d_]+", re.escape(text)) for text in texts]
+        exact = {re.sub(r"\d+", lambda run: rf"\d{{{len(run[0])}}}", text) for text in words}
+        loose = {re.sub(r"\d+", r"\\d+", text) for text in words}
+        patterns = exact if len(exact) == 1 else loose if len(loose) == 1 or not letters else ()
+        return "|".join(sorted(patterns)).replace("\\-", "-")
 
 
 @dataclass(frozen=True)
@@ -93,154 +96,103 @@ class Function:
 
     Attributes:
         name: an identifier.
-        kind: the tasks that it is for.
         source: id of the task whose program it was.
-        parameters: in the order of the prompt.
+        parameters: those that a caller has to give first.
         body: the program, with parameters in place of constants.
-        files: names of the input files that all tasks of the kind have.
+        prompts: of the tasks that it solves, by their ids.
+        files: suffixes of the input files.
         examples: at most so many tasks are shown as worked examples.
-        proven: ids of tasks that pass by it alone.
-        broken: ids of tasks that passed without it, and do not by it.
     """
 
     name: str
-    kind: Kind
     source: str
     parameters: tuple[Parameter, ...]
     body: tuple[ast.stmt, ...]
+    prompts: Mapping[str, str]
     files: tuple[str, ...] = ()
     examples: int = SHOWN
-    proven: tuple[str, ...] = field(default=(), compare=False)
-    broken: tuple[str, ...] = field(default=(), compare=False)
-
-    def code(self) -> str:
-        """Its source text."""
-        head = f"def {self.name}({', '.join(parameter.name for parameter in self.parameters)}):"
-        lines = [f'    """{self.purpose}"""']
-        lines += [f"    {line}" for p in self.parameters if (line := reading(p))]
-        # A caller who prints what the function returns prints nothing more than it printed.
-        module = ast.Module(body=[*self.body, ast.Return(ast.Constant(""))], type_ignores=[])
-        text = ast.unparse(ast.fix_missing_locations(module))
-        lines += [f"    {line}" if line else "" for line in text.splitlines()]
-        return "\n".join([head, *lines]) + "\n"
 
     @property
-    def stated(self) -> list[str]:
-        """Values that all prompts of the kind state and the program holds, also as a percentage.
+    def proven(self) -> tuple[str, ...]:
+        """Ids of the tasks that it solves."""
+        return tuple(self.prompts)
 
-        Nothing shows whether each was chosen by the tasks, or is part of what they ask for.
-        """
-        text = " ".join(self.kind.pieces)
-        values = {match[0]: match for match in TOKEN.finditer(text) if is_value(match[0])}
-        forms = {value: [unquoted(value)] for value in values}
-        for value, match in values.items():
-            if text[match.end() :].lstrip()[:1] == "%" and value.replace(".", "", 1).isdigit():
-                forms[value] += [str(float(value) / 100 * sign + one) for sign, one in PERCENT]
-        nodes = ast.walk(ast.Module(list(self.body), type_ignores=[]))
-        held = [node.value for node in nodes if isinstance(node, ast.Constant)]
-        held = [v for v in held if isinstance(v, str | int | float) and not isinstance(v, bool)]
-        return sorted(
-            unquoted(value)
-            for value, texts in forms.items()
-            if unquoted(value) not in self.files
-            and any(_same(constant, text) for constant in held for text in texts)
-        )
+    def code(self) -> str:
+        """Its source text, below what says which values it takes."""
+        rules = [f"{p.name}={p.proven!r}" for p in self.parameters if p.proven]
+        [definition] = ast.parse(
+            f"@for_files({', '.join([repr(self.files), *rules])})\n"
+            f"def {self.name}({', '.join(p.declaration for p in self.parameters)}):\n"
+            f"    {self.purpose!r}"
+        ).body
+        assert isinstance(definition, ast.FunctionDef)
+        # A caller who prints what the function returns prints nothing more than it printed.
+        definition.body += [*self.body, ast.Return(ast.Constant(""))]
+        text = ast.unparse(ast.fix_missing_locations(definition))
+        return f"{text}\n# proven on: {', '.join(map(in_line, self.proven))}\n"
 
     @property
     def purpose(self) -> str:
-        """What its tasks ask for: the first sentence of their prompts and each with a parameter."""
-        marks: dict[int, list[str]] = {}
-        for parameter in self.parameters:
-            marks.setdefault(parameter.slot, []).append(f"<{parameter.name}>")
-        text = self.kind.pieces[0]
-        for slot, piece in enumerate(self.kind.pieces[1:]):
-            text += (", ".join(marks[slot]) if slot in marks else "...") + piece
-        first, *later = sentences(text)
-        quoted = [excerpt(s) for s in later if MARK.search(s) or s in self.kind.clauses]
-        return " ".join([excerpt(first, OPENING), *quoted])
+        """Its task in the words that most requests have, without the values of any."""
+        values = " ".join(str(value) for p in self.parameters for value in p.values.values())
+        words = shared_words([*self.prompts.values()], values)
+        files = "".join(f" with {suffix} files" for suffix in dict.fromkeys(self.files))
+        return f"Do a task{files} about {', '.join(words) or self.name}."
 
     def request(self, task: str) -> str:
-        """The same in the words of one task."""
-        slots = self.kind.slots[task]
-        shared = Counter(parameter.slot for parameter in self.parameters)
-        values = {
-            p.name: in_line(slots[p.slot].text if shared[p.slot] == 1 else str(p.value(slots)))
-            for p in self.parameters
-        }
-        return MARK.sub(lambda mark: values.get(mark[0][1:-1], mark[0]), self.purpose)
+        """The beginning of a task's request, and the words around its values."""
+        prompt, spans = self.prompts[task], list[tuple[int, int]]()
+        for value in (parameter.values[task] for parameter in self.parameters):
+            if isinstance(value, list):
+                spans += [
+                    (members[0].start, members[-1].end)
+                    for members in enumerations(prompt)
+                    if {str(r) for m in members for r in m.readings.values()}.issuperset(value)
+                ][:1]
+            spans += [
+                (mention.start, mention.end)
+                for mention in mentions(prompt)
+                if value in mention.readings.values()
+            ]
+        words, quoted = prompt.split(), set(range(OPENING))
+        for start, end in spans:
+            first, last = len(prompt[: start + 1].split()) - 1, len(prompt[:end].split())
+            quoted.update(range(first - AROUND, last + AROUND))
+        texts, before = list[str](), -1
+        for n, word in enumerate(words):
+            if n in quoted:
+                texts += ["..."] * (n > before + 1) + [word]
+                before = n
+        return in_line(" ".join([*texts, *["..."] * (before < len(words) - 1)]))
 
     def shown(self) -> list[str]:
-        """Tasks that it solved, for worked examples: as different as they can be."""
-        solved = self.proven if self.proven else self.kind.tasks
-        tasks: list[str] = [task for task in solved if self.call(task) is not None]
+        """Tasks that it solves, for worked examples: as different as they can be."""
+        tasks: list[str] = list(self.proven)
         shown: list[str] = []
         while tasks and len(shown) < self.examples:
             shown.append(max(tasks, key=lambda task: self._unlike(task, shown)))
             tasks = [task for task in tasks if self._unlike(task, shown)]
         return shown
 
-    def _unlike(self, task: str, shown: list[str]) -> int:
-        """In how many arguments a task differs from each that is shown, at least."""
-        values = self.arguments(task)
-        differing = (sum(map(ne, values, self.arguments(example))) for example in shown)
-        return min(differing, default=len(values))
+    def _unlike(self, task: str, shown: Sequence[str]) -> int:
+        """In how many values a task differs from each that is shown, at least."""
+        values = [p.values[task] for p in self.parameters]
+        rows = (sum(map(ne, values, (p.values[t] for p in self.parameters))) for t in shown)
+        return min(rows, default=len(values))
 
-    def arguments(self, task: str) -> list[Argument | None]:
-        """The values that a task's prompt gives."""
-        return [parameter.value(self.kind.slots[task]) for parameter in self.parameters]
-
-    def call(self, task: str, *, keywords: bool = True) -> str | None:
-        """The call that solves a task; None where its prompt does not give every value."""
-        values = self.arguments(task)
-        if any(value is None for value in values):
-            return None
-        names = [f"{parameter.name}=" * keywords for parameter in self.parameters]
-        filled = (f"{name}{value!r}" for name, value in zip(names, values, strict=True))
-        return f"{self.name}({', '.join(filled)})"
+    def call(self, task: str) -> str:
+        """The call that solves a task."""
+        pairs = [(p, p.values[task]) for p in self.parameters]
+        return f"{self.name}({', '.join(f'{p.name}={v!r}' for p, v in pairs if v != p.default)})"
 
 
 def in_line(text: str) -> str:
     """A text of a prompt that can be no heading and no block of the skill that quotes it."""
-    return " ".join(text.replace("`", "").split())
+    return " ".join(re.sub(r"[`\"\\]", "", text).split())
 
 
-def excerpt(sentence: str, opening: int = 0) -> str:
-    """What is quoted of a sentence: its beginning, or the words around its parameters.
-
-    Args:
-        sentence: of a prompt, with marks for parameters.
-        opening: words of its beginning that are quoted in any case.
-    """
-    words = sentence.split()
-    marked = [number for number, word in enumerate(words) if MARK.search(word)]
-    start = marked[0] - AROUND if marked else 0
-    start = 0 if start <= opening else start
-    end = marked[-1] + AROUND if marked else BEGINNING
-    cut = [*words[:opening], "..."] if start else []
-    return " ".join([*cut, *words[start:end], *(["..."] if end < len(words) else [])])
-
-
-def reading(parameter: Parameter) -> str:
-    """A line that takes a parameter as a caller may have meant it, or ""."""
-    name = parameter.name
-    match parameter.of:
-        case "whole":
-            return f"{name} = int(float({name}))"
-        case "number":
-            return f"{name} = float({name})"
-        case "list":
-            return f"{name} = [{name}] if isinstance({name}, str) else list({name})"
-        case _:
-            return ""
-
-
-def function_of(code: str, task: str, kind: Kind, name: str) -> Function | None:
-    """A program as a function of what its task chose.
-
-    Returns:
-        None where the program cannot be one: it does not parse, it uses what no skill may use, or
-        the task chose too much.
-    """
+def allowed(code: str) -> ast.Module | None:
+    """Return a program as a function may hold it; None if it does not parse, or no skill may."""
     try:
         tree = ast.parse(code)
         attributes = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
@@ -250,14 +202,10 @@ def function_of(code: str, task: str, kind: Kind, name: str) -> Function | None:
             return None
         if any(name[:5] in DOORS for name in used):
             return None
-        finder = _Chosen(kind.slots[task], used | set(dir(builtins)), tree)
-        tree = finder.visit(_Inline().visit(tree))
-        order = sorted(finder.parameters, key=lambda p: (p.slot, p.part or 0))
-        function = Function(name, kind, task, tuple(order), tuple(tree.body))
-        ast.parse(function.code())
+        tree = _Inline().visit(tree)
+        return ast.parse(ast.unparse(tree)) if tree.body else None
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    return function if len(order) <= MOST and tree.body else None
 
 
 def names_in(tree: ast.AST) -> Iterator[str]:
@@ -293,97 +241,76 @@ class _Inline(ast.NodeTransformer):
         return None if node.module == "__future__" else node  # only a module may begin so
 
 
-class _Chosen(ast.NodeTransformer):
-    """Puts parameters in place of the constants that stand in a slot of the prompt."""
+def function_of(kind: Kind, tasks: Mapping[str, TrainTask], name: str) -> Function:
+    """Return the function of a program with the tasks that it passes.
 
-    def __init__(self, slots: tuple[Slot, ...], taken: set[str], tree: ast.AST) -> None:
-        self._slots, self._taken = slots, taken
-        self.parameters: list[Parameter] = []
-        # What is listed as a whole is no value by itself: another constant may only look like it.
-        self._listed = {self._list_of(node) for node in ast.walk(tree)}
-
-    def visit_JoinedStr(self, node: ast.JoinedStr) -> Any:
-        for value in node.values:  # its texts cannot be names
-            if isinstance(value, ast.FormattedValue):
-                value.value = self.visit(value.value)
-        return node
-
-    def visit_MatchValue(self, node: ast.MatchValue) -> Any:
-        return node  # a name in its place would match everything
-
-    def visit_Expr(self, node: ast.Expr) -> Any:
-        return node if isinstance(node.value, ast.Constant) else self.generic_visit(node)
-
-    def _list_of(self, node: ast.AST) -> int | None:
-        """Number of the slot whose parts a list of constants gives."""
-        items = node.elts if isinstance(node, ast.List | ast.Set | ast.Tuple) else []
-        values = [str(item.value) for item in items if isinstance(item, ast.Constant)]
-        if len(values) == len(items) >= 2:
-            for number, slot in enumerate(self._slots):
-                if values == list(slot.parts):
-                    return number
-        return None
-
-    def visit(self, node: ast.AST) -> Any:
-        number = self._list_of(node)
-        return (
-            super().visit(node) if number is None else self._parameter(number, None, "list", node)
-        )
-
-    def visit_Constant(self, node: ast.Constant) -> Any:
-        value: object = node.value
-        if isinstance(value, bool) or not isinstance(value, str | int | float):
-            return node
-        kind = {str: "text", int: "whole", float: "number"}[type(value)]
-        for number, slot in enumerate(self._slots):
-            if _same(value, slot.text) or (len(slot.parts) == 1 and _same(value, slot.parts[0])):
-                return self._parameter(number, None, kind, node)
-            for part, text in enumerate(slot.parts):
-                if number not in self._listed and _same(value, text):
-                    return self._parameter(number, part, kind, node)
-        return node
-
-    def _parameter(self, slot: int, part: int | None, of: str, node: ast.AST) -> ast.AST:
-        for parameter in self.parameters:
-            if (parameter.slot, parameter.part, parameter.of) == (slot, part, of):
-                break
-        else:
-            parameter = Parameter(self._name(slot, of), slot, part, of)
-            self.parameters.append(parameter)
-        return ast.copy_location(ast.Name(parameter.name, ast.Load()), node)
-
-    def _name(self, slot: int, of: str) -> str:
-        """The last word of the template before the slot that can name a parameter."""
-        text, base = self._slots[slot].text, "value"
-        before = [unquoted(token).lower() for token in self._slots[slot].before[:NEAR]]
-        words = [re.sub(r"\W+", "_", word).strip("_") for word in before]
-        if FILE_NAME.search(text):
-            base = "file"
-        elif named := [w for w in words if re.fullmatch(r"[a-z_]{2,}", w) and w not in COMMON]:
-            base = named[0]
-        base = f"{base}s" if of == "list" and not base.endswith("s") else base
-        name, count = base, 1
-        while name in self._taken or keyword.iskeyword(name):
-            count += 1
-            name = f"{base}_{count}"
-        self._taken.add(name)
-        return name
+    A hole whose value differs between tasks is a parameter, those that never differ from each other
+    are one. A value that no two tasks differ in is part of the program if a request does without
+    it, or if it is a word and no value of an input; else a parameter that takes no other holds it.
+    """
+    source, prompts = kind.template.source, {task: tasks[task].prompt for task in kind.proofs}
+    words = {*plain_words(" ".join(kind.varied_values))}
+    replaced: dict[str, ast.expr] = {}
+    values: dict[str, dict[str, Argument]] = {}
+    varied = set[str]()
+    for hole in kind.template.holes:
+        values[hole.name] = {task: proof[hole.name] for task, proof in kind.proofs.items()}
+        if len({*map(repr, values[hole.name].values())}) > 1:
+            varied.add(hole.name)
+        elif part_of_program(hole, source, prompts):
+            replaced[hole.name] = ast.parse(repr(hole.value), mode="eval").body
+    tree = _Replace(replaced).visit(ast.parse(kind.template.code))
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    reserved, merged = names | {*dir(builtins), name}, dict[str, Parameter]()
+    for hole in kind.template.holes:
+        if hole.name in replaced:
+            continue
+        key = f"{hole.sort.replace('column', 'text')} {values[hole.name]!r}"
+        if key not in merged:
+            default = None if hole.name in varied else hole.value
+            merged[key] = Parameter(
+                parameter_name(hole, values[hole.name], tree, prompts, reserved, words),
+                hole.sort, values[hole.name], default, default is not None and hole.sort != "file",
+            )  # fmt: skip
+            reserved.add(merged[key].name)
+        replaced[hole.name] = ast.Name(merged[key].name)
+    body = _Replace(replaced).visit(tree).body
+    order = sorted(merged.values(), key=lambda p: (p.default is not None, p.sort == "file"))
+    return Function(name, source.id, tuple(order), tuple(body), prompts, source.suffixes)
 
 
-# Words that say nothing of what comes after them.
-_COMMON = (
-    "a an the of in on at to for from with by as is are was be than that this it its and or not if"
-    " least most more less under over below above where which who each every all any into per what"
-    " how does do should you your only"
-)
-COMMON = frozenset(_COMMON.split())
+class _Replace(ast.NodeTransformer):
+    """Puts parameters, or constants, into holes."""
+
+    def __init__(self, expressions: Mapping[str, ast.expr]) -> None:
+        self._expressions = expressions
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self._expressions.get(node.id, node)
 
 
-def _same(value: str | float, text: str) -> bool:
-    """Whether a constant of a program is what a prompt says."""
-    if isinstance(value, str):
-        return value == text
-    try:
-        return abs(float(text) - value) < 1e-9
-    except (ValueError, OverflowError):
+def part_of_program(hole: Hole, source: TrainTask, prompts: Mapping[str, str]) -> bool:
+    """Whether a value that no two tasks differ in is what all tasks of the kind ask for."""
+    if hole.sort == "file":
         return False
+    if hole.sort == "column" or not all(states(prompt, hole.value) for prompt in prompts.values()):
+        return True
+    word = hole.sort == "text" and not (
+        SPECIFIC.search(str(hole.value)) and ("text", "exact") in hole.ways
+    )
+    return word and (len(prompts) > LEAST or hole.value not in source.values)
+
+
+def unexplained(function: Function, sources: Mapping[str, TrainTask]) -> list[str]:
+    """Constants that stay in a function though no column and no plain word explains them."""
+    task = sources[function.source]
+    tree = ast.Module(list(function.body), [])
+    return sorted(
+        {
+            repr(node.value)
+            for node in constants_in(tree)
+            if isinstance(node.value, str | int | float) and not isinstance(node.value, bool)
+            and (node.value in task.values if isinstance(node.value, str) else abs(node.value) > 2)
+            and node.value not in task.fields
+        }
+    )  # fmt: skip

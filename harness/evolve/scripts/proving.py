@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, aclosing
 from pathlib import Path
 
@@ -16,26 +17,23 @@ from harness.core import (
     write_atomic,
 )
 from harness.evals import LoadedSuite
-from harness.evolve.scripts.fitting import AGENT, Attempts, Fitted, fitted
-from harness.evolve.scripts.library import (
-    FILE,
-    TOKENS,
-    Prove,
-    drafted,
-    learn,
-    programs_of,
-    taught_kinds,
-)
+from harness.evolve.scripts.functions import Function, allowed, function_of
+from harness.evolve.scripts.library import FILE, TOKENS, Prove, drafted, learn, programs_of
 from harness.evolve.scripts.naming import names
+from harness.evolve.scripts.search import Kind, kinds_of
+from harness.evolve.scripts.train_tasks import TrainTask
+from harness.evolve.scripts.trials import Trials
 from harness.evolve.settings import EvolveSettings
 from harness.evolve.types import Draft
-from harness.models import Budget, CallStore, open_model, parse_roles
+from harness.models import Budget, CallStore, Model, open_model, parse_roles
 from harness.sandbox import Limits, select
 from harness.tasks import family
 from harness.tools import NO_OUTPUT, TOOLS, Bench
 from harness.trajectories import open_trajectories, programs_run
 
-SECONDS = 60
+SECONDS, AT_ONCE = 60, 2
+Attempt = Callable[[str, str, str], Coroutine[None, None, tuple[bool, str]]]
+"""As Prove, and what the program printed."""
 
 
 async def write_functions(
@@ -43,23 +41,20 @@ async def write_functions(
     suite: LoadedSuite | None,
     settings: EvolveSettings,
     budget: Budget,
-    attempts: Attempts,
 ) -> tuple[Draft, Usage]:
     """The functions that the programs of runs give, as a patch; and what naming them took.
 
     Args:
         runs: of graph:program, or of any agent that solves tasks by the tool `python`.
         suite: of the train tasks.
-        settings: of the evolution. The agent's model, where one is named, names the functions, and
-            chooses the form of their examples.
+        settings: of the evolution. The agent's model, where one is named, names the functions.
         budget: that its calls are booked on.
-        attempts: runs train tasks with a skill, by that model.
 
     Raises:
         BadInput: if the tasks are not known, or there is no such sandbox or model.
     """
-    prove, prompts = prover(suite, settings), prompts_of(suite)
-    programs = programs_of(runs)
+    prove, programs = prover(suite, settings), programs_of(runs)
+    assert suite is not None, "there are tasks to prove functions on"
     async with AsyncExitStack() as stack:
         user = None
         if settings.models:
@@ -71,20 +66,52 @@ async def write_functions(
                 budget=budget,
             )
             user = await stack.enter_async_context(aclosing(opened))
-        every = taught_kinds(programs, prompts)
-        called, usage = await names(every, prompts, user)
-    named = zip(every, called, strict=True)
-    files = {task.id: tuple(task.files) for task in suite.tasks} if suite else {}
-    learned = await learn(programs, named, files, prove, TOKENS[settings.size])
-    form = Fitted()
-    asked = user and suite and (settings.agent or suite.suite.agent) == AGENT
-    if suite and asked and settings.fit_tasks:
-        place = settings.out / "runs" / "forms"
-        form = await fitted(
-            learned.functions, suite, settings.fit_tasks, settings.seed, place, attempts
-        )
-    tried = [str(form)] if form.passed else ()
-    return drafted(learned, runs, prompts, form.form, tried), usage + form.usage
+        functions, tasks, usage = await functions_of(programs, suite, settings, user)
+    learned = await learn(functions, tasks, prove, TOKENS[settings.size])
+    account = (
+        f"{len(programs)} programs passed, and none passed a second task once the values that its "
+        "prompt states were exchanged: more tasks of each kind, or programs of passing runs of "
+        "other agents, would help"
+        if programs
+        else "there is no program of a passing run: it is for agents that solve tasks by one "
+        "(graph:program, or the tool python); --analyst single or exemplar for others"
+    )
+    return drafted(learned, runs, account), usage
+
+
+async def functions_of(
+    programs: Sequence[tuple[str, str]],
+    suite: LoadedSuite,
+    settings: EvolveSettings,
+    user: Model | None = None,
+) -> tuple[list[Function], dict[str, TrainTask], Usage]:
+    """The functions of programs, not proven yet; the train tasks; and the use of the model.
+
+    Args:
+        programs: (task id, source) of passing attempts.
+        suite: of the train tasks.
+        settings: of the evolution.
+        user: names the functions; None for words of the prompts.
+    """
+    kinds, tasks = await kinds_found(programs, suite, settings)
+    prompts = [[tasks[task].prompt for task in kind.proofs] for kind in kinds]
+    texts, usage = await names(prompts, [kind.varied_values for kind in kinds], user)
+    functions = [function_of(kind, tasks, name) for kind, name in zip(kinds, texts, strict=True)]
+    return functions, tasks, usage
+
+
+async def kinds_found(
+    programs: Sequence[tuple[str, str]], suite: LoadedSuite, settings: EvolveSettings
+) -> tuple[list[Kind], dict[str, TrainTask]]:
+    """The programs that pass several train tasks, and the train tasks."""
+    tasks = {task.id: TrainTask.of(task, suite.base) for task in suite.tasks}
+    folder = settings.out / "trials"
+    trials = Trials(suite, select(settings.sandbox), folder, trusted=settings.trust_checks)
+    trees = [(task, tree) for task, code in programs if task in tasks and (tree := allowed(code))]
+    try:
+        return await kinds_of(trees, tasks, trials), tasks
+    finally:
+        remove_tree(folder)
 
 
 async def judged(suite: LoadedSuite | None, settings: EvolveSettings) -> tuple[Path, Usage]:
@@ -132,28 +159,40 @@ def prover(suite: LoadedSuite | None, settings: EvolveSettings) -> Prove:
     Raises:
         BadInput: if the tasks are not known, or there is no such sandbox.
     """
+    attempt = attempts(suite, settings)
+
+    async def prove(task_id: str, program: str, module: str) -> bool:
+        return (await attempt(task_id, program, module))[0]
+
+    return prove
+
+
+def attempts(suite: LoadedSuite | None, settings: EvolveSettings) -> Attempt:
+    """Runs programs as :func:`prover` does: whether each passes, and what it printed."""
     if suite is None:
         raise BadInput("--analyst programs runs them at train tasks: give --tasks SUITE")
     sandbox, folder = select(settings.sandbox), settings.out / "proofs"
-    tasks = {task.id: task for task in suite.tasks}
+    tasks, slots = {task.id: task for task in suite.tasks}, asyncio.Semaphore(AT_ONCE)
 
-    async def prove(task_id: str, program: str, module: str) -> bool:
+    async def attempt(task_id: str, program: str, module: str) -> tuple[bool, str]:
         if (task := tasks.get(task_id)) is None:
-            return False
+            return False, ""
         place = folder / digest(f"{task_id} {program} {module}")[:12]
         skill, workdir = place / "skill", place / "work"
         judge = family(task, sandbox=sandbox, trusted=settings.trust_checks)
-        try:
-            remove_tree(place)  # a killed evolution leaves one
-            private_folder(workdir)
-            (skill / FILE).parent.mkdir(parents=True)
-            (skill / FILE).write_text(module, "utf-8")
-            judge.prepare(task, suite.base, workdir)
-            bench = Bench(workdir, sandbox, Limits(wall_s=SECONDS), skill)
-            output = await TOOLS["python"].run({"code": program}, bench)
-            answer = "" if output == NO_OUTPUT else output
-            return judge.score(task, suite.base, workdir, answer).outcome == "pass"
-        finally:
-            remove_tree(place)
+        async with slots:
+            try:
+                remove_tree(place)  # a killed evolution leaves one
+                private_folder(workdir)
+                (skill / FILE).parent.mkdir(parents=True)
+                (skill / FILE).write_text(module, "utf-8")
+                judge.prepare(task, suite.base, workdir)
+                bench = Bench(workdir, sandbox, Limits(wall_s=SECONDS), skill)
+                output = await TOOLS["python"].run({"code": program}, bench)
+                answer = "" if output == NO_OUTPUT else output
+                passed = judge.score(task, suite.base, workdir, answer).outcome == "pass"
+                return passed, answer
+            finally:
+                remove_tree(place)
 
-    return prove
+    return attempt

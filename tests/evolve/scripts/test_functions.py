@@ -1,7 +1,8 @@
-"""Prompts of one kind, and programs made functions of what their tasks choose."""
+"""Programs become functions: constants that the task chose are parameters, all else stays."""
 
 from __future__ import annotations
 
+import ast
 import asyncio
 from contextlib import aclosing
 from pathlib import Path
@@ -9,64 +10,94 @@ from pathlib import Path
 import pytest
 
 from harness.agents import split_examples
-from harness.evolve.scripts.functions import Function, function_of
+from harness.evolve.scripts.forms import mentions
+from harness.evolve.scripts.functions import Function, allowed, function_of
+from harness.evolve.scripts.given import Given
 from harness.evolve.scripts.library import entry
 from harness.evolve.scripts.naming import names, usable, words_of
-from harness.evolve.scripts.prompts import kinds
+from harness.evolve.scripts.search import Kind
+from harness.evolve.scripts.templates import Argument, Template, template_of
 from harness.models import open_model
 
-FILL = {
-    "a": "Fill the column 'Unit price' of the sheet 'Orders'. Leave rows below 10 % alone.",
-    "b": "Fill the column 'Cost' of the sheet 'Sales'. Leave rows below 2.5 % alone.",
-}
-WORDS = {
-    "c": "Count words in notes.txt that start with 'x', 'y' and 'z'.",
-    "d": "Count words in other.txt that start with 'q' or 'r'.",
+ORDERS = "id,customer,state,price\n1,Ash Ltd,open,20\n2,Elm & Son,paid,35\n"
+ASKED = {
+    "a": "How much does Ash Ltd still owe us, with 7 % tax, as of 3 May 2026? See orders.csv.",
+    "b": "orders.csv: the open orders of Elm & Son up to 2026-06-30, plus 19 percent tax.",
 }
 
 
-def function(prompts: dict[str, str], task: str, code: str) -> Function:
-    [kind] = kinds(prompts)
-    made = function_of(code, task, kind, "solve")
-    assert made is not None
-    return made
+def given(task: str) -> Given:
+    return Given(task, ASKED[task], ("orders.csv",), (ORDERS,))
 
 
-def test_tasks_of_one_kind_share_a_template() -> None:
-    fill, words = kinds(FILL | WORDS)
-    assert (fill.tasks, words.tasks) == (("a", "b"), ("c", "d"))
-    assert [slot.text for slot in fill.slots["a"]] == ["'Unit price'", "'Orders'", "10"]
-    assert [slot.text for slot in fill.slots["b"]] == ["'Cost'", "'Sales'", "2.5"]
-    assert [slot.parts for slot in words.slots["c"]] == [("notes.txt",), ("x", "y", "z")]
+def template(code: str, task: str = "a") -> Template:
+    tree = allowed(code)
+    assert tree is not None
+    return template_of(tree, given(task))
 
 
-def test_constants_that_the_task_chose_are_parameters() -> None:
-    made = function(
-        FILL,
-        "a",
-        "import openpyxl\nbook = openpyxl.load_workbook('input.xlsx')\nsheet = book['Orders']\n"
-        "print('Unit price', 10, True, f'{10} Orders')\n",
+def function(code: str, **values: tuple[Argument, Argument]) -> Function:
+    """A function of a program of task a that solves task b with the second values."""
+    made = template(code)
+    proofs = {
+        task: {
+            hole.name: next((v[n] for v in values.values() if v[0] == hole.value), hole.value)
+            for hole in made.holes
+        }
+        for n, task in enumerate(ASKED)
+    }
+    return function_of(Kind(made, proofs), {task: given(task) for task in ASKED}, "solve")
+
+
+def test_constants_that_a_task_states_in_any_form_are_holes() -> None:
+    made = template(
+        "import csv\nfrom datetime import date\nday = date(2026, 5, 3)\nrows = open('orders.csv')\n"
+        "print('Ash Ltd', '2026-05-03', 1.07, 'open', True, round(2.5, 1), rows[7])\n"
     )
-    assert [parameter.name for parameter in made.parameters] == ["column", "sheet_2", "rows"]
-    assert made.call("b") is None  # 2.5 is no whole number
-    assert "book[sheet_2]" in made.code()
-    assert "print(column, rows, True, f'{rows} Orders')" in made.code()
-    assert "<column> of the sheet <sheet_2>" in made.purpose
+    values = [(hole.value, hole.sort) for hole in made.holes]
+    assert values == [
+        ("2026-05-03", "date"), ("orders.csv", "file"), ("Ash Ltd", "text"), ("2026-05-03", "text"),
+        (7, "percent"),
+    ]  # fmt: skip
+    assert "date.fromisoformat(" in made.code and "1 + value_4 / 100" in made.code
+    assert "'open', True, round(2.5, 1), rows[7]" in made.code
 
 
-def test_a_list_of_constants_is_one_parameter() -> None:
-    code = "first = ['x', 'y', 'z']\nprint(sum(w[0] in first for w in open('notes.txt').read()))\n"
-    made = function(WORDS, "c", code)
-    assert [(p.name, p.of) for p in made.parameters] == [("file", "text"), ("starts", "list")]
-    assert made.call("d") == "solve(file='other.txt', starts=['q', 'r'])"
+def test_what_tasks_differ_in_is_a_parameter_and_equal_values_are_one() -> None:
+    code = "print('Ash Ltd', 1.07 * 2, open('orders.csv'), '2026-05-03' + 'Ash Ltd')\n"
+    made = function(
+        code, name=("Ash Ltd", "Elm & Son"), rate=(7, 19), day=("2026-05-03", "2026-06-30")
+    )
+    names = {p.name: (p.default, p.fixed) for p in made.parameters}
+    assert names == {
+        "text": (None, False), "percent": (None, False), "day": (None, False),
+        "file": ("orders.csv", False),
+    }  # fmt: skip
+    assert made.call("b") == "solve(text='Elm & Son', percent=19, day='2026-06-30')"
+    assert "print(text, (1 + percent / 100) * 2, open(file), day + text)" in made.code()
 
 
-def test_a_script_is_run_when_its_function_is_called(capsys: pytest.CaptureFixture[str]) -> None:
-    code = "def main():\n    print('ran', 10)\n\nif __name__ == '__main__':\n    main()\n"
-    made = function(FILL, "a", code)
-    names: dict[str, object] = {"__name__": "helpers"}
-    exec(f"{made.code()}\nsolve('7')", names)  # noqa: S102  # a number as text
-    assert capsys.readouterr().out == "ran 7\n"
+def test_a_date_inside_of_a_text_is_a_value() -> None:
+    made = function("print('until 2026-05-03 only')\n", day=("2026-05-03", "2026-06-30"))
+    assert made.call("b") == "solve(day='2026-06-30')" and "f'until {day} only'" in made.code()
+
+
+def test_a_value_is_called_what_the_program_compares_it_with() -> None:
+    code = "row = {'customer': 1}\nprint(row['customer'] == 'Ash Ltd')\n"
+    assert function(code, name=("Ash Ltd", "Elm & Son")).call("b") == "solve(customer='Elm & Son')"
+
+
+def test_a_pattern_stays_what_it_matches() -> None:
+    code = "match 'x':\n    case 'Ash Ltd':\n        print('Ash Ltd')\n"
+    text = function(code, name=("Ash Ltd", "Elm & Son")).code()
+    assert "case 'Ash Ltd':" in text and "print(text)" in text
+
+
+def test_a_script_is_run_when_its_function_is_called() -> None:
+    code = "def main():\n    print('ran')\n\nif __name__ == '__main__':\n    main()\n"
+    tree = allowed(f"from __future__ import annotations\n{code}")
+    assert tree is not None and ast.unparse(tree).endswith("main()")
+    assert "__future__" not in ast.unparse(tree)
 
 
 @pytest.mark.parametrize(
@@ -90,113 +121,58 @@ def test_a_script_is_run_when_its_function_is_called(capsys: pytest.CaptureFixtu
     ],
 )
 def test_what_no_skill_may_do_is_no_function(code: str) -> None:
-    [kind] = kinds(FILL)
-    assert function_of(code, "a", kind, "solve") is None
+    assert allowed(code) is None
 
 
 def test_a_variable_may_be_called_like_a_module() -> None:
-    assert function(FILL, "a", "requests = [10]\nprint(requests)\n").call("a") == "solve(rows=10)"
+    assert allowed("requests = [10]\nprint(requests)\n") is not None
 
 
-def test_a_list_of_any_length_and_of_marks_is_one_parameter() -> None:
-    prompts = {
-        "a": "A cell is missing if it is one of: 'none', '-', '?'. Write none there.",
-        "b": "A cell is missing if it is one of: '-', 'tbc'. Write none there.",
-    }
-    code = "print({'none', '-', '?'}, 'none')\n"
-    made = function(prompts, "a", code)
-    assert made.call("b") == "solve(ones=['-', 'tbc'])"
-    assert made.code().count("'none'") == 1  # what is written is no item of the list
-    assert made.purpose == "A cell is missing if it is one of: <ones>."
+def test_data_in_a_prompt_is_no_part_of_the_skill() -> None:
+    prompts = {task: f"Sum the numbers of {task}.\n```\n## Notes\n{task},4\n```" for task in ASKED}
+    made = Function("solve", "a", (), (), prompts)
+    assert len(split_examples(f"## Worked examples\n\n{entry(made)}")[1]) == 2
+    assert "\n## Notes" not in entry(made)
 
 
-def test_prompts_that_differ_in_a_rule_are_of_two_kinds() -> None:
-    prompt = "Merge the files. Where both have a list, {} of the second. Write the {} merged ones."
-    rules = ("take the list", "add those entries to the first list that are not in it,")
-    tasks = {
-        f"{rule[:4]}-{number}": prompt.format(rule, number) for rule in rules for number in (3, 5)
-    }
-    first, second = kinds(tasks)
-    assert (first.tasks, second.tasks) == (("take-3", "take-5"), ("add -3", "add -5"))
-    made = function_of("print(3)\n", "take-3", first, "merge")
-    assert made is not None and made.call("take-5") == "merge(write=5)"
-    assert made.purpose == (
-        "Merge the files. Where both have a list, take the list of the second. "
-        "Write the <write> merged ones."
-    )
+def test_a_request_shows_its_beginning_and_the_words_around_its_values() -> None:
+    words = " ".join(f"word{n}x" for n in range(40))
+    prompts = {name: f"Take {words} the limit '{name}' and then {words}." for name in ("K9", "L8")}
+    source = {task: Given(task, prompt, ()) for task, prompt in prompts.items()}
+    tree = allowed("print('K9')\n")
+    assert tree is not None
+    found = template_of(tree, source["K9"])
+    [hole] = found.holes
+    made = function_of(Kind(found, {t: {hole.name: t} for t in prompts}), source, "solve")
+    text = made.request("L8")
+    assert text.startswith("Take word0x word1x") and text.count("...") == 2
+    assert "the limit 'L8' and then word0x" in text and "word20x" not in text
 
 
-def test_kinds_that_a_model_calls_the_same_are_told_apart_by_their_rule(tmp_path: Path) -> None:
-    prompt = "Merge the files. Where both have a list, {}. Write the {} merged ones."
-    rules = ("keep the second", "append the entries of the second to the first")
-    tasks = {f"{rule}{n}": prompt.format(rule, n) for rule in rules for n in (3, 5)}
+def test_a_model_names_the_functions_and_kinds_that_it_calls_the_same_are_told_apart(
+    tmp_path: Path,
+) -> None:
+    kinds = [
+        [f"Merge the files; {rule} wins in case {n}." for n in (3, 5)]
+        for rule in ("the newest entry", "whoever came first")
+    ]
     script = tmp_path / "user.json"
     script.write_text('["from helpers import merge_files"]')
 
     async def named() -> list[str]:
         async with aclosing(open_model(f"scripted/{script}")) as user:
-            chosen, usage = await names(kinds(tasks), tasks, user)
+            chosen, usage = await names(kinds, [[], []], user)
             assert usage.calls == 4
             return chosen
 
-    assert asyncio.run(named()) == ["merge_files", "merge_files_append"]
+    first, second = asyncio.run(named())
+    assert first == "merge_files" and second.startswith("merge_files_") and second != first
 
 
-def test_a_list_that_all_tasks_share_is_no_slot() -> None:
-    texts = ("Print the sum of these: 1, 2, 3, 4, 5", "1, 2, 3 and 4 are the columns to print")
-    for text in texts:
-        [kind] = kinds({"a": text, "b": text})
-        assert kind.pieces == (text,)
-    rows = {name: f"Write '{name}' in order of the columns 'a', 'b', 'c' and 'd'" for name in "xy"}
-    [kind] = kinds(rows)
-    assert [slot.text for slot in kind.slots["x"]] == ["'x'"]
-
-
-def test_names_hide_nothing_of_the_language() -> None:
-    assert words_of(kinds({"a": "Return 5", "b": "Return 6"})) == ["return_task"]
+def test_names_hide_nothing_of_the_language_and_hold_no_value() -> None:
     assert [usable(name) for name in ("sum", "helpers", "for_files", "add_up")] == [
         "sum_task", "helpers_task", "for_files_task", "add_up",
     ]  # fmt: skip
-    kind = kinds({"a": "Halve the float 3.5 now", "b": "Halve the float 4.5 now"})[0]
-    made = function_of("print(3.5 / 2)\n", "a", kind, "halve")
-    assert made is not None and "def halve(float_2):" in made.code()
-
-
-def test_a_pattern_stays_what_it_matches() -> None:
-    code = "match 'Sales':\n    case 'Orders':\n        print('Orders')\n"
-    text = function(FILL, "a", code).code()
-    assert "case 'Orders':" in text and "print(sheet)" in text
-
-
-def test_a_whole_number_may_be_written_with_a_point() -> None:
-    prompts = {"a": "Leave rows below 10.0 % alone", "b": "Leave rows below 2.5 % alone"}
-    made = function(prompts, "a", "print(10)\n")
-    assert (made.call("a"), made.call("b")) == ("solve(rows=10)", None)
-
-
-def test_data_in_a_prompt_is_no_part_of_the_skill() -> None:
-    data = "Sum the numbers of the region {}.\n```\n## Notes\n{},4\n```"
-    prompts = {name: data.format(name, name) for name in ("East", "West")}
-    made = function(prompts, "East", "from __future__ import annotations\nprint('East')\n")
-    text = f"## Worked examples\n\n{entry(made)}"
-    assert len(split_examples(text)[1]) == 4
-    assert "\n## Notes" not in text
-
-
-def test_of_a_word_with_a_number_the_number_is_the_value() -> None:
-    prompts = {
-        "a": "Write the count, `p50` and `p75` of the times, and nothing else at all.",
-        "b": "Write the count, `p50` and `p99` of the times, and nothing else at all.",
-    }
-    made = function(prompts, "a", "for p in (50, 75):\n    print(f'p{p}')\n")
-    assert made.call("b") == "solve(value=99)"
-
-
-def test_of_a_long_sentence_the_words_around_parameters_are_quoted() -> None:
-    words = " ".join(f"word{n}" for n in range(40))
-    prompts = {name: f"Take {words} the limit {name} and then {words}." for name in ("7", "8")}
-    made = function(prompts, "7", "print(7)\n")
-    assert made.purpose == (
-        "Take word0 word1 word2 word3 word4 word5 word6 word7 word8 ... word36 word37 word38 "
-        "word39 the limit <limit> and then word0 word1 word2 ..."
-    )
+    kinds = [["Halve the float 3.5 for Ostrava", "Please halve this float: 4.5, Ostrava"]]
+    assert words_of(kinds, [["Ostrava"]]) == ["halve_float"]
+    assert mentions("Ostrava")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -16,13 +15,11 @@ from harness.agents import split_examples
 from harness.core import BadInput
 from harness.evals import load_suite
 from harness.evolve import EvolveSettings, result_text, run_evolution
-from harness.evolve.scripts.functions import Function
-from harness.evolve.scripts.library import MODULE, Learned, Prove, learn, module_of, taught_kinds
-from harness.evolve.scripts.naming import words_of
-from harness.evolve.scripts.proving import prover
+from harness.evolve.scripts.functions import function_of
+from harness.evolve.scripts.library import MODULE, Learned, Prove, learn, module_of
+from harness.evolve.scripts.proving import kinds_found, prover
 from harness.skills import load_skill
 from tests.evolve.scripts.conftest import write_runs
-from tests.models.http_server import Answer, completion, serve
 
 Suite = tuple[Path, dict[str, str]]
 SOLVED = ("train-sum-0", "train-sum-2", "train-count-1")
@@ -50,30 +47,31 @@ def test_three_programs_become_a_skill_that_solves_new_tasks(tmp_path: Path, sui
     skill = load_skill(Path(result.skill))
     module = skill.files["scripts/helpers.py"].decode()
     assert skill.text.count("from helpers import") == 4  # two worked examples a function
-    called = "sum_column_rows(file='train0.csv', column='Amount', region='East')"
+    called = "sum_column_rows(region='East', column='Amount', file='train0.csv')"
     assert called in skill.text
     _, turns = split_examples(skill.body)
-    assert "'Region' is 'West'" in turns[2]["content"] and "'West'" in turns[3]["content"]
-    first = " ".join(turns[2]["content"].split()[:8])
-    assert turns[3]["content"].startswith(f"```python\n# {first}\nfrom {MODULE} import")
+    [place] = [n for n, turn in enumerate(turns) if "'Region' is 'West'" in turn["content"]]
+    assert "'West'" in turns[place + 1]["content"]
+    first = " ".join(turns[place]["content"].split()[:8])
+    assert turns[place + 1]["content"].startswith(f"```python\n# {first}\nfrom {MODULE} import")
     # Nine of twelve train tasks had failed; the functions solve all of them.
     assert module.count("train-sum-") == module.count("train-count-") == 6
     assert (result.calls, result.tokens) == (0, 0)
     # Another split, by the calls that an agent would write.
     prove = prover(load_suite(str(folder), "test", trusted=True), chosen)
-    call = f"from {MODULE} import sum_column_rows\nsum_column_rows('test1.csv', 'Price', 'West')\n"
+    call = f"from {MODULE} import sum_column_rows\nsum_column_rows('West', 'Price', 'test1.csv')\n"
     assert asyncio.run(prove("test-sum-1", call, module))
     printed = call.replace("sum_column_rows('", "print(sum_column_rows('").replace(")\n", "))\n")
     assert asyncio.run(prove("test-sum-1", printed, module))
     wrong = (
-        f"from {MODULE} import sum_column_rows\nsum_column_rows('test1.csv', 'Price', 'North')\n"
+        f"from {MODULE} import sum_column_rows\nsum_column_rows('North', 'Price', 'test1.csv')\n"
     )
     assert not asyncio.run(prove("test-sum-1", wrong, module))
     # A name near to one is taken as it was meant, an argument that it does not have is not.
     meant = call.replace("sum_column_rows", "sum_of_column")
     assert asyncio.run(prove("test-sum-1", meant, module))
-    for spare in ("'West', True)", "'West', sep=1)"):
-        assert not asyncio.run(prove("test-sum-1", call.replace("'West')", spare), module))
+    for spare in ("'test1.csv', True)", "'test1.csv', sep=1)"):
+        assert not asyncio.run(prove("test-sum-1", call.replace("'test1.csv')", spare), module))
     neither = call.replace("sum_column_rows", "add_up")
     assert not asyncio.run(prove("test-sum-1", neither, module))
     assert not list((tmp_path / "out" / "proofs").iterdir())
@@ -87,21 +85,18 @@ def test_a_function_called_at_the_wrong_task_says_which_are_for_its_files(
     run_evolution(settings(tmp_path, folder))
     module = tmp_path / "out" / "skill" / "table-sums" / "scripts" / "helpers.py"
     text = module.read_text("utf-8")
-    assert text.count("@for_files()") == 2  # the names of their files are parameters
-    first, second = "a.csv", "b.csv"
-    text = text.replace("@for_files()", f"@for_files({first!r})", 1)
-    module.write_text(text.replace("@for_files()", f"@for_files({second!r})", 1), "utf-8")
-    (tmp_path / second).touch()
-    names = [line.split("(")[0][4:] for line in text.splitlines() if line.startswith("def ")]
-    wrong, right = names[-2:]
-    for call in (f"{wrong}('none.csv', 'x', 'y')", f"{wrong}()"):
+    assert "@for_files(('.csv',)," in text and "@for_files(('.txt',)," in text
+    (tmp_path / "b.txt").touch()
+    wrong, right = "sum_column_rows", "many_times_word"
+    for call in (f"{wrong}('x', 'y', 'none.csv')", f"{wrong}()"):
         run = subprocess.run(
             [sys.executable, "-c", f"import helpers; helpers.{call}"],
             cwd=tmp_path, env={"PYTHONPATH": str(module.parent)}, capture_output=True, text=True,
             check=False,
         )  # fmt: skip
         last = run.stderr.strip().splitlines()[-1]
-        assert last.startswith(f"RuntimeError: {wrong} is not for this task"), run.stderr
+        allowed = f"{wrong}(region, column, file) is not for this task"
+        assert last.startswith(f"RuntimeError: {allowed}"), run.stderr
         assert last.endswith(f"for files like these: {right}.")
         assert "FileNotFoundError" in last or "TypeError" in last
 
@@ -129,61 +124,24 @@ def test_the_model_that_will_call_functions_names_them(tmp_path: Path, suite: Su
         {"match": "How many times", "text": "import class"},  # no name: words of the prompts
     ]
     script.write_text("".join(json.dumps(reply) + "\n" for reply in replies))
-    result = run_evolution(settings(tmp_path, folder, models=(f"scripted/{script}",), fit_tasks=0))
+    result = run_evolution(settings(tmp_path, folder, models=(f"scripted/{script}",)))
     module = load_skill(Path(result.skill)).files["scripts/helpers.py"].decode()
-    assert "def sum_for_region(file, column, region):" in module
+    assert "def sum_for_region(region, column, file):" in module
     assert "def many_times_word(" in module
     assert result.calls == 6  # three tasks of either kind
 
 
-def test_the_model_chooses_the_form_of_the_examples(tmp_path: Path, suite: Suite) -> None:
-    folder, programs = suite
-    write_runs(tmp_path / "runs", folder, {task: programs[task] for task in SOLVED})
-
-    def positions_only(body: dict[str, Any]) -> Answer:
-        """A model that copies the call of the last example, unless its values have names."""
-        *before, task = [message["content"] for message in body["messages"]]
-        files, quoted = re.findall(r"train\d\.\w+", task), re.findall("'(.+?)'", task)
-        example = before[-1]
-        name = re.search(r"import (\w+)", example)
-        assert name, example
-        if len(before) < 3:
-            return completion("no program")
-        values = [files[0], quoted[0], *quoted[2:]] if "sum" in task else [quoted[0], files[0]]
-        call = ", ".join(map(repr, values)) if "=" not in example else "file='none.csv'"
-        return completion(f"```python\nfrom helpers import {name[1]}\n{name[1]}({call})\n```")
-
-    with serve(positions_only) as server:
-        chosen = settings(tmp_path, folder, models=("openai/m",), base_url=server.url, fit_tasks=5)
-        result = run_evolution(chosen)
-    assert result.calls == len(server.bodies) and result.tokens == 12 * len(server.bodies)
-    calls = [body["messages"][-2]["content"] for body in server.bodies[6:]]
-    assert len(calls) == 3 * 5
-    skill = load_skill(Path(result.skill))
-    assert ["# " in call for call in calls] == [True] * 5 + [False] * 5 + [True] * 5
-    assert "('train0.csv', 'Amount', 'East')" in skill.text
-    assert "mean_by_sensor" not in skill.text  # that is the name of the exchange in front
-    asked = {body["messages"][-1]["content"] for body in server.bodies[6:]}
-    requests = [line[6:] for line in skill.text.splitlines() if line.startswith("Task: ")]
-    assert len(asked) == 5 and not any(task.startswith(tuple(requests)) for task in asked)
-    [patch] = (tmp_path / "out" / "patches" / "map_patches").iterdir()
-    last = json.loads(patch.read_text())["changelog_entries"][-1]
-    assert last == (
-        "of 5 train tasks the model passed 0 with 8 words repeated and keywords, 0 with 0 words "
-        "repeated and keywords, 5 with 8 words repeated and positions"
-    )
-
-
-def tried(
-    programs: list[tuple[str, str]], tasks: dict[str, str], prove: Prove, tokens: int = 800
+def learned(
+    folder: Path, suite: Path, programs: list[tuple[str, str]], prove: Prove | None = None
 ) -> Learned:
-    every = taught_kinds(programs, tasks)
-    named = zip(every, words_of(every), strict=True)
-    return asyncio.run(learn(programs, named, dict.fromkeys(tasks, ()), prove, tokens))
+    loaded, chosen = load_suite(str(suite), "train", trusted=True), settings(folder, suite)
 
+    async def made() -> Learned:
+        found, tasks = await kinds_found(programs, loaded, chosen)
+        functions = [function_of(row, tasks, f"function_{n}") for n, row in enumerate(found)]
+        return await learn(functions, tasks, prove or prover(loaded, chosen), 800)
 
-def learned(programs: list[tuple[str, str]], tasks: dict[str, str], prove: Prove) -> list[Function]:
-    return tried(programs, tasks, prove).functions
+    return asyncio.run(made())
 
 
 MUTANTS = (
@@ -201,77 +159,83 @@ def test_a_function_with_a_planted_bug_does_not_ship(
     tmp_path: Path, suite: Suite, mutant: int
 ) -> None:
     folder, programs = suite
-    loaded = load_suite(str(folder), "train", trusted=True)
-    tasks = {task.id: task.prompt for task in loaded.tasks if "sum" in task.id}
     whole, broken = MUTANTS[mutant]
     names = {"region": "East", "column": "Amount"}
     code = programs["train-sum-0"]
     assert whole.format(**names) in code
     code = code.replace(whole.format(**names), broken.format(**names))
-    prove = prover(loaded, settings(tmp_path, folder))
-    assert learned([("train-sum-0", code)], tasks, prove) == []
-    assert learned([("train-sum-0", programs["train-sum-0"])], tasks, prove)
+    assert learned(tmp_path, folder, [("train-sum-0", code)]).functions == []
+    assert learned(tmp_path, folder, [("train-sum-0", programs["train-sum-0"])]).functions
 
 
-def test_a_function_that_breaks_a_task_that_passed_does_not_ship(
+def test_a_function_ships_only_if_every_task_of_its_search_passes_alone(
     tmp_path: Path, suite: Suite
 ) -> None:
     folder, programs = suite
-    loaded = load_suite(str(folder), "train", trusted=True)
-    tasks = {task.id: task.prompt for task in loaded.tasks if "count" in task.id}
-    narrow = programs["train-count-0"].replace(".split()", ".split()[:100 if 'apple' else 0]")
-    narrow = narrow.replace("text.count('apple')", "text.count('apple') if 'apple' < 'b' else 0")
-    solved = [("train-count-0", narrow), ("train-count-1", programs["train-count-1"])]
-    prove = prover(loaded, settings(tmp_path, folder))
-    [function] = learned(solved, tasks, prove)
-    assert function.source == "train-count-1"  # the shorter one; the other fails where it passed
+
+    async def all_but_one(task: str, program: str, module: str) -> bool:
+        return task != "train-sum-3"
+
+    result = learned(tmp_path, folder, [("train-sum-0", programs["train-sum-0"])], all_but_one)
+    [(_, solved, reason)] = result.left_out
+    assert not result.functions and len(solved) == 6
+    assert reason == "tasks that its program passed fail by it: train-sum-3"
 
 
 INVOICE = "An invoice of {net} euros gets {rate} % of tax. What is its total for {name}?"
 NAMES = ("Ito", "Berg", "Moya", "Okon", "Lund", "Reyes", "Sato")
 
 
-async def passes(task: str, program: str, module: str) -> bool:
-    """A check that every program passes."""
-    return True
+def invoices(folder: Path, rates: tuple[int, ...]) -> Path:
+    """A suite without files: a task for each rate."""
+    folder.mkdir()
+    rows = [
+        {
+            "id": f"t{n}", "prompt": INVOICE.format(net=100 + n, rate=rate, name=NAMES[n]),
+            "answer": f"{(100 + n) * (100 + rate) / 100:g}",
+        }
+        for n, rate in enumerate(rates)
+    ]  # fmt: skip
+    (folder / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / "suite.yaml").write_text(
+        "name: tax\nagent: graph:program\ntasks: {train: train.jsonl}\n"
+    )
+    return folder
 
 
-def invoices(count: int, rates: tuple[int, ...]) -> dict[str, str]:
-    return {
-        f"t{n}": INVOICE.format(net=100 + n, rate=rates[n % len(rates)], name=NAMES[n])
-        for n in range(count)
-    }
+@pytest.mark.parametrize("rate", ["1 + 7 / 100", "1.07", "1 + 0.07"])
+def test_a_value_that_every_prompt_states_is_never_kept_without_a_word(
+    tmp_path: Path, rate: str
+) -> None:
+    program = [("t0", f"print(f'{{100 * ({rate}):g}}')\n")]
+    [function] = learned(tmp_path, invoices(tmp_path / "one", (7, 7, 7)), program).functions
+    module: dict[str, Any] = {"__name__": "helpers"}
+    exec("\n".join(module_of([function])), module)  # noqa: S102  # what the skill ships
+    [parameter] = [p for p in function.parameters if p.fixed]
+    module[function.name](100, **{parameter.name: 7})
+    with pytest.raises(RuntimeError, match="was proven only 7"):
+        module[function.name](100, **{parameter.name: 19})
+    # Where tasks differ in it, it takes any such value.
+    [function] = learned(tmp_path, invoices(tmp_path / "two", (7, 7, 19)), program).functions
+    assert not any(p.fixed for p in function.parameters) and len(function.parameters) == 2
+    exec("\n".join(module_of([function])), module)  # noqa: S102
+    module[function.name](*(100 if p.sort == "number" else 21 for p in function.parameters))
 
 
-@pytest.mark.parametrize("rate", ["rate = 7", "rate = 0.07", "rate = 1.07", "rate = float('7')"])
-def test_a_value_that_few_prompts_share_does_not_stay_in_a_function(rate: str) -> None:
-    program = [("t0", f"{rate}\nprint(100 * rate)\n")]
-    result = tried(program, invoices(3, (7,)), passes)
-    [(_, solved, reason)] = result.left_out
-    assert not result.functions and len(solved) == 3
-    assert "all 3 prompts of its kind say 7" in reason
-    if "0" not in rate:  # where tasks differ in it, it is a parameter
-        [function] = learned(program, invoices(4, (7, 19)), passes)
-        assert {parameter.name for parameter in function.parameters} >= {"gets"}
-    assert learned(program, invoices(7, (7,)), passes)  # as good as part of what they ask for
-
-
-def test_a_function_refuses_arguments_that_it_does_not_have_by_name() -> None:
-    [function] = learned([("t0", "print(100)\n")], invoices(3, (7,)), passes)
-    names: dict[str, Any] = {"__name__": "helpers"}
-    exec("\n".join(module_of([function])), names)  # noqa: S102  # what the skill ships
-    names[function.name](100)
-    with pytest.raises(RuntimeError, match="unexpected keyword argument 'vat'"):
-        names[function.name](100, vat=19)
-
-
-def test_a_function_needs_two_tasks_that_differ_in_each_parameter() -> None:
-    async def first_rate(task: str, program: str, module: str) -> bool:
-        return task in ("t0", "t2")
-
-    result = tried([("t0", "rate = 7\nprint(100 * rate)\n")], invoices(4, (7, 19)), first_rate)
-    assert not result.functions
-    assert result.left_out[0][2] == "no two tasks that it solves differ in gets"
+def test_values_unlike_the_proven_ones_are_refused_with_what_is_allowed(
+    tmp_path: Path, suite: Suite
+) -> None:
+    program = [("t0", "print(f'{100 * 1.07:g}')\n")]
+    [function] = learned(tmp_path, invoices(tmp_path / "tax", (7, 9, 19)), program).functions
+    module: dict[str, Any] = {"__name__": "helpers"}
+    exec("\n".join(module_of([function])), module)  # noqa: S102  # what the skill ships
+    call, names = module[function.name], [p.name for p in function.parameters]
+    call("100", "7")  # numbers that come as texts
+    for wrong in (("a hundred", 7), (100, 7.5), (100, -7)):
+        with pytest.raises(RuntimeError, match="is not for this task"):
+            call(*wrong)
+    with pytest.raises(RuntimeError, match=f"{names[0]}.*unexpected keyword argument 'vat'"):
+        call(100, 7, vat=19)
 
 
 def test_a_proven_function_that_finds_no_room_is_listed(tmp_path: Path, suite: Suite) -> None:
@@ -294,7 +258,7 @@ def test_a_proven_function_that_finds_no_room_is_listed(tmp_path: Path, suite: S
     assert result.discarded == 1
 
 
-def test_where_no_two_prompts_are_of_one_kind_it_says_so(tmp_path: Path, suite: Suite) -> None:
+def test_where_no_program_passes_a_second_task_it_says_so(tmp_path: Path, suite: Suite) -> None:
     folder, programs = suite
     rows = [json.loads(line) for line in (folder / "train.jsonl").read_text().splitlines()]
     rows = [row for row in rows if row["id"] in ("train-sum-0", "train-count-1")]
@@ -302,11 +266,7 @@ def test_where_no_two_prompts_are_of_one_kind_it_says_so(tmp_path: Path, suite: 
     write_runs(tmp_path / "runs", folder, programs)
     result = run_evolution(settings(tmp_path, folder))
     assert result.edits == 0
-    for part in (
-        "2 programs passed, and none was tried at another task",
-        "2 of 2 prompts are like no other",
-        "more tasks in the same wording",
-    ):
+    for part in ("2 programs passed, and none passed a second task", "more tasks of each kind"):
         assert part in result.gate.reason and part in result_text(result)
 
 

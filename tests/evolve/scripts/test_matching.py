@@ -8,66 +8,53 @@ import pytest
 
 from harness.core import BadInput
 from harness.evolve import Matcher
-from harness.evolve.scripts.functions import Function, function_of
-from harness.evolve.scripts.library import FILE, FORM, Form, entry, module_of
-from harness.evolve.scripts.prompts import kinds
+from harness.evolve.scripts.functions import Function, Parameter
+from harness.evolve.scripts.library import FILE, entry, module_of
+from harness.evolve.scripts.templates import Argument
 from harness.skills import Skill, new_skill
 
-RENT = {
-    f"rent-{number}": f"Add {rate} % of rent to every flat of {street} in the sheet '{sheet}'. "
-    "Round to whole euros."
-    for number, (rate, street, sheet) in enumerate(
-        [(4, "Elm Row", "May"), (2.5, "Oak Row", "June"), (7, "Elm Row", "July")]
+RENT = "Add {} % of rent to every flat of {} in the sheet '{}'. Round to whole euros."
+RENTS: list[tuple[Argument, ...]] = [
+    (4, "Elm Row", "May"), (2.5, "Oak Row", "June"), (7, "Elm Row", "July"),
+]  # fmt: skip
+KEEP = "Keep only the lines of log.txt whose level is one of {}. Sort them."
+KEEPS: list[tuple[Argument, ...]] = [(["warn", "error"],), (["a", "b", "c"],)]
+
+
+def made(name: str, form: str, rows: list[tuple[Argument, ...]], *names: str) -> Function:
+    """A function with a parameter for some of the values that its prompts state in their order."""
+    written = [
+        [", ".join(f"'{v}'" for v in value) if isinstance(value, list) else value for value in row]
+        for row in rows
+    ]
+    prompts = {f"{name}-{n}": form.format(*row) for n, row in enumerate(written)}
+    parameters = tuple(
+        Parameter(text, "text", {f"{name}-{n}": row[place] for n, row in enumerate(rows)})
+        for place, text in enumerate(names)
+        if text
     )
-}
-RENT_CODE = "rate = 4\nprint('Elm', 'May', rate)\n"
-KEEP = {
-    "keep-0": "Keep only the lines of log.txt whose level is one of 'warn', 'error'. Sort them.",
-    "keep-1": "Keep only the lines of log.txt whose level is one of 'a', 'b', 'c'. Sort them.",
-}
-KEEP_CODE = "levels = ['warn', 'error']\nprint(levels)\n"
-PAIRS = {
-    "pairs-0": "Swap the columns of plan.csv named 'Start' and 'End', then save it.",
-    "pairs-1": "Swap the columns of plan.csv named 'From' and 'To' and 'Via', then save it.",
-}
-PAIRS_CODE = "print('End', 'Start')\n"
+    return Function(name, f"{name}-0", parameters, (), prompts)
 
 
-def made(prompts: dict[str, str], code: str, name: str) -> Function:
-    """A function of the first of these tasks, proven on all of them."""
-    [kind] = kinds(prompts)
-    function = function_of(code, next(iter(prompts)), kind, name)
-    assert function is not None
-    return replace(function, proven=kind.tasks)
+RENT_FUNCTION = made("add_rent", RENT, RENTS, "percent", "", "sheet")
+KEEP_FUNCTION = made("keep_levels", KEEP, KEEPS, "levels")
+TRAIN = {**RENT_FUNCTION.prompts, **KEEP_FUNCTION.prompts}
 
 
-def skill_of(*functions: Function, form: Form = FORM) -> Skill:
-    body = "\n\n".join(entry(function, form) for function in functions)
+def skill_of(*functions: Function) -> Skill:
+    body = "\n\n".join(entry(function) for function in functions)
     module = "\n".join(module_of(functions)).encode()
     return replace(new_skill("own", "Own functions.", f"\n{body}\n"), files={FILE: module})
 
 
-@pytest.mark.parametrize("keywords", [True, False])
-def test_the_slots_of_every_parameter_are_recovered_from_the_skill(keywords: bool) -> None:
-    rent, keep = made(RENT, RENT_CODE, "add_rent"), made(KEEP, KEEP_CODE, "keep_levels")
-    swap = made(PAIRS, PAIRS_CODE, "swap_columns")
-    assert [p.part for p in swap.parameters] == [0, 1]  # two values of one slot
-    skill = skill_of(rent, keep, swap, form=Form(keywords=keywords))
-    matcher = Matcher(skill, RENT | KEEP | PAIRS)
-    assert [f.name for f in matcher.functions] == ["add_rent", "keep_levels", "swap_columns"]
-    for function, original in zip(matcher.functions, (rent, keep, swap), strict=True):
-        assert function.parameters == original.parameters
-
-
 def test_a_prompt_of_a_template_gives_the_call_and_others_give_none() -> None:
-    rent, keep = made(RENT, RENT_CODE, "add_rent"), made(KEEP, KEEP_CODE, "keep_levels")
-    matcher = Matcher(skill_of(rent, keep), RENT | KEEP)
-    asked = "Add 9 % of rent to every flat of Ash Row in the sheet 'March'. Round to whole euros."
-    program = matcher.program(asked)
-    assert program is not None
-    assert program.startswith("from helpers import add_rent\n\nadd_rent(")
-    assert "=9," in program and "'Ash'" in program and "'March'" in program
-    levels = "Keep only the lines of log.txt whose level is one of 'fatal', 'hint'. Sort them."
+    matcher = Matcher(skill_of(RENT_FUNCTION, KEEP_FUNCTION), TRAIN)
+    assert [template.name for template in matcher.functions] == ["add_rent", "keep_levels"]
+    asked = RENT.format(9, "Ash Row", "March")
+    assert matcher.program(asked) == (
+        "from helpers import add_rent\n\nadd_rent(percent=9, sheet='March')\n"
+    )
+    levels = KEEP.format("'fatal', 'hint'")
     assert "['fatal', 'hint']" in (matcher.program(levels) or "")
     # The same wish in other words; a kind that nobody saw; a value that is not of the kind.
     assert matcher.program("Rents in Ash Row go up by 9 percent, see sheet March") is None
@@ -75,28 +62,37 @@ def test_a_prompt_of_a_template_gives_the_call_and_others_give_none() -> None:
     assert matcher.program(asked.replace("9 %", "nine %")) is None
 
 
-def test_a_rule_that_no_function_was_made_for_gets_no_call() -> None:
-    rule = " If both lists have a number, {} counts and the other list is left as it is."
-    prompts = {
-        f"{which}-{number}": f"Merge {number}.json into all.json." + rule.format(which)
-        for which in ("the higher number", "the list that is named first")
-        for number in range(3)
-    }
-    first, second = kinds(prompts)
-    function = function_of("print('all.json')", first.tasks[0], first, "merge_lists")
-    assert function is not None
-    matcher = Matcher(skill_of(replace(function, proven=first.tasks)), prompts)
-    assert matcher.program("Merge 8.json into all.json." + rule.format("the higher number"))
-    for words in ("the list that is named first", "the number of the longer list of both"):
-        assert matcher.program("Merge 8.json into all.json." + rule.format(words)) is None
-    assert second.clauses
+def test_a_prompt_with_a_clause_more_is_of_another_template() -> None:
+    matcher = Matcher(skill_of(RENT_FUNCTION), TRAIN)
+    asked = RENT.format(9, "Ash Row", "March")
+    assert matcher.program(asked)
+    assert matcher.program(asked.replace(" Round", " Leave out empty flats. Round")) is None
+
+
+def test_a_prompt_that_two_functions_fit_gets_no_call() -> None:
+    twin = replace(RENT_FUNCTION, name="raise_rent")
+    matcher = Matcher(skill_of(RENT_FUNCTION, twin), TRAIN)
+    assert len(matcher.functions) == 2
+    assert matcher.program(RENT.format(9, "Ash Row", "March")) is None
+
+
+def test_prompts_in_other_words_have_no_template() -> None:
+    free = replace(
+        RENT_FUNCTION,
+        prompts={
+            "add_rent-0": "Add 4 % of rent to every flat of Elm Row in the sheet 'May'.",
+            "add_rent-1": "Oak Row gets dearer: put 2.5 percent on top, sheet 'June', please.",
+            "add_rent-2": "The 'July' sheet: rents of Elm Row should go up by 7 %.",
+        },
+    )
+    matcher = Matcher(skill_of(free), free.prompts)
+    assert (matcher.functions, matcher.unmatched) == ([], ("add_rent",))
 
 
 def test_skills_without_functions_and_modules_that_are_none() -> None:
     plain = new_skill("plain", "Prose.", "\nBe brief.\n")
-    assert Matcher(plain, RENT).functions == [] and Matcher(plain, RENT).program("Add") is None
-    elsewhere = skill_of(made(RENT, RENT_CODE, "add_rent"))
-    matcher = Matcher(elsewhere, KEEP)  # made from other tasks
+    assert Matcher(plain, TRAIN).functions == [] and Matcher(plain, TRAIN).program("Add") is None
+    matcher = Matcher(skill_of(RENT_FUNCTION), KEEP_FUNCTION.prompts)  # made from other tasks
     assert (matcher.functions, matcher.unmatched) == ([], ("add_rent",))
     with pytest.raises(BadInput, match="is no Python module"):
-        Matcher(replace(plain, files={FILE: b"def broken(:\n"}), RENT)
+        Matcher(replace(plain, files={FILE: b"def broken(:\n"}), TRAIN)
