@@ -305,7 +305,7 @@ def linked(
 
 
 def states(text: str, value: object) -> bool:
-    """Whether a text states a constant of a program, in any form."""
+    """Return True if a text states a constant of a program, in any form."""
     if isinstance(value, str) and re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text, re.I):
         return True
     return any(

@@ -290,7 +290,7 @@ class _Replace(ast.NodeTransformer):
 
 
 def part_of_program(hole: Hole, source: TrainTask, prompts: Mapping[str, str]) -> bool:
-    """Whether a value that no two tasks differ in is what all tasks of the kind ask for."""
+    """Return True if a value that no two tasks differ in is what all tasks of the kind ask for."""
     if hole.sort == "file":
         return False
     if hole.sort == "column" or not all(states(prompt, hole.value) for prompt in prompts.values()):

@@ -150,7 +150,7 @@ async def learn(
 
 
 def fits(functions: Sequence[Function], tokens: int) -> bool:
-    """Whether what SKILL.md says of functions, and their module, are short enough to be used."""
+    """Return True if SKILL.md with functions, and their module, are short enough to be used."""
     text = "\n\n".join([use_of(functions), *map(entry, functions)])
     return count_tokens(text) <= tokens and len(module_of(functions)) < LINES
 

@@ -46,8 +46,8 @@ _COMMON = (
     "a an the of in on at to for from with by as is are was be than that this it its and or not if"
     " least most more less under over below above where which who each every all any into per what"
     " how does do should you your only me my i we our us please give want need have has their them"
-    " take get list show make could would need tell out up so then after before between one but here"
-    " there whose when"
+    " take get list show make could would need tell out up so then after before between one but"
+    " here there whose when"
 )
 COMMON = frozenset(_COMMON.split())
 Kinds = Sequence[Sequence[str]]

@@ -199,7 +199,7 @@ class _Search:
 
 
 def fits(template: Template, task: TrainTask, columns: Sequence[Sequence[Scored]]) -> bool:
-    """Whether a task's files have the fields that a program reads, or others in their place."""
+    """Return True if a task has the fields that a program reads, or others in their place."""
     holes = template.holes
     if task.is_table:
         found = [

@@ -257,7 +257,7 @@ def structural(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def stands_in(value: str, text: str) -> bool:
-    """Whether a text holds a value as words of its own."""
+    """Return True if a text holds a value as words of its own."""
     return re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text) is not None
 
 

@@ -46,7 +46,7 @@ class TrainTask:
 
     @property
     def is_table(self) -> bool:
-        """Whether all that it has is tables: then fields are columns, and else content."""
+        """Return True if all that it has is tables: then fields are columns, and else content."""
         return bool(self.suffixes) and {*self.suffixes} <= {".csv", ".tsv", ".xlsx"}
 
     @cached_property

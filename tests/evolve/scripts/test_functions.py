@@ -12,11 +12,11 @@ import pytest
 from harness.agents import split_examples
 from harness.evolve.scripts.forms import mentions
 from harness.evolve.scripts.functions import Function, allowed, function_of
-from harness.evolve.scripts.given import Given
 from harness.evolve.scripts.library import entry
 from harness.evolve.scripts.naming import names, usable, words_of
 from harness.evolve.scripts.search import Kind
 from harness.evolve.scripts.templates import Argument, Template, template_of
+from harness.evolve.scripts.train_tasks import TrainTask
 from harness.models import open_model
 
 ORDERS = "id,customer,state,price\n1,Ash Ltd,open,20\n2,Elm & Son,paid,35\n"
@@ -26,8 +26,8 @@ ASKED = {
 }
 
 
-def given(task: str) -> Given:
-    return Given(task, ASKED[task], ("orders.csv",), (ORDERS,))
+def given(task: str) -> TrainTask:
+    return TrainTask(task, ASKED[task], {"orders.csv": ORDERS})
 
 
 def template(code: str, task: str = "a") -> Template:
@@ -138,7 +138,7 @@ def test_data_in_a_prompt_is_no_part_of_the_skill() -> None:
 def test_a_request_shows_its_beginning_and_the_words_around_its_values() -> None:
     words = " ".join(f"word{n}x" for n in range(40))
     prompts = {name: f"Take {words} the limit '{name}' and then {words}." for name in ("K9", "L8")}
-    source = {task: Given(task, prompt, ()) for task, prompt in prompts.items()}
+    source = {task: TrainTask(task, prompt, {}) for task, prompt in prompts.items()}
     tree = allowed("print('K9')\n")
     assert tree is not None
     found = template_of(tree, source["K9"])
