@@ -6,6 +6,7 @@ import heapq
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from math import fsum
 from pathlib import Path
 
 from harness.evolve.scripts.forms import TEXTS, Mention, Scalar, enumerations, mentions
@@ -27,7 +28,7 @@ class Candidates:
     def distance(self, first: TrainTask, second: TrainTask) -> float:
         """How little two prompts share, rare words counting most."""
         shared = words_in(first.prompt) & words_in(second.prompt)
-        return -sum(1 / self._uses[word] for word in shared)
+        return -fsum(1 / self._uses[word] for word in shared)
 
     def ranked(
         self, hole: Hole, source: TrainTask, task: TrainTask, constants: Sequence[Scalar] = ()
@@ -54,7 +55,7 @@ class Candidates:
         elif isinstance(value, list):
             yield from lists(hole, value, task)
         elif hole.sort == "column" and value not in task.fields:
-            for field in task.fields:
+            for field in sorted(task.fields):
                 yield 2.0 * (field in task.prompt) - (field in source.fields), field
         elif isinstance(value, str):
             texts = [
@@ -73,7 +74,7 @@ class Candidates:
             for mention in mentions(task.prompt):
                 near = len(hole.near & {*around(task.prompt, mention)})
                 ways = hole.ways or {(mention.form, reading) for reading in mention.readings}
-                for form, name in ways:
+                for form, name in sorted(ways):
                     number = mention.readings.get(name, "")
                     if mention.form == form and not isinstance(number, str):
                         yield near + (type(number) is type(value)), number
@@ -122,7 +123,7 @@ def unchanged_score(hole: Hole, task: TrainTask) -> float:
 def lists(hole: Hole, value: list[str], task: TrainTask) -> Iterator[Scored]:
     """Enumerations of a prompt, single texts of it, and the list of the program's own task."""
     for members in enumerations(task.prompt):
-        for _, name in hole.ways:
+        for _, name in sorted(hole.ways):
             texts = [str(m.readings[name]) for m in members if name in m.readings]
             if len(texts) == len(members):
                 share = sum(text in task.values for text in texts) / len(texts)
@@ -135,11 +136,13 @@ def lists(hole: Hole, value: list[str], task: TrainTask) -> Iterator[Scored]:
 
 def texts_for(hole: Hole, task: TrainTask) -> Iterator[tuple[str, Mention]]:
     """Texts that a prompt states in the way of a hole, or dates in the format of its value."""
-    spellings = {name for form, name in hole.ways if form == "text"} or {"exact"}
-    formats = {way for way in hole.ways if way[0] != "text"}
+    spellings = [name for form, name in sorted(hole.ways) if form == "text"] or ["exact"]
+    formats = [way for way in sorted(hole.ways) if way[0] != "text"]
     for mention in mentions(task.prompt):
         if mention.form in TEXTS:
-            for text in {str(mention.readings[n]) for n in spellings if n in mention.readings}:
+            for text in dict.fromkeys(
+                str(mention.readings[n]) for n in spellings if n in mention.readings
+            ):
                 if not formats or shape(text) == shape(str(hole.value)):
                     yield text, mention
         for form, name in formats:

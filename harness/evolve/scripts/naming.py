@@ -149,7 +149,7 @@ def names_by_form(hole: Hole) -> Iterator[str]:
     if hole.sort == "date" or (hole.sort == "text" and "date" in forms):
         yield "day"
     if hole.sort == "text":
-        yield from forms & {"month", "time"}
+        yield from sorted(forms & {"month", "time"})
         yield from ["version"] * bool(re.fullmatch(r"\d+(\.\d+){2,3}", str(hole.value)))
     if hole.sort == "number":
         yield from sorted(UNIT_NAMES[reading] for _, reading in hole.ways if reading in UNIT_NAMES)
@@ -192,9 +192,9 @@ def names_by_prompts(
     """The word that stands most often beside a value, and that no task chose."""
     words = Counter[str]()
     for task, prompt in prompts.items():
-        near = {
+        near = dict.fromkeys(
             word for mention in mentions(prompt) if values[task] in mention.readings.values()
             for word in around(prompt, mention)
-        }  # fmt: skip
+        )  # fmt: skip
         words.update(w for w in near if re.fullmatch(r"[a-z]{3,}", w) and w not in COMMON | chosen)
     yield from (word for word, times in words.most_common(1) if times >= LEAST)

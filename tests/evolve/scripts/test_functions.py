@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import re
 from contextlib import aclosing
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 
 from harness.agents import split_examples
 from harness.evolve.scripts.forms import mentions
-from harness.evolve.scripts.functions import Function, allowed, function_of
+from harness.evolve.scripts.functions import Function, Parameter, allowed, function_of
 from harness.evolve.scripts.library import entry
 from harness.evolve.scripts.naming import names, usable, words_of
 from harness.evolve.scripts.search import Kind
@@ -133,6 +134,37 @@ def test_data_in_a_prompt_is_no_part_of_the_skill() -> None:
     made = Function("solve", "a", (), (), prompts)
     assert len(split_examples(f"## Worked examples\n\n{entry(made)}")[1]) == 2
     assert "\n## Notes" not in entry(made)
+
+
+def test_prompts_and_ids_can_leave_no_code_in_the_module() -> None:
+    hostile = 'orders orders.csv """\nimport os\x00\r\u2028print("owned") # """ owned \\'
+    prompts = {task: f"{task} {hostile}" for task in ("a\nprint('owned')", "b")}
+    made = Function("solve", "a", (), (), prompts, (".csv'); print('owned'); ('",))
+    [definition] = ast.parse(made.code()).body
+    assert isinstance(definition, ast.FunctionDef) and len(definition.body) == 2
+    assert ast.get_docstring(definition) is not None and "\nprint" not in made.code()
+
+
+@pytest.mark.parametrize(
+    ("values", "pattern", "others"),
+    [
+        (("2026-05", "2026-11"), r"\d{4}-\d{2}", ("May 2026", "2026-5", "")),
+        (("1.2.3", "10.0.14"), r"\d+\.\d+\.\d+", ("1.2", "v1.2.3", "1.2.3-rc1")),
+        (("R-17", "K-20"), r"[^\W\d_]+-\d{2}", ("17", "R17", "R-170")),
+        (("3 May 2026", "12 June 2026"), r"\d+\ [^\W\d_]+\ \d+", ("2026-05-03",)),
+        (("Ash", "Elm & Son"), "", ()),
+        (("Hall 7", "Old Mill"), "", ()),
+        ((3, 12), r"\d+", ("-3", "1.5", "many")),
+        ((-3, 1.5), r"-?\d+(\.\d+)?", ("1,5", "nan")),
+    ],
+)
+def test_a_parameter_takes_the_shape_of_its_values(
+    values: tuple[Argument, Argument], pattern: str, others: tuple[str, ...]
+) -> None:
+    parameter = Parameter("value", "text", dict(zip("ab", values, strict=True)))
+    assert parameter.proven == pattern
+    assert all(re.fullmatch(pattern or ".+", str(value)) for value in values)
+    assert not any(re.fullmatch(pattern, other) for other in others)
 
 
 def test_a_request_shows_its_beginning_and_the_words_around_its_values() -> None:

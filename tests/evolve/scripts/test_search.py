@@ -11,8 +11,10 @@ import pytest
 
 from harness.evals import load_suite
 from harness.evolve.scripts.functions import Function, function_of
-from harness.evolve.scripts.library import unproven
+from harness.evolve.scripts.library import module_of, unproven
 from harness.evolve.scripts.proving import kinds_found, prover
+from harness.evolve.scripts.trials import Trial, Trials
+from harness.sandbox import select
 from tests.evolve.scripts.test_library import settings
 
 WORDED = (
@@ -98,6 +100,11 @@ def test_a_program_each_is_enough_for_kinds_in_other_words(
     heavy, late = functions
     assert sorted(heavy.proven) == ["t0", "t1", "t2", "t3"]
     assert sorted(late.proven) == ["t4", "t5", "t6"]
+    # The module has the shape of the values of its tasks, and none of these.
+    module = "\n".join(module_of(functions))
+    assert not [word for word in (*TOWNS, "2026-03", "1500", "parcels0") if word in module]
+    assert "day='\\\\d{4}-\\\\d{2}-\\\\d{2}'" in module
+    assert "Do a task with .csv files about " in module
     # Kilos and grams are one value, and so is a day in three forms.
     assert heavy.call("t2") == "function_0(town='Novi Sad', grams=1500, file='parcels2.csv')"
     assert late.call("t6") == "function_1(day='2026-03-09', file='parcels6.csv')"
@@ -122,3 +129,24 @@ def test_a_constant_that_prompts_do_not_state_is_found_where_programs_differ(
     assert not failed and {"t0", "t1"} <= set(function.proven)
     [limit] = [p for p in function.parameters if p.sort == "number"]
     assert sorted(map(str, map(limit.values.get, ("t0", "t1")))) == ["1500", "2500"]
+
+
+@pytest.mark.parametrize(
+    "escape",
+    [
+        "os.remove('../t0.out'); os.symlink({secret!r}, '../t0.out')",
+        "os.remove('../t0.out'); os.mkfifo('../t0.out')",
+        "os.remove('../t0.out'); os.link('parcels0.csv', '../t0.out')",
+        "open('/proc/%d/fd/1' % os.getppid(), 'w').write('t0 0 {{\\n[]\\n')",
+    ],
+)
+def test_a_trial_is_judged_by_ordinary_files_of_its_own(
+    tmp_path: Path, worded: tuple[Path, dict[str, str]], escape: str
+) -> None:
+    suite = load_suite(str(worded[0]), "train", trusted=True)
+    secret = tmp_path / "secret"
+    secret.write_text(str(suite.tasks[0].answer))
+    trials = Trials(suite, select("auto"), tmp_path / "trials", trusted=True)
+    code = f"import os\n{escape.format(secret=str(secret))}\n"
+    honest = Trial("t0", worded[1]["t0"], {})
+    assert asyncio.run(trials.passed([Trial("t0", code, {}), honest])) == [False, True]

@@ -1,4 +1,4 @@
-"""The ladders that ship with our skills of functions hold, and their benchmark is what it says."""
+"""The ladders that ship with our skills of functions hold."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.evolution.wordings import reworded
 from harness.receipts.ladder import verify_ladder
 from harness.receipts.ladder.records import NO_MODEL, read_ladder
 from harness.skills import LADDER_RECORDS, beside
@@ -22,11 +21,3 @@ def test_a_ladder_of_functions_holds_and_says_what_code_passes(repository: Path,
     passed = Counter(row.rung for row in rows if row.outcome == "pass")
     assert passed[NO_MODEL] >= passed["skill"] > 0
     assert {row.tokens for row in rows if row.rung == NO_MODEL} == {0}
-
-
-def test_wordings_are_of_every_kind_and_none_is_a_prompt_of_the_suite() -> None:
-    tasks = reworded().tasks
-    kinds = Counter((str(task.meta["kind"]), task.meta["seen"]) for task in tasks)
-    assert Counter(seen for _, seen in kinds) == {True: 8, False: 4}
-    assert all(count == (3 if seen else 1) for (_, seen), count in kinds.items())
-    assert len({task.prompt for task in tasks}) == len(tasks) == 28
