@@ -26,7 +26,7 @@ from harness.evals import load_suite
 from harness.evolve import EvolveSettings
 from harness.evolve.scripts.functions import Function, Parameter
 from harness.evolve.scripts.library import MODULE, TOKENS, learn, module_of
-from harness.evolve.scripts.proving import attempts, functions_of, prover
+from harness.evolve.scripts.proving import Attempt, attempts, functions_of, prover
 from harness.trajectories import open_trajectories, programs_run
 
 REFUSED = "is not for this task"
@@ -52,7 +52,9 @@ def argument_of(parameter: Parameter, train: dict[str, Task], task: Task) -> Jso
     return files[0] if len(files) == 1 else None
 
 
-async def outcome_of(function: Function, train: dict[str, Task], task: Task, attempt: Any) -> str:
+async def outcome_of(
+    function: Function, train: dict[str, Task], task: Task, attempt: Attempt
+) -> str:
     """The outcome of a function at a task with its gold arguments: right, wrong or refused."""
     values = {p.name: argument_of(p, train, task) for p in function.parameters}
     filled = ", ".join(f"{name}={value!r}" for name, value in values.items() if value is not None)
@@ -76,12 +78,13 @@ async def measured(reference: str, programs: int, out: Path) -> dict[str, Any]:
     functions, tasks, _ = await functions_of(codes, suite, settings)
     learned = await learn(functions, tasks, prover(suite, settings), TOKENS["full"])
     seconds, rows, total = time.monotonic() - started, dict[str, Any](), Counter[str]()
+    attempt = attempts(fresh, settings)
     for function in learned.functions:
         proven = Counter(kinds[task] for task in function.proven)
         [(kind, _)] = proven.most_common(1)
         mine = [task for task in fresh.tasks if task.meta["kind"] == kind]
         outcomes = await asyncio.gather(
-            *(outcome_of(function, train, task, attempts(fresh, settings)) for task in mine)
+            *(outcome_of(function, train, task, attempt) for task in mine)
         )
         total.update(outcomes)
         rows[function.name] = {
