@@ -301,16 +301,24 @@ def part_of_program(hole: Hole, source: TrainTask, prompts: Mapping[str, str]) -
     return word and (len(prompts) > LEAST or hole.value not in source.values)
 
 
-def unexplained(function: Function, sources: Mapping[str, TrainTask]) -> list[str]:
-    """Constants that stay in a function though no column and no plain word explains them."""
-    task = sources[function.source]
-    tree = ast.Module(list(function.body), [])
+def unexplained(function: Function, tasks: Mapping[str, TrainTask]) -> list[str]:
+    """Constants that stay in a function though no column and no plain word explains them.
+
+    A text that every such file holds belongs to the format, and so does one of marks alone.
+    """
+    source, tree = tasks[function.source], ast.Module(list(function.body), [])
+    inputs = [task.values for task in tasks.values() if task.suffixes == source.suffixes]
+    chosen = {value for value in source.values - source.fields if re.search(r"\w", value)}
+    chosen -= source.values.intersection(*inputs)
     return sorted(
         {
             repr(node.value)
             for node in constants_in(tree)
-            if isinstance(node.value, str | int | float) and not isinstance(node.value, bool)
-            and (node.value in task.values if isinstance(node.value, str) else abs(node.value) > 2)
-            and node.value not in task.fields
+            if (isinstance(node.value, str) and node.value in chosen)
+            or (
+                isinstance(node.value, int | float)
+                and not isinstance(node.value, bool)
+                and abs(node.value) > 2
+            )
         }
-    )  # fmt: skip
+    )
