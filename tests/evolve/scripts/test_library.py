@@ -85,7 +85,7 @@ def test_a_function_called_at_the_wrong_task_says_which_are_for_its_files(
     run_evolution(settings(tmp_path, folder))
     module = tmp_path / "out" / "skill" / "table-sums" / "scripts" / "helpers.py"
     text = module.read_text("utf-8")
-    assert "@for_files(('.csv',)," in text and "@for_files(('.txt',)," in text
+    assert "@for_files(('.csv',)" in text and "@for_files(('.txt',)" in text
     (tmp_path / "b.txt").touch()
     wrong, right = "sum_column_rows", "many_times_word"
     for call in (f"{wrong}('x', 'y', 'none.csv')", f"{wrong}()"):
