@@ -108,6 +108,7 @@ class _HoleFinder(ast.NodeTransformer):
         self._mentions = mentions(task.prompt)
         self._indexes = {id(node): index for index, node in enumerate(constants_in(tree))}
         self._skipped = {*map(id, structural(tree))}
+        self._digits = {*map(id, digits_of_rounding(tree))}
         self._names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} | {
             n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)
         }
@@ -182,7 +183,7 @@ class _HoleFinder(ast.NodeTransformer):
                 hole = self._hole(percent, "percent", [(mention, "percent")], node)
                 return ast.parse(expression.format(hole.id), mode="eval").body
         varied, stated = self._indexes.get(id(node)) in self._varied, self._stated(value)
-        chosen = varied or (stated and value not in (0, 1))
+        chosen = varied or (stated and (value not in (0, 1) or id(node) in self._digits))
         return self._hole(value, "number", stated, node) if chosen else node
 
     def _text(self, node: ast.Constant, value: str) -> Any:
@@ -237,20 +238,28 @@ class _HoleFinder(ast.NodeTransformer):
 
 
 def structural(tree: ast.AST) -> Iterator[ast.AST]:
-    """Constants that no task chooses: indexes, digits of `round`, keyword values of `open`."""
+    """Constants that no task chooses: indexes, the mode of `open` and its keyword values."""
     for node in ast.walk(tree):
         match node:
             case ast.Subscript(slice=ast.Constant(value=int()) as constant):
                 yield constant
             case ast.Subscript(slice=ast.UnaryOp(operand=ast.Constant() as constant)):
                 yield constant
-            case ast.Call(
-                func=ast.Name(id="round" | "open"), args=[_, ast.Constant() as constant, *_]
-            ):
+            case ast.Call(func=ast.Name(id="open"), args=[_, ast.Constant() as constant, *_]):
                 yield constant
             case ast.keyword(
                 arg="encoding" | "newline" | "indent" | "mode", value=ast.Constant() as constant
             ):
+                yield constant
+            case _:
+                pass
+
+
+def digits_of_rounding(tree: ast.AST) -> Iterator[ast.AST]:
+    """Numbers of decimals: a task that states 0 or 1 of them chose that."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name(id="round"), args=[_, ast.Constant() as constant]):
                 yield constant
             case _:
                 pass
