@@ -23,7 +23,6 @@ from harness.cli.commands import (
     shared_option,
     telemetry_options,
 )
-from harness.cli.failures import failed_rows, refuse_all_invalid
 from harness.cli.next_steps import after_eval, next_lines
 from harness.cli.program import DefaultGroup
 from harness.cli.progress import tally_progress
@@ -138,12 +137,18 @@ def run_suite(
         write_junit(folders, junit)
     rows = [report.model_dump(mode="json") for report in reports]
     texts = [report_text(*pair) for pair in zip(reports, folders, strict=True)]
-    if not as_json:
+    failing = any(report.failed or report.invalid for report in reports)
+    if failing and not as_json:
+        from harness.cli.failures import failed_rows
+
         texts.append(failed_rows(folders[-1], suite_of(settings).tasks))
     following = after_eval(reports[-1], folders[-1], settings)
     text = shown(filter(None, [*texts, following]), "\n\n")
     emit(rows[0] if len(rows) == 1 else rows, as_json, text)
-    refuse_all_invalid(reports, folders)
+    if failing:
+        from harness.cli.failures import refuse_all_invalid
+
+        refuse_all_invalid(reports, folders)
     report = reports[-1]  # with --baseline the run with the skill
     if min_pass is not None and (report.score is None or report.score < min_pass):
         passed = f"{report.passed} of {report.passed + report.failed} passed"
