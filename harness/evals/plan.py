@@ -111,7 +111,14 @@ class EvalPlan:
             return
         partial = folder.with_suffix(".part")
         # Links are copied as links: the folder may be given away, and where they lead is not.
-        copytree(self.skill, partial / self.skill.name, symlinks=True, dirs_exist_ok=True)
+        # Pipes and devices stay behind: no attempt reads them.
+        copytree(
+            self.skill,
+            partial / self.skill.name,
+            symlinks=True,
+            ignore=_specials,
+            dirs_exist_ok=True,
+        )
         partial.rename(folder)
 
     def lock(self, model: Model) -> dict[str, Any]:
@@ -138,6 +145,12 @@ class EvalPlan:
             **({"judge": self.judge} if self.judge else {}),
             **({"guard": self.guard} if self.guard else {}),
         }
+
+
+def _specials(folder: str, names: list[str]) -> list[str]:
+    """Return the names in a folder that are neither files, nor folders, nor links."""
+    paths = [Path(folder, name) for name in names]
+    return [p.name for p in paths if not (p.is_symlink() or p.is_file() or p.is_dir())]
 
 
 def prompts_digest() -> str:

@@ -156,10 +156,10 @@ def test_an_adapter_is_a_name_and_a_folder(pairs: tuple[str, ...]) -> None:
     ("text", "message"),
     [
         ("name: [", "not YAML"),
-        ("name: x\ntool_parsers: y", "tool_parsers: Extra inputs"),
+        ("name: x\ntool_parsers: y", "tool_parsers: no such field"),
         ("name: x\nmatch: ['(']", "match '\\('"),
         ("name: x\nchat_template: none.jinja", "there is no chat template"),
-        ("- 1", "the file: Input should be"),
+        ("- 1", "the file: expected fields"),
     ],
 )
 def test_a_malformed_profile_says_where(tmp_path: Path, text: str, message: str) -> None:

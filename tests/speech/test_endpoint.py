@@ -199,7 +199,7 @@ def test_what_is_usual_is_not_sent() -> None:
     ("answer", "kind", "message"),
     [
         ((200, b"ID3\x04an mp3"), Unreachable, "expected a WAV file"),
-        ((200, WAV[:44]), Unreachable, "without sound"),
+        ((200, WAV[:44]), Unreachable, "is cut off"),
         ((200, b""), Unreachable, "expected a WAV file"),
         (error(400, "unknown voice 'zed'"), BadInput, "unknown voice 'zed'"),
         (error(403, "not yours"), Unreachable, "refused the key"),

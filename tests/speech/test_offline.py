@@ -50,7 +50,7 @@ def test_a_changed_file_is_not_loaded() -> None:
 
 
 def test_a_package_that_is_absent_is_named() -> None:
-    with pytest.raises(BadInput, match=r"'no_such_package'.*agent-skill-harness\[speech\]"):
+    with pytest.raises(BadInput, match=r"'no_such_package'.*install \S+ speech"):
         packaged("weights", "0" * 64, ("no_such_package/data/x.bin",))
 
 

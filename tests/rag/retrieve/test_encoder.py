@@ -38,7 +38,7 @@ def test_a_text_without_content_has_no_direction() -> None:
 
 def test_a_missing_encoder_is_an_error_and_no_other_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("harness.rag.retrieve.encoder.PACKAGE", "no_such_encoder")
-    with pytest.raises(BadInput, match=r"no_such_encoder: .*harness\[rag\].*'lexical'"):
+    with pytest.raises(BadInput, match=r"no_such_encoder: .*install \S+ rag, .*'lexical'"):
         open_encoder("encoder")
 
 
