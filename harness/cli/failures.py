@@ -28,15 +28,14 @@ def failed_rows(run: Path, tasks: Sequence[Task]) -> str:
     """
     from harness.evals import records
 
-    failed = sorted(
-        (item.task_id, item.epoch, item) for item in records(run) if item.outcome == "fail"
-    )
+    failed = [item for item in records(run) if item.outcome == "fail"]
+    failed.sort(key=lambda item: (item.task_id, item.epoch))  # not as they ended
     if not failed:
         return ""
     of_id = {task.id: task for task in tasks}
     rows: list[tuple[str, str, str, str]] = []
-    for name, _, item in failed[:ROWS]:
-        task = of_id.get(name)
+    for item in failed[:ROWS]:
+        task = of_id.get(item.task_id)
         expected = "" if task is None or task.answer is None else str(task.answer)
         rows.append((item.id, task.prompt if task else "", expected, item.answer or ""))
     heads = ("failed", "task", "expected", "got")

@@ -1,11 +1,11 @@
-"""Running asynchronous work on the fastest event loop that is there."""
+"""Asynchronous work on the fastest event loop that is there, and what is said of it meanwhile."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from contextvars import copy_context
 from threading import Event
 from typing import Any, TypeVar
@@ -55,3 +55,21 @@ def run(work: Coroutine[Any, Any, T]) -> T:
                     with suppress(RuntimeError):  # it has ended by itself
                         loop.call_soon_threadsafe(task.cancel)
             raise
+
+
+@asynccontextmanager
+async def every(seconds: float, call: Callable[[], None]) -> AsyncGenerator[None]:
+    """Call something every so many seconds while the block runs, first after that time."""
+
+    async def beat() -> None:
+        while True:
+            await asyncio.sleep(seconds)
+            call()
+
+    beating = asyncio.create_task(beat())
+    try:
+        yield
+    finally:
+        beating.cancel()
+        with suppress(asyncio.CancelledError):
+            await beating

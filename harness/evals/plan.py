@@ -101,12 +101,12 @@ class EvalPlan:
         """Number of attempts of the whole run, as progress shows it."""
         return self.epochs * len(self.suite.tasks[: self.limit])
 
-    def keep_skill(self, run: Path) -> None:
+    def keep_skill(self, run: Path, digest: str | None) -> None:
         """Copy the skill into the folder of a run, under its digest: its attempts can be replayed.
 
         A copy that a kill cut short is begun anew.
         """
-        folder = run / SKILLS / (digest_tree(self.skill) if self.skill else "")
+        folder = run / SKILLS / (digest or "")
         if self.skill is None or folder.is_dir():
             return
         partial = folder.with_suffix(".part")

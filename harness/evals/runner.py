@@ -279,7 +279,7 @@ async def run_eval(
     started, lock = time.monotonic(), plan.lock(model)
     async with AsyncExitStack() as stack:
         run = stack.enter_context(RunWriter(out, lock))
-        plan.keep_skill(out)
+        plan.keep_skill(out, lock["skill"])
         items: dict[str, ItemRecord] = {}
         tally = Tally(total=plan.total)
         for item in finished_items(run):
@@ -324,29 +324,21 @@ async def collect(
             tally.running, tally.longest_s = len(running), max(running.values(), default=0.0)
             on_progress(tally)
 
-    async def beat() -> None:
-        while True:
-            await asyncio.sleep(BEAT_S)
+    synced = time.monotonic()
+    async with loops.every(BEAT_S, show), aclosing(pool.results()) as results:
+        async for item, attempt in results:
+            if attempt is not None:
+                trajectory = attempt.trajectory.model_dump(mode="json", exclude_none=True)
+                run.append_trajectory(trajectory)
+            run.append_item(item.model_dump(mode="json"))
+            if time.monotonic() - synced > SYNC_S:
+                await asyncio.to_thread(run.sync)
+                synced = time.monotonic()
+            if (before := items.get(item.id)) is not None:
+                tally.take_back(before)
+            items[item.id] = _slim(item)
+            tally.count(item)
             show()
-
-    beating, synced = asyncio.create_task(beat()), time.monotonic()
-    try:
-        async with aclosing(pool.results()) as results:
-            async for item, attempt in results:
-                if attempt is not None:
-                    trajectory = attempt.trajectory.model_dump(mode="json", exclude_none=True)
-                    run.append_trajectory(trajectory)
-                run.append_item(item.model_dump(mode="json"))
-                if time.monotonic() - synced > SYNC_S:
-                    await asyncio.to_thread(run.sync)
-                    synced = time.monotonic()
-                if (before := items.get(item.id)) is not None:
-                    tally.take_back(before)
-                items[item.id] = _slim(item)
-                tally.count(item)
-                show()
-    finally:
-        beating.cancel()
 
 
 def _slim(item: ItemRecord) -> ItemRecord:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -207,20 +206,13 @@ async def beating(
         last, at = event, time.monotonic()
         progress(event)
 
-    async def beat() -> None:
-        while True:
-            await asyncio.sleep(BEAT_S)
-            if last.done < last.total and (waited := time.monotonic() - at) >= BEAT_S:
-                text = f"{last.message}  {span(waited)} under way".lstrip()
-                progress(last.model_copy(update={"message": text}))
+    def repeat() -> None:
+        if last.done < last.total and (waited := time.monotonic() - at) >= BEAT_S:
+            text = f"{last.message}  {span(waited)} under way".lstrip()
+            progress(last.model_copy(update={"message": text}))
 
-    task = asyncio.create_task(beat())
-    try:
+    async with loops.every(BEAT_S, repeat):
         yield tell
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
 
 
 def open_models(

@@ -16,6 +16,7 @@ from harness.core import (
     Option,
     Unreachable,
     digest_file,
+    loops,
     mapping,
     read_json,
     read_models,
@@ -203,13 +204,13 @@ async def judge_rows(
                 write_atomic(settings.out / SETTINGS, json.dumps(typed, indent=2) + "\n")
                 tally, slots = Tally(len(rows)), asyncio.Semaphore(settings.concurrency)
 
-                async def tell() -> None:
-                    began = time.monotonic()
-                    while on_progress is not None:
+                began = time.monotonic()
+
+                def show() -> None:
+                    if on_progress is not None:
                         tally.running = min(len(rows) - tally.done, settings.concurrency)
                         tally.longest_s = time.monotonic() - began
                         on_progress(settings.out.name, tally)
-                        await asyncio.sleep(BEAT_S)
 
                 async def work(row: Row) -> None:
                     async with slots:
@@ -229,14 +230,15 @@ async def judge_rows(
                     if tally.stuck.startswith("Unreachable"):  # the others would wait as long
                         raise Unreachable(f"no row got a verdict: {tally.stuck}")
 
-                telling = asyncio.create_task(tell())
+                show()
                 tasks = [asyncio.create_task(work(row)) for row in rows]
-                try:
-                    await asyncio.gather(*tasks)
-                finally:  # a spent budget ends the others
-                    for task in (telling, *tasks):
-                        task.cancel()
-                    await asyncio.gather(*tasks, return_exceptions=True)
+                async with loops.every(BEAT_S, show):
+                    try:
+                        await asyncio.gather(*tasks)
+                    finally:  # a spent budget ends the others
+                        for task in tasks:
+                            task.cancel()
+                        await asyncio.gather(*tasks, return_exceptions=True)
                 bias, path = None, settings.out / BIAS
                 if settings.probe and isinstance(judge, OrderJudge):
                     bias = await probe(

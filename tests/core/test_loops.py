@@ -69,3 +69,25 @@ def test_an_interrupt_ends_work_inside_a_running_loop() -> None:
     command = [sys.executable, "-c", INTERRUPTED]
     ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=50)
     assert "cancelled" in ended.stdout and "interrupted" in ended.stdout, ended.stderr
+
+
+def test_a_call_is_repeated_while_the_block_runs_and_no_longer() -> None:
+    calls: list[int] = []
+
+    async def work() -> int:
+        third = asyncio.Event()
+
+        def call() -> None:
+            calls.append(len(calls))
+            if len(calls) == 3:
+                third.set()
+
+        with pytest.raises(ValueError, match="of the block"):
+            async with loops.every(0.001, call):
+                await third.wait()
+                raise ValueError("of the block")
+        count = len(calls)
+        await asyncio.sleep(0.02)
+        return count
+
+    assert loops.run(work()) == len(calls) >= 3

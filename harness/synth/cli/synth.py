@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -82,20 +81,17 @@ def synth(
         reason = f"{record.by}: {record.reason}" if record.by else record.proposal.question
         echo(f"{record.proposal.id}  {record.decision}  {reason:.120}", err=True)
 
-    async def tell() -> None:
-        began = time.monotonic()
-        while True:
-            counts = f"{len(decided)} proposals decided, {decided.count('accepted')} accepted"
-            waited = span(time.monotonic() - began)
-            echo(f"{folder}: {counts} of {settings.n} wanted, {waited}", err=True)
-            await asyncio.sleep(BEAT_S)
+    began = time.monotonic()
+
+    def count() -> None:
+        counts = f"{len(decided)} proposals decided, {decided.count('accepted')} accepted"
+        waited = span(time.monotonic() - began)
+        echo(f"{folder}: {counts} of {settings.n} wanted, {waited}", err=True)
 
     async def work() -> SynthReport:
-        telling = asyncio.create_task(tell())
-        try:
+        count()
+        async with loops.every(BEAT_S, count):
             return await synthesise(settings, show)
-        finally:
-            telling.cancel()
 
     with resumable(folder):
         report = loops.run(work())
