@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
 import traceback
 import warnings
@@ -222,10 +223,18 @@ def _make_printable() -> None:
         handler.setFormatter(Formatter())
 
 
+def _stop(*_: object) -> None:
+    """Do on SIGTERM (a scheduler, `timeout`) what Ctrl-C does."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's job in the background
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.raise_signal(signal.SIGINT)
+
+
 def main() -> None:
     """Entry point: turns errors into one message and an exit code."""
     debug = "--debug" in sys.argv[1:]
     _make_printable()
+    signal.signal(signal.SIGTERM, _stop)
     # LangGraph leaves its tasks so when Ctrl-C ends them.
     warnings.filterwarnings("ignore", "coroutine 'arun_with_retry' was never", RuntimeWarning)
     try:

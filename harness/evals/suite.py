@@ -288,6 +288,8 @@ def _find(reference: str) -> Path:
     names = sorted(file.stem for file in shipped.parent.glob("*.yaml"))
     close = get_close_matches(str(reference), names, 1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
+    if path.with_name("run.json").is_file():  # as of a `harness synth` that was stopped
+        hint = f"; {reference!r} holds a run that wrote none: resume it (--resume {reference})"
     raise BadInput(
         f"no suite {reference!r}: expected a .yaml file, a folder with suite.yaml, a task file "
         f"({', '.join(SUFFIXES)}), {HUB}OWNER/NAME, or a shipped suite "

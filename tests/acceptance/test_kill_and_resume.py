@@ -21,8 +21,11 @@ from tests.acceptance.conftest import ChatServer, Harness
 CONCURRENCY = 4
 
 
-def start(suite: Path, out: Path, server: ChatServer, *more: str) -> subprocess.Popen[str]:
+def start(
+    suite: Path, out: Path, server: ChatServer, *more: str, shell: str = "exec"
+) -> subprocess.Popen[str]:
     command = [
+        "sh", "-c", f'{shell} "$@"', "sh",
         sys.executable, "-m", "harness", "eval", str(suite), *more,
         "--model", "openai/test", "--base-url", server.url, "--concurrency", str(CONCURRENCY),
         "--sandbox", "none", "--json",
@@ -92,3 +95,17 @@ def test_a_finished_run_resumes_to_itself(
         _, err = process.communicate(timeout=120)
         assert process.returncode == 0, err
     assert len(chat_server.requests) == 30
+
+
+@pytest.mark.parametrize("shell", ["exec", "trap '' INT; exec"])  # a job in the background
+def test_a_terminated_run_says_how_to_resume(
+    suite: Path, tmp_path: Path, chat_server: ChatServer, shell: str
+) -> None:
+    chat_server.delay_s = 60.0
+    process = start(suite, tmp_path / "run", chat_server, "--out", "run", shell=shell)
+    while not chat_server.requests:
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.terminate()
+    _, err = process.communicate(timeout=20)
+    assert (process.returncode, "--resume run" in err) == (130, True), err

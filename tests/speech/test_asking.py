@@ -44,6 +44,15 @@ def test_the_best_sentence_is_cited_at_its_second(server: Served, tmp_path: Path
     assert len(server.requests) == 1
 
 
+def test_a_question_is_no_answer_and_leads_to_one(tmp_path: Path) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("Hello. What does it cost the town? 42,000 crowns. What does it cost us?")
+    question = "What does the bridge cost the town?"
+    answer = ask(AskSettings(question=question, paths=(notes,), extract=True))
+    assert answer.citations[0].text == "What does it cost the town? 42,000 crowns."
+    assert len(answer.citations) == 1
+
+
 def test_a_passage_that_a_model_cites_is_cited_where_it_says_the_answer(
     server: Served, tmp_path: Path
 ) -> None:

@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 
 from harness.cli import cli
 from harness.core import BadInput, LimitReached, Refused
+from harness.evals import load_suite
 from harness.models import Sampling
 from harness.synth.audit import read_sheet
 from harness.synth.cli.synth import report_text
@@ -135,6 +136,8 @@ def test_a_budget_stops_and_the_folder_resumes(tmp_path: Path) -> None:
     assert isinstance(stopped.exception, LimitReached)
     assert calls == 9
     assert "0 proposals decided, 0 accepted of 4 wanted" in stopped.stderr  # said nothing before
+    with pytest.raises(BadInput, match="resume it"):
+        load_suite(str(out))
     result, more = synth(planted, tmp_path, "--n", 4, "--resume", out)
     assert json.loads(result.stdout)["accepted"] == 4
     whole, needed = synth(planted, tmp_path, "--n", 4, "--out", tmp_path / "whole")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from harness.core import BadInput, LimitReached, Unreachable, loops, render
@@ -252,13 +252,20 @@ def extract(question: str, passages: Sequence[Citation]) -> list[Citation]:
     ]
 
 
+def _statements(passage: Citation) -> Iterator[tuple[Citation, int, int]]:
+    """Spans of sentences; a question is no answer, and starts the span of the one behind it."""
+    start = None
+    for first, end in sentence_spans(passage.text):
+        sentence = passage.text[first:end]
+        if re.search(r"\?\W*$", sentence):
+            start = first
+        elif re.search(r"\w", sentence):
+            yield passage, first if start is None else start, end
+            start = None
+
+
 def _by_words(question: str, passages: Sequence[Citation]) -> list[_Scored]:
-    sentences = [
-        (passage, start, end)
-        for passage in passages
-        for start, end in sentence_spans(passage.text)
-        if re.search(r"\w", passage.text[start:end])
-    ]
+    sentences = [span for passage in passages for span in _statements(passage)]
     bags = [
         set(terms(" ".join((*passage.headings, passage.text[start:end]))))
         for passage, start, end in sentences
