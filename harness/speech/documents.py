@@ -57,12 +57,12 @@ def document_of(source: str, transcript: Transcript) -> Document:
         "transcribed_by": transcript.model,
         **({"language": transcript.language} if transcript.language else {}),
     }
-    warning = (f"{transcript.model} gives no times: citations name no second",)
+    untimed = f"{transcript.model} gives no times: citations name no second"
     return Document(
         source,
         "\n".join(parts),
         source,
         metadata=metadata,
         times=tuple(times) if transcript.timed else (),
-        warnings=() if transcript.timed else warning,
+        warnings=() if transcript.timed else (untimed,),
     )

@@ -85,9 +85,8 @@ class Transcriptions:
         fields: dict[str, Any] = {
             "file": (f"recording{recording.suffix}", recording.data),
             "model": body["model"],
+            **({"language": body["language"]} if body.get("language") else {}),
         }
-        if body.get("language"):
-            fields["language"] = body["language"]
 
         async def ask(client: AsyncOpenAI, form: dict[str, Any]) -> bytes:
             # Raw: the client would take any JSON for a transcript.

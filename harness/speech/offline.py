@@ -133,11 +133,9 @@ def transcribe(data: bytes, name: str, language: str | None = None) -> Transcrip
             for segment in heard
             for word in segment.words
         ]
-    segments = sentences(sorted(words, key=lambda word: word[0]))
-    if not segments:
-        segments = (Segment(start=0.0, end=sound.seconds, text=""),)
+    silence = Segment(start=0.0, end=sound.seconds, text="")
     return Transcript(
-        segments=segments,
+        segments=sentences(sorted(words, key=lambda word: word[0])) or (silence,),
         language=str(facts.language),
         seconds=sound.seconds,
         model=f"local/{RECOGNIZER}",

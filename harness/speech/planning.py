@@ -115,10 +115,12 @@ async def plan_with_model(
         prompt = render(
             "speech_plan", sentences=batch, total=len(sentences), instructions=instructions
         )
-        messages = [{"role": "user", "content": prompt}]
-        sampling = Sampling(temperature=0.0, max_tokens=120 * len(batch))
-        reply = object_in((await model.complete(messages, sampling=sampling)).text) or {}
-        entries = map(mapping, listing(reply.get("sentences")))
+        reply = await model.complete(
+            [{"role": "user", "content": prompt}],
+            sampling=Sampling(temperature=0.0, max_tokens=120 * len(batch)),
+        )
+        planned_rows = (object_in(reply.text) or {}).get("sentences")
+        entries = map(mapping, listing(planned_rows))
         manner = {entry.get("number"): entry for entry in entries}
         for index in range(first, first + len(batch)):
             planned = _planned(sentences[index], manner.get(index + 1, {}))

@@ -67,9 +67,7 @@ async def render_speech(
     )
     rate, parts, segments, second = sounds[0].rate, list[Sound](), list[Segment](), 0.0
     for sentence, spoken in zip(script.sentences, sounds, strict=True):
-        sound = spoken.at_rate(rate)
-        if sentence.volume_db:
-            sound = sound.louder(sentence.volume_db)
+        sound = spoken.at_rate(rate).louder(sentence.volume_db)
         pause = silence(sentence.pause_s, rate)
         segments.append(
             Segment(

@@ -41,14 +41,13 @@ def speech_tool(name: str, setting: str = "") -> Tool:
 
 
 def _transcribe_tool(setting: str) -> Tool:
-    spec = setting or DEFAULT_RECOGNIZER
-
     async def run(arguments: Arguments, bench: Bench) -> str:
         file = text_argument(arguments, "file")
         data = await asyncio.to_thread(_wav, file, bench)
         if isinstance(data, str):
             return data
-        transcript = await open_recognizer(spec).transcribe(data, "recording.wav")
+        recognizer = open_recognizer(setting or DEFAULT_RECOGNIZER)
+        transcript = await recognizer.transcribe(data, "recording.wav")
         lines = [f"[{clock(part.start)}] {part.text}" for part in transcript.segments if part.text]
         return "\n".join(lines) or "[Nothing is said in it]"
 
@@ -95,15 +94,13 @@ def _wav(file: str, bench: Bench) -> bytes | str:
 
 
 def _speak_tool(setting: str) -> Tool:
-    spec = setting or DEFAULT_SYNTHESIZER
-
     async def run(arguments: Arguments, bench: Bench) -> str:
         text, file = text_argument(arguments, "text"), text_argument(arguments, "file")
         if PurePath(file).suffix != ".wav":
             raise ToolArgumentError(f"expected a file name that ends in .wav, found {file!r}")
         voice = text_argument(arguments, "voice") if "voice" in arguments else ""
         try:
-            sound = await open_synthesizer(spec).speak(text, voice)
+            sound = await open_synthesizer(setting or DEFAULT_SYNTHESIZER).speak(text, voice)
             write_work_file(bench.workdir, file, sound.to_wav())
         except (BadInput, UnfitFile) as error:
             raise ToolArgumentError(str(error)) from error

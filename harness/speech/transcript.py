@@ -78,13 +78,14 @@ def sentences(words: Iterable[tuple[float, float, str]]) -> tuple[Segment, ...]:
     segments: list[Segment] = []
     begun: list[tuple[float, float, str]] = []
     for word in words:
-        if begun and (word[0] - begun[-1][1] > _PAUSE_S or word[1] - begun[0][0] > _LONGEST_S):
+        if begun and (
+            begun[-1][2].rstrip().endswith(_ENDS)
+            or word[0] - begun[-1][1] > _PAUSE_S
+            or word[1] - begun[0][0] > _LONGEST_S
+        ):
             segments.append(_segment(begun))
             begun = []
         begun.append(word)
-        if word[2].rstrip().endswith(_ENDS):
-            segments.append(_segment(begun))
-            begun = []
     return (*segments, _segment(begun)) if begun else tuple(segments)
 
 

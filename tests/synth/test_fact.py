@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from harness.core import BadInput
+from harness.evals import load_suite
 from harness.synth.proposers.fact import FactProposer
+from harness.synth.session import SynthCommand, synthesise
 from tests.synth.cases import asked, documents, materials, run
 
 TEXT = "Harbour notes.\nThe ferry Grey Heron was built in 1931 by Ada Quill.\nIt sails twice a day."
@@ -44,6 +46,19 @@ def test_the_first_question_counts(tmp_path: Path, reply: str, question: str, fa
     (passage,) = proposal.passages
     assert "1931" in stuff.library.text(passage)
     assert "1931" in asked(stuff.proposer).requests[-1][0]["content"]
+
+
+def test_without_a_model_the_question_is_a_sentence_with_a_gap(tmp_path: Path) -> None:
+    settings = SynthCommand(
+        source=documents(tmp_path / "docs", TEXT, "The Ivy Inn has 31 beds.\n"), kind="fact", n=3,
+        models=("none",), out=tmp_path / "out",
+    )  # fmt: skip
+    assert run(synthesise(settings)).accepted == 3
+    suites = [load_suite(str(tmp_path / "out"), split) for split in ("train", "test")]
+    [task] = [task for suite in suites for task in suite.tasks if task.answer == "1931"]
+    assert "What is missing at ___? The ferry Grey Heron was built in ___ by" in task.prompt
+    assert TEXT.split("\n")[1] in task.prompt
+    assert (task.check, task.files, suites[0].suite.agent) == ("em", {}, "graph:answer")
 
 
 def test_rules_against_a_question(tmp_path: Path) -> None:

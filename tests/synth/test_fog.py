@@ -14,14 +14,7 @@ from hypothesis import strategies as st
 from benchmarks.synth.fog import plain
 from harness.core import BadInput
 from harness.core.rundir import RunReader, RunWriter
-from harness.synth.documents import Library
-from harness.synth.fog.graph import (
-    MENTIONS,
-    WRITTEN_YEAR,
-    EntityGraph,
-    graph_of_documents,
-    graph_of_table,
-)
+from harness.synth.fog.graph import EntityGraph, graph_of_table
 from harness.synth.fog.proposer import FogProposer, Unique
 from harness.synth.fog.solving import Link, Span, fault_of, has_cycle, solutions, without_each
 from harness.synth.fog.writing import Question, draw
@@ -174,20 +167,9 @@ def test_the_kind_makes_searchable_tasks(tmp_path: Path) -> None:
     )
 
 
-def test_a_graph_of_documents(tmp_path: Path) -> None:
-    texts = [
-        "# Ann Lee\nAnn Lee came in 1975 and works with Bob Ray in Mill Hall.",
-        "# Bob Ray\nBob Ray knows Mill Hall.",
-        "# Mill Hall\nBuilt in 1801. Annotated by Ann Leeson.",
-    ]
-    library = Library.read(documents(tmp_path / "docs", *texts), tmp_path / "library")
-    graph = graph_of_documents(library)
-    assert graph.led_to(MENTIONS, "Ann Lee") == {"Bob Ray", "Mill Hall"}
-    assert graph.led_to(MENTIONS, "Mill Hall") == set()
-    assert graph.values[WRITTEN_YEAR] == {"Ann Lee": {1975.0}, "Mill Hall": {1801.0}}
-
-
 def test_a_source_without_links_is_refused(tmp_path: Path) -> None:
-    stuff = materials(documents(tmp_path / "docs", "One.", "Two."), tmp_path / "out")
+    (tmp_path / "t.csv").write_text("name,note\nAnn,x\nBob,y\n")
     with pytest.raises(BadInput, match="not linked"):
-        FogProposer(stuff)
+        FogProposer(materials(tmp_path / "t.csv", tmp_path / "out"))
+    with pytest.raises(BadInput, match="table"):
+        FogProposer(materials(documents(tmp_path / "docs", "One."), tmp_path / "out"))

@@ -1,24 +1,14 @@
-"""An entity graph: who is linked to whom, and what values they have.
+"""The entity graph of a table: who is linked to whom, and what values they have.
 
-Of a table, each row is an entity with its key; a column of numbers, years or dates gives values, a
-column of texts that repeat, or that name other rows, gives links. Of documents, each is an entity
-under its title; it is linked to those whose names stand in it, and has the years in it.
+Each row is an entity with its key; a column of numbers, years or dates gives values, a column of
+texts that repeat, or that name other rows, gives links.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from harness.synth.documents import Library
-from harness.synth.tables.table import SUFFIXES, Table, read_table
-
-MENTIONS, WRITTEN_YEAR = "mentions", "year in the text"
-"""Relation and attribute of documents."""
-_YEAR = re.compile(r"\b(1[5-9]\d\d|20\d\d)\b")
-SHORTEST_NAME = 4
-"""Characters of a name that is looked for in texts."""
+from harness.synth.tables.table import Table
 
 
 @dataclass
@@ -76,17 +66,6 @@ class EntityGraph:
         )
 
 
-def graph_of(source: Path, library: Library) -> EntityGraph:
-    """The entity graph of a table, or of documents.
-
-    Raises:
-        BadInput: if it can be neither.
-    """
-    if source.suffix in SUFFIXES:
-        return graph_of_table(read_table(source))
-    return graph_of_documents(library)
-
-
 def graph_of_table(table: Table) -> EntityGraph:
     """See the module."""
     graph, key = EntityGraph(), table.key
@@ -105,30 +84,3 @@ def graph_of_table(table: Table) -> EntityGraph:
             elif cell and cell != name:
                 graph.link(head, name, cell)
     return graph
-
-
-def graph_of_documents(library: Library) -> EntityGraph:
-    """See the module; two documents of one title are left out, for nobody could tell them apart."""
-    titles: dict[str, list[str]] = {}
-    for source in library.sources.values():
-        titles.setdefault(name_of(source.id, source.title, source.text), []).append(source.text)
-    texts = {name: rows[0] for name, rows in titles.items() if len(rows) == 1}
-    named = [name for name in texts if len(name) >= SHORTEST_NAME]
-    pattern = re.compile(
-        r"(?<!\w)(?:"
-        + "|".join(re.escape(name) for name in sorted(named, key=len)[::-1])
-        + r")(?!\w)"
-    )
-    graph = EntityGraph(targets=[*texts])
-    for name, text in texts.items():
-        for neighbour in sorted(set(pattern.findall(text)) - {name}) if named else ():
-            graph.link(MENTIONS, name, neighbour)
-        for year in _YEAR.findall(text):
-            graph.value(WRITTEN_YEAR, name, float(year), year=True)
-    return graph
-
-
-def name_of(id_: str, title: str, text: str) -> str:
-    """Name a document by its title, its first heading, or its id without suffix."""
-    heading = re.match(r"\s*#+ +(.+)", text)
-    return title or (heading[1].strip() if heading else Path(id_).stem)

@@ -11,16 +11,16 @@ from pydantic import JsonValue
 
 from harness.core import BadInput
 from harness.corpora import Evidence
-from harness.synth.documents import Library
-from harness.synth.fog.graph import EntityGraph, graph_of, name_of
+from harness.synth.fog.graph import EntityGraph, graph_of_table
 from harness.synth.fog.solving import CONSTRAINTS, fault_of
 from harness.synth.fog.writing import draw
+from harness.synth.tables.table import read_table
 from harness.synth.types import Check, Materials, Proposal
 
 
 @lru_cache(maxsize=4)
-def _graph(library: Library, source: str) -> EntityGraph:
-    return graph_of(Path(source), library)
+def _graph(source: Path) -> EntityGraph:
+    return graph_of_table(read_table(source))
 
 
 class FogProposer:
@@ -36,11 +36,9 @@ class FogProposer:
 
     def __init__(self, materials: Materials) -> None:
         self._materials = materials
-        self._graph = _graph(materials.library, str(materials.source))
+        self._graph = _graph(materials.source)
         if not self._graph.links:
             raise BadInput("the entries of the source are not linked: there is nothing to hide")
-        rows = materials.library.sources.values()
-        self._documents = {name_of(row.id, row.title, row.text): row.id for row in rows}
 
     async def propose(self, number: int, accepted: Sequence[Proposal]) -> Proposal:
         """Draw a question by the seed and the number."""
@@ -48,17 +46,18 @@ class FogProposer:
         question = draw(self._graph, Random(f"{self._materials.seed} {number}"))
         if question is None:
             return Proposal(id=id_, fault="no circle of links with one answer was drawn")
-        library = self._materials.library
-        documents = [self._documents[name] for name in question.names if name in self._documents]
+        rows = self._materials.library.sources  # by the key of each
         passages = [
-            Evidence(doc=id_, start=0, end=len(library.sources[id_].text)) for id_ in documents
+            Evidence(doc=name, start=0, end=len(rows[name].text))
+            for name in question.names
+            if name in rows
         ]
         return Proposal(
             id=id_,
             question=question.text,
             answers=(question.answer,),
             passages=tuple(passages),
-            origin=(documents[0],),
+            origin=(question.answer,),
             meta={
                 "metric": "em",
                 "constraints": CONSTRAINTS.dump_python(question.constraints, mode="json"),
@@ -72,5 +71,4 @@ class Unique(Check):
     async def fault(self, proposal: Proposal, peers: Sequence[Proposal]) -> str:
         """See :class:`harness.synth.types.Validator`."""
         constraints = CONSTRAINTS.validate_python(proposal.meta.get("constraints", []))
-        graph = _graph(self._materials.library, str(self._materials.source))
-        return fault_of(graph, constraints, proposal.answers[0])
+        return fault_of(_graph(self._materials.source), constraints, proposal.answers[0])

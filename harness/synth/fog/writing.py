@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import NamedTuple
 
-from harness.synth.fog.graph import MENTIONS, WRITTEN_YEAR, EntityGraph
+from harness.synth.fog.graph import EntityGraph
 from harness.synth.fog.solving import Link, Span, has_cycle, solutions
 
 LETTERS = "XABCDEFGH"
@@ -147,11 +147,7 @@ def text_of(constraints: Sequence[Link | Span]) -> str:
     for row in constraints:
         letter = LETTERS[row.start]
         if isinstance(row, Span):
-            written = row.attribute == WRITTEN_YEAR
-            subject = f"a {row.attribute} on" if written else f"{row.attribute} of"
-            lines.append(f"{subject} {letter} is {row.words}")
-        elif row.relation == MENTIONS:
-            lines.append(f"the text on {letter} names {LETTERS[row.end]}")
+            lines.append(f"{row.attribute} of {letter} is {row.words}")
         else:
             lines.append(f"{row.relation} of {letter} is {LETTERS[row.end]}")
     letters = sorted({LETTERS[end] for row in constraints if isinstance(row, Link)

@@ -21,6 +21,10 @@ from harness.synth.documents import PASSAGE
 from harness.synth.proposers.longdoc import LongDocProposer
 from harness.synth.types import Materials, Proposal
 
+ONE_CALL: dict[str, JsonValue] = {
+    "agent": "graph:answer", "sampling": {"temperature": 0.0, "max_tokens": 32, "stop": ["\n"]},
+}  # fmt: skip
+"""The suite of questions that bring their passage."""
 WORDS = 6
 """Least words of a question."""
 _QUESTION = re.compile(r"(?:Question: *)?([A-Z][^?\n]*\?)")
@@ -54,7 +58,8 @@ _ASKING = stems(
 class FactProposer:
     """Plug-in of the kind `fact`: the agent answers from what all documents give it.
 
-    In one call: a model of this size does not get through the turns of a search.
+    In one call: a model of this size does not get through the turns of a search. Without a model
+    (`none`) the question is the sentence with a gap, and the passage stands before it.
     """
 
     width = 64
@@ -76,6 +81,9 @@ class FactProposer:
         }
         if not self._said:
             raise BadInput("no sentence of the documents says by itself what a name belongs to")
+        self._writes_gaps = materials.proposer.spec == "none"
+        if self._writes_gaps:
+            self.validators, self.calls, self.suite = (), (0, 0, 0), ONE_CALL
 
     def _sentence(self, answer: str, source: Source) -> str:
         """The sentence that holds an answer first.
@@ -96,6 +104,8 @@ class FactProposer:
         answers = [answer for answer in self._said if answer not in asked] or [*self._said]
         answer = answers[number % len(answers)]
         source = library.sources[library.answers[answer][0]]
+        if self._writes_gaps:
+            return self._with_gap(number, answer, source)
         reply = await say(
             materials.proposer,
             render("synth_fact", title=source.title, sentence=self._said[answer], answer=answer),
@@ -116,6 +126,15 @@ class FactProposer:
             meta={"metric": "em"},
             fault=self.fault(question, answer, source),
         )
+
+    def _with_gap(self, number: int, answer: str, source: Source) -> Proposal:
+        passage, gapped = around(source, answer), whole(answer).sub("___", self._said[answer])
+        text = " ".join(self._materials.library.text(passage).split())
+        question = f"Text: {text}\nQuestion: What is missing at ___? {gapped}\nAnswer:"
+        return Proposal(
+            id=f"fact-{number:05d}", question=question, answers=(answer,), check="em",
+            passages=(passage,), origin=(source.id,),
+        )  # fmt: skip
 
     @cached_property
     def _sentences(self) -> list[tuple[str, str, frozenset[str]]]:

@@ -13,11 +13,11 @@ from random import Random
 
 from pydantic import JsonValue
 
-from harness.core import BadInput, digest, temporary_work_folder, write_atomic
+from harness.core import digest, temporary_work_folder, write_atomic
 from harness.synth.registry import SHARES
 from harness.synth.tables.failed import failed_tables, is_run
 from harness.synth.tables.manipulations import AT_LEAST, MANIPULATIONS, Rows
-from harness.synth.tables.table import SUFFIXES, Cell, Table, keyed_table, shown
+from harness.synth.tables.table import Cell, Table, keyed_table, shown
 from harness.synth.types import Check, Materials, Proposal
 from harness.tasks import family, output_file
 
@@ -43,11 +43,6 @@ class TableProposer:
         if is_run(materials.source):
             self._tables = failed_tables(materials.source)
             return
-        if materials.source.suffix not in SUFFIXES:
-            raise BadInput(
-                f"expected a table ({', '.join(SUFFIXES)}), or a run, found "
-                f"{str(materials.source)!r}"
-            )
         table = keyed_table(materials.source, AT_LEAST)
         self._tables = [(table, tuple(MANIPULATIONS))]
 

@@ -71,9 +71,11 @@ def read_table(path: Path) -> Table:
     """Read a table.
 
     Raises:
-        BadInput: if there is no header, no row, or more than 5,000 of them.
+        BadInput: for another suffix, without a header or a row, or for more than 5,000 rows.
     """
     sheet = ""
+    if path.suffix not in SUFFIXES:
+        raise BadInput(f"expected a table ({', '.join(SUFFIXES)}), found {str(path)!r}")
     try:
         if path.suffix == ".xlsx":
             with open_workbook(path) as book:
