@@ -15,6 +15,7 @@ from .evolution import ignore_event as ignore_event
 from .formats.records import read_recorded as read_recorded
 from .gate import compare_paths as compare_paths
 from .gate import group_sizes as group_sizes
+from .gate import read_result as read_result
 from .gate import sequential_gate as sequential_gate
 from .gate import task_order as task_order
 from .merge.by_model import batches as batches
@@ -24,6 +25,7 @@ from .merge.lessons import Lesson as Lesson
 from .merge.wording import content_words as content_words
 from .plan import plan_evolution as plan_evolution
 from .plan import plan_notes as plan_notes
+from .report import RESULT as RESULT
 from .report import result_text as result_text
 from .scripts.matching import Matcher as Matcher
 from .session import run_evolution as run_evolution

@@ -172,17 +172,16 @@ def _wordings(
     Where the merge did not write them down, the lesson of each record that is most like the rule.
     """
     wordings: dict[str, list[str]] = {source: [] for source in edit.sources}
-    if rule is not None:
-        for member in rule.members:
-            for source in member.sources:
-                wordings.setdefault(source, []).append(member.wording)
-    else:
-        words = set(content_words(edit.content))
-        for record in records:
-            likeness = [len(words & set(content_words(item.line))) for item in record.items]
-            if record.trajectory_id in wordings and max(likeness, default=0) >= SHARED_WORDS:
-                nearest = record.items[likeness.index(max(likeness))]
-                wordings[record.trajectory_id].append(nearest.line)
+    for member in rule.members if rule is not None else ():
+        for source in member.sources:
+            wordings.setdefault(source, []).append(member.wording)
+    words, written = set(content_words(edit.content)), {name for name in wordings if wordings[name]}
+    for record in records:
+        likeness = [len(words & set(content_words(item.line))) for item in record.items]
+        unwritten = record.trajectory_id in wordings.keys() - written
+        if unwritten and max(likeness, default=0) >= SHARED_WORDS:
+            nearest = record.items[likeness.index(max(likeness))]
+            wordings[record.trajectory_id].append(nearest.line)
     return {source: tuple(dict.fromkeys(texts)) for source, texts in wordings.items() if texts}
 
 
@@ -312,7 +311,8 @@ def _contrast(
             holding.setdefault(run, (sign, step))
     if not holding:
         return None, []
-    blames = 2 * sum(outcomes.get(source) == "fail" for source in edit.sources) > len(edit.sources)
+    failed = sum(outcomes.get(source) == "fail" for source in edit.sources)
+    blames = 2 * failed > len(edit.sources) if rule is None else not rule.praise
     contrary = "pass" if blames else "fail"
     against = [
         Objection(kind="run", text=sign[:SHOWN], trajectory_id=run, step=step, outcome=contrary)

@@ -10,6 +10,7 @@ from .learning import (
 )
 from .learning import recipients as recipients
 from .outcomes import infer_outcome as infer_outcome
+from .review import REVIEW as REVIEW
 from .session_logs import Spans as Spans
 from .session_logs import (
     session_files as session_files,

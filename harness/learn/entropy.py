@@ -40,8 +40,7 @@ def _is_random(word: str) -> bool:
     piece = max(re.split(r"[+/_-]", word), key=len)
     if len(piece) < PIECE or piece.isalpha() or _HARMLESS.match(piece):
         return False
-    classes = piece.translate(_CLASSES)
-    changes = sum(a != b for a, b in pairwise(classes))
+    changes = sum(a != b for a, b in pairwise(piece.translate(_CLASSES)))
     counts = Counter(piece).values()
     entropy = -sum(n / len(piece) * math.log2(n / len(piece)) for n in counts)
     return changes >= CHANGES * len(piece) and entropy >= BITS

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -19,9 +17,9 @@ from harness.core import (
     listing,
     mapping,
     private_folder,
-    remove_tree,
     string,
     write_atomic,
+    write_json,
 )
 from harness.core.redaction import REDACTED, Redactor
 from harness.evolve import Event, extract
@@ -29,7 +27,7 @@ from harness.learn.acts import prompts
 from harness.learn.entropy import random_words
 from harness.learn.outcomes import infer_outcome
 from harness.learn.session_logs import Spans, fault, session_files, since_time
-from harness.learn.types import LearnSettings, Outcome, RandomWord, Rebuilt, Session, Skipped
+from harness.learn.types import LearnSettings, Outcome, Rebuilt, Session, Skipped
 from harness.skills import count_tokens
 from harness.trajectories import content_text, dump, open_trajectories
 
@@ -43,7 +41,7 @@ class Gathered(Value):
 
     Attributes:
         key: digest of the settings that decided it.
-        sessions: every session that was read.
+        sessions: every session that was read, and those learned from before whose logs are gone.
         skipped: logs and sessions that were not, with reasons.
         tasks: what became of each session's task.
         gate: the suite of held-out tasks, "" without a gate.
@@ -52,7 +50,8 @@ class Gathered(Value):
         tokens: of what the analysts will read, by the packaged count.
         folder: of the redacted sessions.
         sent: folder with the very text that goes into the analysts' prompts.
-        random_words: what looks random in that text: a secret of no known kind, or none.
+        excluded: folders that are left out for good.
+        suspects: file, line and beginning of what looks random in that text, and no rule explains.
     """
 
     key: str
@@ -65,13 +64,14 @@ class Gathered(Value):
     tokens: int = 0
     folder: str = ""
     sent: str = ""
-    random_words: tuple[RandomWord, ...] = ()
+    excluded: tuple[Path, ...] = ()
+    suspects: tuple[str, ...] = ()
 
     @property
     def outcomes(self) -> dict[str, int]:
         """Count the sessions that passed, failed and are unknown."""
-        counts = Counter(session.outcome.verdict for session in self.sessions)
-        return {"pass": counts["pass"], "fail": counts["fail"], "unknown": counts["unknown"]}
+        verdicts = [session.outcome.verdict for session in self.sessions]
+        return {verdict: verdicts.count(verdict) for verdict in ("pass", "fail", "unknown")}
 
     @property
     def teaching(self) -> tuple[Session, ...]:
@@ -80,12 +80,16 @@ class Gathered(Value):
 
 
 class Read(Value):
-    """One session, as it was logged."""
+    """One session, as it was logged: `key` is that of its copies in other logs too, `log` the
+    digest of the file.
+    """
 
     file: Path
     trajectory: Trajectory
     outcome: Outcome
     task: str
+    key: str
+    log: str
 
 
 def read_sessions(
@@ -110,21 +114,13 @@ def read_sessions(
         if since is not None and file.stat().st_mtime < since.timestamp():
             continue
         for read in _of_file(file, settings, since, skipped):
-            run = read.trajectory
-            key = f"{read.file}\n{run.trajectory_id}"
-            if run.harness.get("source") == "claude-code":
-                # What a session shares with its copy in a log that goes on with it.
-                replies = [
-                    content_text(step.message) for step in run.steps if step.source == "agent"
-                ]
-                key = digest([run.steps[0].timestamp, read.task, (_calls(read) or replies)[0]])
-            earlier = reads.get(key)
+            earlier = reads.get(read.key)
             if earlier is None and len(reads) >= settings.limit:
                 skipped.append(Skipped(file=str(file), reason="it holds more than --limit takes"))
                 break
             longer = earlier is None or len(earlier.trajectory.steps) < len(read.trajectory.steps)
             if longer:
-                reads[key] = read
+                reads[read.key] = read
             if earlier is not None:
                 reason = "another log holds the same session, gone on with"
                 shorter = earlier if longer else read
@@ -142,20 +138,32 @@ def _copies(read: Read, reads: Iterable[Read], skipped: list[Skipped]) -> bool:
         call
         for other in reads
         if other.trajectory.trajectory_id == source
-        for call in _calls(other)
+        for call in _calls(other.trajectory)
     }
-    if copied and set(_calls(read)) - copied:
+    if copied and set(_calls(read.trajectory)) - copied:
         return False  # another attempt, which goes its own way
-    reason = "a fork: what it shares with its original counts there, and it adds no work"
-    if not copied:
-        reason = f"a fork of {source}, which is not among the logs: its own part cannot be told"
+    reason = (
+        "a fork: what it shares with its original counts there, and it adds no work"
+        if copied
+        else f"a fork of {source}, which is not among the logs: its own part cannot be told"
+    )
     skipped.append(Skipped(file=str(read.file), reason=reason))
     return True
 
 
-def _calls(read: Read) -> list[str]:
-    steps = read.trajectory.steps
-    return [call.tool_call_id for step in steps for call in step.tool_calls or ()]
+def _calls(trajectory: Trajectory) -> list[str]:
+    return [call.tool_call_id for step in trajectory.steps for call in step.tool_calls or ()]
+
+
+def _key(file: Path, trajectory: Trajectory, task: str) -> str:
+    """Identity of a session: a log that goes on with another one copies its beginning."""
+    source = trajectory.harness.get("source")
+    if source == "claude-code":
+        said = (content_text(step.message) for step in trajectory.steps if step.source == "agent")
+        first = [*_calls(trajectory), *said][0]
+        return digest([trajectory.steps[0].timestamp, task, first])
+    moves = source == "codex"  # into the folder of its archive
+    return f"{source if moves else file}\n{trajectory.trajectory_id}"
 
 
 def _of_file(
@@ -179,7 +187,10 @@ def _of_file(
             stem = "".join(char if char.isalnum() else "-" for char in Path(cwd).name.casefold())
             task = f"{stem[:40].strip('-') or 'task'}-{digest([cwd, request])[:8]}"
             outcome = infer_outcome(trajectory, spans)
-            yield Read(file=file, trajectory=trajectory, outcome=outcome, task=task)
+            yield Read(
+                file=file, trajectory=trajectory, outcome=outcome, task=task,
+                key=_key(file, trajectory, task), log=digest_file(file),
+            )  # fmt: skip
     except BadInput as error:
         skipped.append(Skipped(file=str(file), reason=str(error).partition("\n")[0]))
     except OSError as error:
@@ -196,11 +207,11 @@ def _unwanted(
     unwanted = {name for client, name in _CLIENTS.items() if client != settings.client}
     if settings.client != "all" and source in unwanted:
         return ""
-    if settings.project is not None:
-        cwd = string(trajectory.harness.get("cwd"))
-        project = settings.project.expanduser().resolve()
-        if not cwd or not Path(cwd).resolve().is_relative_to(project):
-            return ""
+    cwd = string(trajectory.harness.get("cwd"))
+    if settings.project is not None and not inside(cwd, settings.project):
+        return ""
+    if any(inside(cwd, folder) for folder in settings.exclude):
+        return "of a folder that is left out (--exclude)"
     times = [step.timestamp for step in trajectory.steps if step.timestamp]
     if since is not None and times and since_time(times[-1]) < since:
         return ""
@@ -213,51 +224,82 @@ def _unwanted(
     return None
 
 
+def inside(cwd: str, folder: Path) -> bool:
+    """Return True if a session's folder is `folder`, or below it."""
+    return bool(cwd) and Path(cwd).resolve().is_relative_to(folder.expanduser().resolve())
+
+
 def write_sessions(
-    reads: list[Read], held_out: set[str], out: Path, redactor: Redactor, key: str
-) -> Gathered:
+    reads: Iterable[Read],
+    earlier: Sequence[Session],
+    held_out: set[str],
+    out: Path,
+    redactor: Redactor,
+) -> tuple[tuple[Session, ...], tuple[str, ...]]:
     """Redact the sessions and write them, and the text of those that will be sent.
+
+    What was learned from before stays as it was sent, also where its log is gone by now.
 
     Args:
         reads: sessions as they were logged.
+        earlier: sessions that `out` holds, with the user's decisions.
         held_out: tasks of the gate; their sessions teach nothing.
         out: folder of the learning.
         redactor: counts what it replaces.
-        key: digest of the settings.
+
+    Returns:
+        The sessions, and what looks random in those that no model has read.
     """
-    for name in (SESSIONS, SENT):
-        remove_tree(out / name)
+    known = {row.key: row for row in earlier}
+    ids = {row.id for row in earlier}
     rows: list[Session] = []
-    suspects: list[RandomWord] = []
-    ids: set[str] = set()
+    suspects: list[str] = []
+
+    def is_there(row: Session) -> bool:
+        return row.learned_by != "" and (out / SENT / f"{row.name}.txt").is_file()
+
     for read in reads:
-        row, clean = _session(read, held_out, redactor, ids)
-        text = extract(clean) if row.teaches else ""
-        rows.append(row.model_copy(update={"tokens": count_tokens(text) if text else 0}))
-        if not row.teaches:
+        row = known.pop(read.key, None)
+        verdict = (row and row.corrected) or read.outcome.verdict
+        if row and (row.log, row.outcome.verdict) == (read.log, verdict) and is_there(row):
+            rows.append(_standing(row, held_out))
             continue
-        name = f"{row.client}-{digest(row.id)[:12]}"
-        document = json.dumps(dump(clean), ensure_ascii=False, indent=1)
-        private_folder(out / SESSIONS)
-        private_folder(out / SENT)
-        write_atomic(out / SESSIONS / f"{name}.json", document + "\n")
-        write_atomic(out / SENT / f"{name}.txt", text + "\n")
-        for line, word in random_words(text):
-            file = str(out / SENT / f"{name}.txt")
-            suspects.append(RandomWord(file=file, line=line, start=word[:6], length=len(word)))
-    return Gathered(
-        key=key,
-        sessions=tuple(rows),
-        redactions=dict(sorted(redactor.counts.items())),
-        tokens=sum(row.tokens for row in rows if row.teaches),
-        folder=str(out / SESSIONS),
-        sent=str(out / SENT),
-        random_words=tuple(suspects),
-    )
+        row, clean = _session(read, row, ids, redactor)
+        row = _standing(row, held_out)
+        if row.teaches:
+            text, name = extract(clean), row.name
+            row = row.model_copy(update={"tokens": count_tokens(text)})
+            private_folder(out / SESSIONS)
+            private_folder(out / SENT)
+            write_json(out / SESSIONS / f"{name}.json", dump(clean))
+            sent = out / SENT / f"{name}.txt"
+            write_atomic(sent, text + "\n")
+            suspects += [
+                f"{sent}:{line}: {word[:6]}… ({len(word)} characters)"
+                for line, word in random_words(text)
+            ]
+        rows.append(row)
+    rows += [_standing(row, held_out) for row in known.values() if is_there(row)]
+    names = {row.name for row in rows if row.teaches}
+    for file in (*(out / SESSIONS).glob("*"), *(out / SENT).glob("*")):
+        if file.stem not in names:
+            file.unlink()
+    return tuple(rows), tuple(suspects)
+
+
+def _standing(row: Session, held_out: set[str]) -> Session:
+    """A session's row with whether it teaches, and why not."""
+    reasons = {
+        "you held it back": row.withheld,
+        "its outcome is unknown": row.outcome.verdict == "unknown",
+        "its task is held out for the gate": row.task in held_out,
+    }
+    why_not = next((reason for reason, holds in reasons.items() if holds), "")
+    return row.model_copy(update={"teaches": not why_not, "why_not": why_not})
 
 
 def _session(
-    read: Read, held_out: set[str], redactor: Redactor, ids: set[str]
+    read: Read, earlier: Session | None, ids: set[str], redactor: Redactor
 ) -> tuple[Session, Trajectory]:
     """The session's row, and the session redacted, with its outcome, its task and an id of its own.
 
@@ -265,19 +307,22 @@ def _session(
     """
     client = string(read.trajectory.harness.get("source")) or "atif"
     own = read.trajectory.trajectory_id or read.file.stem
-    name, number = own, 1
-    while name in ids:
+    name, number = earlier.id if earlier else own, 1
+    while earlier is None and name in ids:
         number += 1
         name = f"{own}#{number}"
     ids.add(name)
+    outcome = read.outcome
+    if earlier and earlier.corrected and earlier.corrected != outcome.verdict:
+        outcome = Outcome(verdict=earlier.corrected, reason="the user says so")
     facts: dict[str, JsonValue] = {
         "source": client,
-        "digest": digest_file(read.file),
+        "digest": read.log,
         "task_id": read.task,
         "task": {"prompt": prompts(read.trajectory)[0]},
     }
-    if read.outcome.verdict != "unknown":
-        facts["outcome"] = read.outcome.verdict
+    if outcome.verdict != "unknown":
+        facts["outcome"] = outcome.verdict
     document = dump(read.trajectory)
     document.pop("subagent_trajectories", None)
     for step in document["steps"]:
@@ -287,23 +332,14 @@ def _session(
     stamped = dump(Trajectory.model_validate(document))
     before = redactor.counts.copy()
     # Together, because what is bare in a quote may be named in the session.
-    claims = [claim.quote for claim in read.outcome.claims]
-    cleaned = redactor.clean({"session": stamped, "claims": claims})
+    quotes = [claim.quote for claim in outcome.claims]
+    cleaned = redactor.clean({"session": stamped, "quotes": quotes})
     clean = Trajectory.model_validate(cleaned["session"])
-    outcome = read.outcome.model_copy(
-        update={
-            "claims": tuple(
-                claim.model_copy(update={"quote": quote.partition(REDACTED)[0].strip()})
-                for claim, quote in zip(read.outcome.claims, cleaned["claims"], strict=True)
-            )
-        }
+    claims = tuple(
+        claim.model_copy(update={"quote": quote.partition(REDACTED)[0].strip()})
+        for claim, quote in zip(outcome.claims, cleaned["quotes"], strict=True)
     )
     prompt = prompts(clean)
-    why_not = ""
-    if read.outcome.verdict == "unknown":
-        why_not = "its outcome is unknown"
-    elif read.task in held_out:
-        why_not = "its task is held out for the gate"
     row = Session(
         id=clean.trajectory_id,
         client=client,
@@ -312,9 +348,11 @@ def _session(
         started=next((step.timestamp for step in clean.steps if step.timestamp), "") or "",
         prompt=prompt[0][:PROMPT] if prompt else "",
         task=read.task,
-        outcome=outcome,
+        outcome=outcome.model_copy(update={"claims": claims}),
         redactions=dict(redactor.counts - before),
-        teaches=not why_not,
-        why_not=why_not,
+        log=read.log,
+        key=read.key,
+        withheld=earlier is not None and earlier.withheld,
+        corrected=earlier.corrected if earlier else None,
     )
     return row, clean

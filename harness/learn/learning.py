@@ -2,24 +2,50 @@
 
 from __future__ import annotations
 
-import json
 import os
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import yaml
 
-from harness.core import BadInput, Task, Value, digest, remove_tree, write_atomic
+from harness.core import (
+    BadInput,
+    Task,
+    Value,
+    digest,
+    read_json,
+    remove_tree,
+    write_atomic,
+    write_json,
+)
 from harness.core.redaction import Redactor
 from harness.core.segments import only_writer
-from harness.evolve import Event, EvolveResult, ignore_event, run_evolution
-from harness.learn.gathering import Gathered, Read, read_sessions, write_sessions
+from harness.evolve import (
+    RESULT,
+    Event,
+    EvolveResult,
+    ignore_event,
+    read_result,
+    run_evolution,
+)
+from harness.learn.gathering import (
+    SENT,
+    SESSIONS,
+    Gathered,
+    Read,
+    inside,
+    read_sessions,
+    write_sessions,
+)
 from harness.learn.rebuilding import NotRebuilt, rebuild
+from harness.learn.review import REVIEW, decided, review_text
+from harness.learn.session_logs import Spans
 from harness.learn.types import LearnSettings, Rebuilt, Skipped
 from harness.models import ADDRESSES, ModelSpec, parse_roles, public_url
 from harness.sandbox import Sandbox, SandboxUnavailable, select
+from harness.skills import ANALYST_RECORDS
 
 HERE = "on this machine"
 GATHERED, SUITE = "learn.json", "suite"
@@ -43,19 +69,26 @@ def recipients(
     where = {role: place(spec, settings.base_url, environment) for role, spec in roles.items()}
     analysts, merges = settings.asking
     lines: list[str] = []
-    projects = ", ".join(sorted({row.project or "no folder" for row in gathered.teaching}))
+    fresh = [row for row in gathered.teaching if row.learned_by != settings.reader]
     if analysts:
+        projects = ", ".join(sorted({row.project or "no folder" for row in fresh}))
+        tokens = sum(row.tokens for row in fresh)
+        read = len(gathered.teaching) - len(fresh)
         lines.append(
-            f"the analysts' model {where['analyst']}: {len(gathered.teaching)} sessions of "
-            f"{projects or 'no folder'}, about {gathered.tokens:,} tokens (packaged count)"
+            f"the analysts' model {where['analyst']}: {len(fresh)} sessions of "
+            f"{projects or 'no folder'}, about {tokens:,} tokens (packaged count)"
+            + f"; it has read {read} before, which are not sent again"
+            * bool(read)
         )
     if merges:
         lines.append(f"the merger's model {where['merger']}: the analysts' rules and their quotes")
     if gathered.gate:
-        held = len({task.task for task in gathered.tasks if task.held_out})
-        suite = settings.out / SUITE
-        content = f"prompts and repository files of the {held} tasks that the gate runs ({suite})"
-        lines.append(f"the agent's model {where['agent']}: {content}")
+        held = [task for task in gathered.tasks if task.held_out]
+        names = ", ".join(sorted({task.repository for task in held}))
+        lines.append(
+            f"the agent's model {where['agent']}: prompts and files of {names} for the "
+            f"{len({task.task for task in held})} tasks that the gate runs ({settings.out / SUITE})"
+        )
         if (settings.agent or "").startswith(("cmd:", "graph:")):
             lines.append(f"the agent {settings.agent}, wherever it sends them: the same")
     return lines
@@ -63,10 +96,9 @@ def recipients(
 
 def place(spec: ModelSpec, base_url: str | None, environment: Mapping[str, str]) -> str:
     """A model and its base URLs, or that it answers on this machine."""
-    url = base_url if spec.kind == "local" else None
-    if spec.kind in ADDRESSES:
-        variable, default = ADDRESSES[spec.kind]
-        url = base_url or environment.get(variable) or default
+    variable, default = ADDRESSES.get(spec.kind, ("", ""))
+    url = base_url if variable or spec.kind == "local" else ""
+    url = url or environment.get(variable) or default
     return f"{spec} at {public_url(url)}" if url else f"{spec} ({HERE})"
 
 
@@ -89,73 +121,93 @@ class LearnResult(Value):
 def gather(
     settings: LearnSettings,
     *,
+    anew: bool = False,
     environment: Mapping[str, str] = os.environ,
     progress: Progress = ignore_event,
 ) -> Gathered:
     """Read, judge and redact sessions, and make their tasks again; no model is called.
 
-    What an earlier call with the same settings gathered into `settings.out` is taken as it is, so
-    that what was shown is what is sent.
+    What an earlier call with the same settings gathered into `settings.out`, and nothing has been
+    learned from, is taken as it is, so that what was shown is what is sent. Else new sessions come
+    to those that were learned from before, and what the user decided in `review.md` holds.
+
+    Args:
+        settings: of the learning.
+        anew: look at the logs again, even if what was gathered has not been sent.
+        environment: where `HOME` and the folders of the clients are looked up.
+        progress: called with every event.
 
     Raises:
         BadInput: if there is nothing to read, or `out` holds something else.
     """
-    out = settings.out
-    earlier: Gathered | None = None
-    try:
-        earlier = Gathered.model_validate_json((out / GATHERED).read_bytes())
-    except (FileNotFoundError, NotADirectoryError):
-        pass
-    except ValueError as error:
-        raise BadInput(f"{str(out / GATHERED)!r} is damaged: give another --out") from error
-    if earlier is not None and earlier.key == settings.gathering:
+    out, earlier = settings.out, _gathered(settings.out)
+    known = decided(earlier.sessions, out / REVIEW)
+    waiting = any(row.teaches and not row.learned_by for row in known)
+    if earlier.key == settings.gathering and waiting and not anew and known == earlier.sessions:
         progress(Event(stage="resume", message=f"sessions gathered before: {out / GATHERED}"))
         return earlier
-    ours = {"sessions", "sent", SUITE, "writer.lock"}
-    foreign = out.is_dir() and any(path.name not in ours for path in out.iterdir())
-    if out.is_file() or (earlier is None and foreign):
-        raise BadInput(f"{str(out)!r} holds other files: give an empty folder for --out")
-    if earlier is not None and (out / "evolved").exists():
-        raise BadInput(f"{str(out)!r} was made with other settings: give another --out")
     skipped: list[Skipped] = []
+    excluded = tuple(dict.fromkeys((*earlier.excluded, *settings.exclude)))
+    wanted = settings.model_copy(update={"exclude": excluded})
+    known = tuple(r for r in known if not any(inside(r.project, folder) for folder in excluded))
     with only_writer(out):
-        reads = read_sessions(settings, environment, skipped, progress)
-        home = Path(environment.get("HOME") or Path.home())
-        redactor = Redactor(thorough=True, home=home)
-        tasks, rebuilt = _tasks(settings, reads, redactor, progress)
-        gate: list[Task] = []  # the half of the tasks that the gate runs
-        no_gate = ""
-        if settings.gate == "none":
-            no_gate = "no gate was asked for"
-        elif len(rebuilt) < LEAST_TASKS:
-            no_gate = f"{len(rebuilt)} tasks could be made again, a gate needs {LEAST_TASKS}"
-        else:
-            ordered = sorted(rebuilt, key=lambda task: digest([settings.seed, task.id]))
-            gate = ordered[: len(ordered) // 2]
+        reads = read_sessions(wanted, environment, skipped, progress)
+        redactor = Redactor(thorough=True, home=Path(environment.get("HOME") or Path.home()))
+        free = [r for r in reads if not any(r.key == row.key for row in known if row.withheld)]
+        tasks, rebuilt = _tasks(settings, free, redactor, progress)
+        few = f"{len(rebuilt)} tasks could be made again, a gate needs {LEAST_TASKS}"
+        asked = settings.gate != "none"
+        no_gate = few * (len(rebuilt) < LEAST_TASKS) if asked else "no gate was asked for"
+        ordered = sorted(rebuilt, key=lambda task: digest([settings.seed, task.id]))
+        gate = [] if no_gate else ordered[: len(ordered) // 2]
+        if gate:
             _write_suite(out / SUITE, "gate", "gate", gate)
         held_out = {task.id for task in gate}
-        gathered = write_sessions(reads, held_out, out, redactor, settings.gathering)
-        marked = tuple(
-            row.model_copy(update={"held_out": row.task in held_out}) if row.task else row
-            for row in tasks
+        rows, suspects = write_sessions(reads, known, held_out, out, redactor)
+        gathered = Gathered(
+            key=settings.gathering,
+            sessions=rows,
+            skipped=tuple(skipped),
+            tasks=tuple(row.model_copy(update={"held_out": row.task in held_out}) for row in tasks),
+            gate=str(out / SUITE / "gate.yaml") if gate else "",
+            no_gate=no_gate,
+            redactions=dict(sorted(redactor.counts.items())),
+            tokens=sum(row.tokens for row in rows if row.teaches),
+            folder=str(out / SESSIONS),
+            sent=str(out / SENT),
+            excluded=excluded,
+            suspects=suspects,
         )
-        gathered = gathered.model_copy(
-            update={
-                "skipped": tuple(skipped),
-                "tasks": marked,
-                "gate": str(out / SUITE / "gate.yaml") if gate else "",
-                "no_gate": no_gate,
-            }
-        )
-        text = json.dumps(gathered.model_dump(mode="json"), ensure_ascii=False, indent=1)
-        write_atomic(out / GATHERED, text + "\n")
+        write_json(out / GATHERED, gathered.model_dump(mode="json"))
+        write_atomic(out / REVIEW, review_text(gathered, recipients(settings, gathered)))
     return gathered
+
+
+def _gathered(out: Path) -> Gathered:
+    """What the folder holds of earlier calls.
+
+    Raises:
+        BadInput: if it is damaged, or the folder holds something else.
+    """
+    try:
+        return Gathered.model_validate_json((out / GATHERED).read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        ours = {SESSIONS, SENT, SUITE, "writer.lock"}
+        foreign = out.is_dir() and any(path.name not in ours for path in out.iterdir())
+        if out.is_file() or foreign:
+            reason = f"{str(out)!r} holds other files: give an empty folder for --out"
+            raise BadInput(reason) from None
+        return Gathered(key="", sessions=())
+    except ValueError as error:
+        raise BadInput(f"{str(out / GATHERED)!r} is damaged: give another --out") from error
 
 
 def learn(
     settings: LearnSettings, gathered: Gathered, *, progress: Progress = ignore_event
 ) -> LearnResult:
     """Evolve a skill from gathered sessions; the first model call happens here.
+
+    Calls that were answered before are not made again: an evening pays for its new sessions.
 
     Raises:
         HarnessError: as :func:`harness.evolve.run_evolution`.
@@ -164,13 +216,48 @@ def learn(
         counts = ", ".join(f"{count} {name}" for name, count in gathered.outcomes.items())
         return LearnResult(gathered=gathered, reason=f"no session teaches anything ({counts})")
     gate = Path(gathered.gate) if gathered.gate else None
-    evolved = run_evolution(settings.evolution(Path(gathered.folder), gate), progress=progress)
+    evolution = settings.evolution(Path(gathered.folder), gate)
+    ended, skill = read_result(evolution.out), evolution.out / "skill"
+    if ended and ended.given != evolution.given_content() and skill.is_dir():
+        # The skill of an evening before stays beside the one that grows.
+        shutil.copytree(skill, settings.out / "earlier" / ended.identity[:12], dirs_exist_ok=True)
+        (evolution.out / RESULT).unlink()
+    evolved = run_evolution(evolution, progress=progress)
+    _cite_logs(evolution.out / ANALYST_RECORDS, gathered)
     staged = evolved.gate.verdict == "not gated" and evolved.edits > 0
+    rows = tuple(
+        row.model_copy(update={"learned_by": settings.reader}) if row.teaches else row
+        for row in gathered.sessions
+    )
+    gathered = gathered.model_copy(update={"sessions": rows})
+    write_json(settings.out / GATHERED, gathered.model_dump(mode="json"))
     return LearnResult(gathered=gathered, evolved=evolved, staged=staged)
 
 
+def _cite_logs(records: Path, gathered: Gathered) -> None:
+    """Write into the analysts' records which line of which log holds each quote."""
+    document = read_json(records)
+    sessions = {row.id: row for row in gathered.teaching if Path(row.file).is_file()}
+    for record in document:
+        if (row := sessions.get(record["trajectory_id"])) is None:
+            continue
+        spans, session = Spans(Path(row.file)), Path(gathered.folder) / f"{row.name}.json"
+        steps = {step["step_id"]: step for step in read_json(session)["steps"]}
+        for text, place in zip(record["evidence"], record.get("evidence_places", ()), strict=False):
+            step = steps.get(place["step"], {})
+            calls = [call["tool_call_id"] for call in step.get("tool_calls") or ()]
+            keys = [*calls, step.get("timestamp") or row.started]
+            words = (text, *place["passage"].split("\n"), *keys)
+            line = next(filter(None, (spans.line_of(word, keys) for word in words)), 1)
+            place["log"] = f"{row.file}:{line}"
+    write_json(records, document)
+
+
 def _tasks(
-    settings: LearnSettings, reads: Sequence[Read], redactor: Redactor, progress: Progress
+    settings: LearnSettings,
+    reads: Sequence[Read],
+    redactor: Redactor,
+    progress: Progress,
 ) -> tuple[list[Rebuilt], list[Task]]:
     """Rebuild the tasks of sessions; return the outcome for each, and the tasks."""
     folder = settings.out / SUITE
@@ -194,7 +281,7 @@ def _tasks(
             row = row.model_copy(update={"why_not": f"cannot be made again: {error!s:.200}"})
         else:
             rebuilt[read.task] = task, command
-            facts = {name: task.meta[name] for name in ("commit", "verified")}
+            facts = {name: task.meta[name] for name in ("commit", "verified", "repository")}
             shown = redactor.text(command)
             row = row.model_copy(update={"task": read.task, "command": shown, **facts})
         rows.append(row)
@@ -207,12 +294,7 @@ def _tasks(
 
 def _write_suite(folder: Path, name: str, file: str, tasks: Sequence[Task]) -> None:
     """A suite that `harness eval` runs."""
-    rows = [task.model_dump_json(exclude_none=True) for task in tasks]
-    write_atomic(folder / f"{file}.jsonl", "\n".join(rows) + "\n")
-    suite: dict[str, Any] = {
-        "name": f"learned-{name}",
-        "tasks": f"{file}.jsonl",
-        "tools": TOOLS,
-        "max_turns": 40,
-    }
+    rows = "".join(f"{task.model_dump_json(exclude_none=True)}\n" for task in tasks)
+    write_atomic(folder / f"{file}.jsonl", rows)
+    suite = {"name": f"learned-{name}", "tasks": f"{file}.jsonl", "tools": TOOLS, "max_turns": 40}
     write_atomic(folder / f"{name}.yaml", yaml.safe_dump(suite, sort_keys=False))

@@ -21,17 +21,13 @@ from harness.core import (
 )
 from harness.core.redaction import Redactor
 from harness.learn.acts import acts, prompts
-from harness.learn.signs import test_run
+from harness.learn.signs import is_test_file, test_run
 from harness.sandbox import Limits, Result, Sandbox
 from harness.skills.git import git
 from harness.trajectories import dump
 
 MOST_FILES, MOST_BYTES = 4000, 64 * 2**20
 SECONDS = 120.0
-_TEST_FILE = re.compile(
-    r"(?:^|/)(?:tests?|spec|__tests__)/|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.\w+$"
-    r"|[._](?:test|spec)\.\w+$|(?:Test|Tests|Spec)\.\w+$"
-)
 _NO_PROGRAM = re.compile(
     r"No module named|command not found|: not found|cannot find module"
     r"|^bash: [^\n]*: No such file or directory",
@@ -56,8 +52,8 @@ def root_of(cwd: str) -> Path:
     Raises:
         NotRebuilt: if the folder is gone, or in no repository.
     """
-    folder = Path(cwd) if cwd else None
-    if folder is None:
+    folder = Path(cwd)
+    if not cwd:
         raise NotRebuilt("the log does not say in which folder it worked")
     try:
         exists = folder.is_dir()
@@ -132,9 +128,6 @@ def rebuild(
     Raises:
         NotRebuilt: with the reason.
     """
-    requests = prompts(trajectory)
-    if not requests:
-        raise NotRebuilt("the log has no prompt of the user")
     command, inner = tests_of(trajectory)
     cwd = string(trajectory.harness.get("cwd"))
     root = root_of(cwd)
@@ -241,12 +234,9 @@ def _hidden_tests(root: Path, commit: str, later: str, into: Path) -> str:
     """Tests that the following commit brought, put beside the suite; their folder, "" if none."""
     # With -z, names stand as they are; without it git quotes what is not ASCII.
     form = ("-z", "--no-renames", "--name-only", "--diff-filter=AM")
-    changed = _git(root, "diff", *form, commit, later).split("\0")
-    names = [name for name in changed if _TEST_FILE.search(name)]
+    names = filter(is_test_file, _git(root, "diff", *form, commit, later).split("\0"))
     checkout = into.parent / f".{into.name}"
     remove_tree(into)
-    if not names:
-        return ""
     try:
         check_out(root, later, checkout)
         for name in names:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ from harness.trajectories.lenient import MAX_LINE, load
 _AGO = re.compile(r"(\d+)\s*([dwh])")
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 _LOGS = (".jsonl", ".json")
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
 NESTED = 4
 """Levels of JSON within texts of JSON that are looked into."""
 
@@ -50,16 +50,17 @@ def session_files(
         home = Path(environment.get("HOME") or Path.home())
         folders: list[Path] = []
         if client in ("all", "claude"):
-            named = environment.get("CLAUDE_CONFIG_DIR")
-            roots = [Path(named)] if named else [home / ".claude", home / ".config" / "claude"]
+            moved = environment.get("CLAUDE_CONFIG_DIR")
+            roots = [Path(moved)] if moved else [home / ".claude", home / ".config" / "claude"]
             folders += [root / "projects" for root in roots]
         if client in ("all", "codex"):
             root = Path(environment.get("CODEX_HOME") or home / ".codex")
             folders += [root / "sessions", root / "archived_sessions"]
         logs = [file for folder in folders for file in folder.rglob("*.jsonl") if _is_log(file)]
         if not logs:
-            searched = ", ".join(map(str, folders))
-            raise BadInput(f"no sessions found in {searched}: give files or folders of logs")
+            raise BadInput(
+                f"no sessions found in {', '.join(map(str, folders))}: give files or folders"
+            )
     return sorted(dict.fromkeys(logs), key=lambda file: (-file.stat().st_mtime, str(file)))
 
 
@@ -86,11 +87,8 @@ def fault(path: Path) -> Skipped | None:
             elif not isinstance(load(line), dict):
                 start = line[:40].decode("utf-8", "replace").strip()
                 reason = f"expected a JSON object, found {start!r}"
-            else:
-                try:
-                    line.decode()
-                except UnicodeDecodeError:
-                    reason = "not UTF-8 text"
+            elif line.decode("utf-8", "ignore").encode() != line:
+                reason = "not UTF-8 text"
     if not reason:
         return None
     return Skipped(file=str(path), line=number, reason=f"damaged, skipped: {reason}")
@@ -152,20 +150,8 @@ def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
             yield number, list(_texts(load(line)))
         return
     for number, line in enumerate(raw, start=1):  # a document over many lines
-        yield number, list(_line_texts(line.decode("utf-8", "replace")))
-
-
-def _line_texts(line: str) -> Iterator[str]:
-    """The JSON strings that one line of a pretty document holds."""
-    decoder, start = json.JSONDecoder(), line.find('"')
-    while start >= 0:
-        try:
-            value, end = decoder.raw_decode(line, start)
-        except ValueError:
-            end = start + 1
-        else:
-            yield from _texts(value)
-        start = line.find('"', end)
+        strings = _STRING.findall(line)
+        yield number, [text for string in strings for text in _texts(load(string))]
 
 
 def _texts(value: Any, levels: int = NESTED) -> Iterable[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -9,6 +10,7 @@ from pydantic import Field
 
 from harness.core import Option, Value, digest
 from harness.evolve import AnalystKind, EvolveSettings, Signal
+from harness.models import parse_roles
 
 Client = Literal["all", "claude", "codex"]
 Verdict = Literal["pass", "fail", "unknown"]
@@ -74,25 +76,6 @@ class Skipped(Value):
         return f"{self.file}{f':{self.line}' if self.line else ''}: {self.reason}"
 
 
-class RandomWord(Value):
-    """Random-looking word that would be sent, and that no rule explains.
-
-    Attributes:
-        file: that it stands in.
-        line: in `file`, from 1.
-        start: its first characters.
-        length: of it, in characters.
-    """
-
-    file: str
-    line: int
-    start: str
-    length: int
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.start}… ({self.length} characters)"
-
-
 class Session(Value):
     """One session that was read.
 
@@ -109,6 +92,11 @@ class Session(Value):
         redactions: what was replaced, by kind.
         teaches: whether an analyst will read it.
         why_not: why it teaches nothing.
+        log: digest of its log.
+        key: copies of one session in several logs share it.
+        withheld: whether the user said that it must not leave this machine.
+        corrected: the user's own verdict, None where he gave none.
+        learned_by: model that has read it, or analyst that needs none; "" before that.
     """
 
     id: str
@@ -123,6 +111,22 @@ class Session(Value):
     redactions: dict[str, int] = {}
     teaches: bool = False
     why_not: str = ""
+    log: str = ""
+    key: str = ""
+    withheld: bool = False
+    corrected: Verdict | None = None
+    learned_by: str = ""
+
+    @property
+    def name(self) -> str:
+        """Name of its files in `sessions/` and `sent/`, and of its line in `review.md`."""
+        plain = re.sub(r"[^\w.-]+", "-", self.id)[:64].strip(".-")
+        return f"{self.client}-{plain if plain == self.id else f'{plain}-{digest(self.id)[:6]}'}"
+
+    @property
+    def may_leave(self) -> bool:
+        """True if its outcome is known and the user has not held it back."""
+        return self.outcome.verdict != "unknown" and not self.withheld
 
 
 class Rebuilt(Value):
@@ -131,6 +135,7 @@ class Rebuilt(Value):
     Attributes:
         session: of which session.
         task: id in the suite, "" if it could not be rebuilt.
+        repository: name of its folder.
         commit: that its repository was taken from.
         command: its test command.
         verified: whether the command passes on the commit that followed the session.
@@ -140,6 +145,7 @@ class Rebuilt(Value):
 
     session: str
     task: str = ""
+    repository: str = ""
     commit: str = ""
     command: str = ""
     verified: bool = False
@@ -155,6 +161,7 @@ class LearnSettings(EvolveSettings):
         client: whose folders are looked into, and whose sessions are taken.
         since: a date, or an age such as `30d`; "" for all.
         project: take sessions of this folder and below it only.
+        exclude: folders whose sessions are left out, now and whenever `out` is used again.
         limit: sessions at most, of the latest logs; of a log with many, its first.
         rebuild: whether tasks are made again from the sessions.
         gate: `auto` (tasks that were made again) or `none`.
@@ -169,6 +176,11 @@ class LearnSettings(EvolveSettings):
         Path | None,
         Option("Only sessions in this folder and below it.", names=("--project", "--repo")),
     ] = None
+    exclude: Annotated[
+        tuple[Path, ...],
+        Option("Never take sessions of this folder and below it; remembered. May repeat.",
+               metavar="REPO"),
+    ] = ()  # fmt: skip
     limit: Annotated[int, Field(ge=1), Option("Sessions at most, the latest first.")] = 100  # pyright: ignore[reportIncompatibleVariableOverride]  # frozen
     rebuild: Annotated[
         bool, Option("Make tasks again for a gate.", names=("--rebuild/--no-rebuild",))
@@ -193,9 +205,15 @@ class LearnSettings(EvolveSettings):
     @property
     def gathering(self) -> str:
         """Digest of what decides which sessions are read, and what is made of them."""
-        names = {"paths", "client", "since", "project", "limit", "rebuild", "gate", "sandbox"}
-        names.add("seed")  # decides which tasks are held out
+        names = {"paths", "client", "since", "project", "exclude", "limit", "rebuild", "gate"}
+        names |= {"sandbox", "seed"}  # the seed decides which tasks are held out
         return digest(self.model_dump(mode="json", include=names))
+
+    @property
+    def reader(self) -> str:
+        """The model that reads the sessions, or the analyst that needs none."""
+        roles = parse_roles(list(self.models))
+        return str(roles["analyst"]) if self.asking[0] else self.analyst
 
     def evolution(self, sessions: Path, gate: Path | None) -> EvolveSettings:
         """The evolution from the gathered sessions."""

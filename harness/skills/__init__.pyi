@@ -23,6 +23,7 @@ from .markdown import sections as sections
 from .pages import ShownBlock as ShownBlock
 from .pages import markdown_blocks as markdown_blocks
 from .pages import shown_blocks as shown_blocks
+from .provenance import ANALYST_RECORDS as ANALYST_RECORDS
 from .provenance import Explanation as Explanation
 from .provenance import Provenance as Provenance
 from .provenance import Quote as Quote

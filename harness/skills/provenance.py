@@ -68,12 +68,14 @@ class Quote(Value):
         how: `verbatim`, or `fragment`: the quote is a paraphrase, and `passage` is what it speaks
             of; "" where it was not found.
         passage: of the run, where the quote is a paraphrase.
+        log: file and line of the session log that holds it, "" where there is no log.
     """
 
     text: str
     step: int | None = None
     how: Literal["verbatim", "fragment", ""] = ""
     passage: str = ""
+    log: str = ""
 
 
 class Source(Value):
@@ -106,11 +108,10 @@ class Source(Value):
         return "\n".join([head, *lines])
 
     def at(self, quote: Quote) -> str:
-        """Locate a quote: `trajectory_id step N`, and how it was found."""
-        if quote.step is None:
-            return f"{self.trajectory_id} not located"
+        """Locate a quote: `trajectory_id step N`, how it was found, and the line of the log."""
         how = f" ({quote.how})" if quote.how else ""
-        return f"{self.trajectory_id} step {quote.step}{how}"
+        step = "not located" if quote.step is None else f"step {quote.step}{how}"
+        return f"{self.trajectory_id} {step} {quote.log}".rstrip()
 
 
 class Explanation(Value):
@@ -361,6 +362,7 @@ def _quote(text: str, step: Any, place: Any) -> Quote:
         step=step if type(step) is int else None,
         how=how if how in ("verbatim", "fragment") else "",
         passage=str(passage or ""),
+        log=str(fields.get("log") or ""),
     )
 
 

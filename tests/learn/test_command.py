@@ -72,7 +72,7 @@ def test_from_logs_to_a_staged_skill(
 
     planned = harness(*command, "--dry-run")
     assert planned.returncode == 0, planned.stderr
-    assert f"skipped {broken}:3: damaged" in planned.stdout
+    assert f"skipped 1 x {broken}:3: damaged" in planned.stdout
     assert "6 sessions (claude-code, codex): 3 pass, 3 fail, 0 unknown" in planned.stdout
     assert "pass by tests: '4 passed in 0.10s'" in planned.stdout
     refused = harness(*command)

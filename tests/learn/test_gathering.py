@@ -14,6 +14,7 @@ import pytest
 from harness.core import BadInput
 from harness.core.redaction import Redactor
 from harness.learn import (
+    REVIEW,
     Gathered,
     LearnSettings,
     Outcome,
@@ -22,7 +23,6 @@ from harness.learn import (
     recipients,
     session_files,
 )
-from harness.learn.cli.learn import plan_text
 from harness.learn.gathering import Read, write_sessions
 from harness.learn.session_logs import fault, since_time
 from harness.trajectories import dump, open_trajectories
@@ -161,11 +161,14 @@ def test_sessions_without_a_name_get_one_each(tmp_path: Path) -> None:
     store = tmp_path / "bare.jsonl"
     store.write_text(2 * (json.dumps(dump(bare)) + "\n"))
     reads = [
-        Read(file=store, trajectory=one, outcome=Outcome(verdict="pass", reason="so"), task="t")
-        for one in (bare, bare)
-    ]
-    found = write_sessions(reads, set(), tmp_path / "out", Redactor(thorough=True), "key")
-    assert [one.id for one in found.sessions] == ["bare", "bare#2"]
+        Read(
+            file=store, trajectory=bare, outcome=Outcome(verdict="pass", reason="so"), task="t",
+            key=key, log="",
+        )
+        for key in "ab"
+    ]  # fmt: skip
+    rows, _ = write_sessions(reads, (), set(), tmp_path / "out", Redactor(thorough=True))
+    assert [row.id for row in rows] == ["bare", "bare#2"]
 
 
 def test_a_folder_of_other_things_is_left_alone(home: Path, tmp_path: Path) -> None:
@@ -201,12 +204,15 @@ def test_every_model_that_gets_anything_is_named(tmp_path: Path) -> None:
     merging = told(found, {"VLLM_BASE_URL": "http://me:secret123@y"}, merge="model")
     assert merging == [official, "the merger's model vllm/b at http://y"]
     assert told(found, {}, analyst="exemplar", merge="model") == []
-    tasks = tuple(Rebuilt(session=f"s{n}", task=f"t{n}", held_out=n < 2) for n in range(4))
+    tasks = tuple(
+        Rebuilt(session=f"s{n}", task=f"t{n}", held_out=n < 2, repository="shop") for n in range(4)
+    )
     gated = found.model_copy(update={"gate": "gate.yaml", "tasks": tasks})
     settings = LearnSettings(out=tmp_path, models=models, analyst="exemplar", agent="cmd:claude")
     own, command = recipients(settings, gated, {})
-    assert own.startswith("the agent's model local/c (on this machine): prompts and repository")
+    assert own.startswith("the agent's model local/c (on this machine): prompts and files of shop ")
     assert "2 tasks" in own
+    assert str(tmp_path / "suite") in own
     assert command.startswith("the agent cmd:claude, wherever it sends them")
     assert told(gated, {}, base_url="http://z/v1")[-1] == "the agent's model local/c at http://z/v1"
 
@@ -262,12 +268,14 @@ def test_a_fork_counts_once(
     assert len(found.sessions) + len(found.skipped) == 1 + original
 
 
-def test_the_plan_says_why_outcomes_are_unknown_and_whose_sessions_go(home: Path) -> None:
+def test_the_page_says_why_outcomes_are_unknown_and_whose_sessions_go(home: Path) -> None:
     write_claude(home / ".claude", "open", (ASK, EDIT, DONE))
-    found = taken(home)
-    settings = LearnSettings(out=home, models=("openai/a",), agent="cmd:claude")
-    gated = found.model_copy(update={"gate": "gate.yaml"})
-    plan = plan_text(settings, gated)
-    assert "  unknown: 1 x nothing behind the last edit says how it went" in plan
-    assert "2 sessions of /home/ada/calc, /home/ada/other, about" in plan
-    assert f"that the gate runs ({home / 'suite'})" in plan
+    settings = LearnSettings(out=home / "out", models=("openai/a",))
+    found = gather(settings, environment={"HOME": str(home)})
+    page = (settings.out / REVIEW).read_text()
+    assert "its outcome is unknown; nothing behind the last edit says how it went" in page
+    assert "2 sessions of /home/ada/calc, /home/ada/other, about" in page
+    assert {file.stem for file in Path(found.sent).iterdir()} == {"claude-code-c1", "codex-x1"}
+    for row in found.sessions:
+        assert f"{row.outcome.verdict} {row.name}: " in page
+        assert f"  {row.file} of {row.project}; " in page

@@ -10,8 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from harness.core.redaction import Redactor
-from harness.learn import LearnSettings, gather
-from harness.learn.cli.learn import plan_text
+from harness.learn import REVIEW, LearnSettings, gather
 from harness.learn.entropy import random_words
 from tests.core.plants import PLANTS, chars
 from tests.learn.clients import Event, write_claude
@@ -44,13 +43,14 @@ def test_what_looks_random_is_listed_with_its_line_before_anything_is_sent(tmp_p
     write_claude(tmp_path / ".claude", "s1", (*session, ("edit", "prices.py"), GREEN))
     settings = LearnSettings(out=tmp_path / "out", rebuild=False)
     gathered = gather(settings, environment={"HOME": str(tmp_path)})
-    (listed,) = gathered.random_words
-    assert word in Path(listed.file).read_text().split("\n")[listed.line - 1]
-    shown = plan_text(settings, gathered)
-    assert f"looks random, and would be sent: 1 (look whether it is secret)\n  {listed}" in shown
-    assert word not in shown
+    (listed,) = gathered.suspects
+    file, line, _ = listed.split(":", 2)
+    assert word in Path(file).read_text().split("\n")[int(line) - 1]
+    page = (settings.out / REVIEW).read_text()
+    assert f"  look at {listed}" in page
+    assert word not in page
     again = gather(settings, environment={"HOME": str(tmp_path)})
-    assert again.random_words == gathered.random_words
+    assert again.suspects == gathered.suspects
 
 
 def test_no_plant_is_left_in_anything_that_learn_writes(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from harness.core import Edit, Patch
@@ -115,12 +116,18 @@ def merge_deterministic(
     rules: list[Rule] = []
     for cause, others in joined(lessons, causes, speaking):
         text = rule_texts[cause.number]
-        edits.append(edit_of(lessons, cause))
         rules.append(rule_of(lessons, cause, signs))
-        reworded = [n for n in cause.members if compact(rows[n]).text != cause.wording.text]
-        discarded += lessons.discarded(reworded, SAID, text)
-        for members in others:
-            discarded += lessons.discarded(members, SAME_RULE, text)
+        sources = set(cause.sources)
+        for members in (cause.members, *others):
+            # Praise in the very words of a rule supports it, and is no evidence of what it blames.
+            echoes = lessons.praise[members[0]] != cause.praise
+            reworded = [n for n in members if compact(rows[n]).text != cause.wording.text]
+            if members is cause.members or (echoes and not reworded):
+                sources.update(lessons.sources(members))
+                discarded += lessons.discarded(reworded, SAID, text)
+            else:
+                discarded += lessons.discarded(members, SAME_RULE, text)
+        edits.append(edit_of(lessons, replace(cause, sources=tuple(sorted(sources)))))
 
     edits += unlike_edits(patches, tasks)
     reasoning = (

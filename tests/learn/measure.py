@@ -1,6 +1,8 @@
 """Results of `harness learn` on written sessions: outcomes, claims, secrets, speed.
 
-`python -m benchmarks.record.learn_sessions [--turns 2000] [--out FILE]`
+`python -m tests.learn.measure [--turns 2000] [--cases DIR] [--plants FILE] [--out FILE]`
+With `--cases` the sessions of others and their `expected.json`, with `--plants` others' secrets and
+personal data, a JSON line each: {line, secret, label: secret | personal | none, kind}.
 The sessions are those of `tests/learn`, written by us in the formats of both clients, with
 the outcome that a careful reader gives them. The naive rule takes the last verdict of any tests,
 whatever came behind it. No model is called.
@@ -11,20 +13,19 @@ from __future__ import annotations
 import json
 import tempfile
 import time
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.reports import Options, Result, benchmark, option
-from harness.core.redaction import Redactor
 from harness.learn import LearnSettings, Spans, gather, infer_outcome
 from harness.learn.acts import acts, plain
 from harness.learn.signs import test_run
-from harness.trajectories import dump, open_trajectories, redact_trajectory
+from harness.trajectories import open_trajectories
 from tests.learn.cases import ASK, DONE, EDIT, GREEN, HELD_OUT, TUNING, Case, written
 from tests.learn.clients import write_claude
 from tests.learn.fresh import FRESH
-from tests.learn.planted import PLANTED, events
 from tests.learn.timeline import TIMELINE
 from tests.learn.traps import TRAPS
 from tests.learn.voided import VOIDED
@@ -76,21 +77,52 @@ def outcomes(cases: Sequence[Case], home: Path) -> dict[str, Any]:
     }
 
 
-def secrets(home: Path) -> dict[str, Any]:
-    """Planted secrets that are left after redaction, by form of the log."""
-    rows: dict[str, Any] = {}
-    for form in ("claude", "codex-1", "codex-2", "codex-3"):
-        session = events(PLANTED, "The discount is ignored.")
-        case = Case(f"planted-{form}", form, "pass", session)  # pyright: ignore[reportArgumentType]  # one of the literals
-        (trajectory,) = open_trajectories(written(case, home))
-        clean = json.dumps(Redactor(thorough=True, home=Path("/home/ada")).clean(dump(trajectory)))
-        by_form = json.dumps(dump(redact_trajectory(trajectory)[0]))
-        rows[form] = {
-            "kinds planted": len(PLANTED),
-            "left": [kind for kind, secret in PLANTED.items() if secret in clean],
-            "left by forms alone": [kind for kind, secret in PLANTED.items() if secret in by_form],
-        }
-    return rows
+def judged(folder: Path, home: Path) -> dict[str, Any]:
+    """Verdicts on sessions that others wrote, beside those of `expected.json` in their folder."""
+    expected = json.loads((folder / "expected.json").read_text("utf-8"))
+    settings = LearnSettings(out=home / "out", paths=(folder,), rebuild=False, limit=10**6)
+    verdicts = {Path(row.file).name: row.outcome for row in gather(settings).sessions}
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    missed: list[str] = []
+    for row in expected:
+        outcome = verdicts.get(Path(row["file"]).name)
+        right, got = row["right"], outcome.verdict if outcome else "not a session"
+        silent = got == "unknown" and right != got
+        kind = "right" if got == right else "unknown though decidable" if silent else "wrong"
+        kind = "right" if silent and right == "not a session" else kind
+        groups = ("all", row.get("client") or row["file"].partition("-")[0], row.get("group", ""))
+        for group in filter(None, groups):
+            counts[group].update([kind, "decidable"] if right in ("pass", "fail") else [kind])
+        if kind != "right":
+            reason = outcome.reason if outcome else "skipped"
+            missed.append(f"{kind}: {row['file']}: {right}, got {got} ({reason}): {row['why']}")
+    return {**{group: dict(count) for group, count in counts.items()}, "missed": missed}
+
+
+def planted(file: Path, home: Path) -> dict[str, Any]:
+    """Secrets and personal data that others planted, and what becomes of each."""
+    rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    for number, row in enumerate(rows):
+        events = (("user", f"Mend it.\n{row['line']}"), EDIT, GREEN)
+        write_claude(home / ".claude", f"p{number:05}", events)
+    settings = LearnSettings(out=home / "out", rebuild=False, limit=10**6)
+    gathered = gather(settings, environment={"HOME": str(home)})
+    listed = {Path(word.partition(":")[0]).stem for word in gathered.suspects}
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    missed: list[str] = []
+    for number, row in enumerate(rows):
+        name = f"claude-code-p{number:05}"
+        text = (Path(gathered.sent) / f"{name}.txt").read_text("utf-8")
+        kind = "listed" if name in listed else "missed"
+        if row["label"] == "none":
+            whole = all(line.strip() in text for line in row["line"].split("\n"))
+            kind = kind.replace("missed", "left alone") if whole else "altered"
+        elif max(row["secret"].split("\n"), key=len) not in text:
+            kind = "replaced"
+        counts[row["label"]][kind] += 1
+        if kind in ("missed", "altered"):
+            missed.append(f"{row['label']} {kind}: {row['kind']}: {row['line']!r:.120}")
+    return {**{label: dict(count) for label, count in counts.items()}, "missed": missed}
 
 
 def speed(home: Path, turns: int) -> dict[str, Any]:
@@ -110,13 +142,16 @@ def speed(home: Path, turns: int) -> dict[str, Any]:
     }
 
 
-@benchmark(turns=2000, out=option(type=Path))
+@benchmark(turns=2000, cases=option(type=Path), plants=option(type=Path), out=option(type=Path))
 def main(options: Options) -> Result:
     """Measure and print."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
+        if options.cases:
+            return judged(options.cases, home)
+        if options.plants:
+            return planted(options.plants, home)
         return {
             "outcomes": {name: outcomes(cases, home) for name, cases in SETS.items()},
-            "secrets": secrets(home),
             "speed": speed(home / "speed", options.turns),
         }
