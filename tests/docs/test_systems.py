@@ -6,17 +6,41 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
-import click
+import pytest
 
+from benchmarks.synth.fog import people
 from examples.objectives.proofs import PROOFS
-from harness.cli import cli
 from harness.core import assets
+from tests.typed import typed
 
 PAGE = (assets.root() / "docs/concepts/papers.md").read_text("utf-8").partition("## Systems of")[2]
 ROWS = [line.split(" | ") for line in PAGE.splitlines() if line.startswith("| ")][1:]
 COMMANDS = [re.findall(r"`([^`]+)`", cells[3])[0] for cells in ROWS]
-SLOW = {"GD2PO", "DIR", "SoLoPO", "SiameseNorm"}
+SLOW = ["GD2PO", "DIR", "SoLoPO", "SiameseNorm"]
+QUICK = [name[2:] for name in COMMANDS if name[:2] == "P " and name[2:] not in SLOW]
+MODULES = {
+    "python -m benchmarks.vision.premises": ("--seeds", "1"),
+    "python -m examples.objectives.games": (),
+    "python -m examples.objectives.references": (),
+}
+HERE = {"harness synth --kind fog": "people.csv", "harness synth --kind longdoc": "documents"}
+ELSEWHERE = {
+    "harness judge ROWS --method skill": "judge/test_command.py::test_the_other_methods_are_wired",
+    "harness judge ROWS --method openrs": "judge/test_command.py::test_the_other_methods_are_wired",
+    "harness speak FILE --out FILE": "speech/test_commands.py::test_a_text_is_spoken",
+    "harness eval SUITE --agent AGENT --guard SPEC":
+        "judge/test_guard_setting.py::test_the_agent_meets_the_guard_at_the_gateway",
+    "harness synth --kind search": "synth/test_command.py::test_tasks_are_made_solved_kept_and_run",
+}  # fmt: skip
+"""Command -> the test that runs it."""
+SCRIPT = [
+    {"match": "Write one question", "text": '{"question": "Who built the lighthouse of Corvin, '
+     'whose lamp came from the workshop of Harrow?", "answer": "Anselm Vogt"}'},
+    {"match": "Empty", "text": "Answer: none"},
+    {"text": "Answer: Anselm Vogt"},
+]  # fmt: skip
 
 
 def test_places_and_checks_are_there() -> None:
@@ -26,33 +50,37 @@ def test_places_and_checks_are_there() -> None:
     assert [path for path in paths if not (assets.root() / path).exists()] == []
 
 
-def test_commands_are_there() -> None:
-    for command in COMMANDS:
-        program, *words = command.split()
-        if program == "harness":
-            shown = cli.get_command(click.Context(cli), words[0])
-            if isinstance(shown, click.Group):  # `harness eval` is `harness eval run`
-                shown = shown.get_command(click.Context(shown), "run")
-            assert shown is not None, command
-            options = {
-                name for option in shown.get_params(click.Context(shown)) for name in option.opts
-            }
-            assert {word for word in words if word.startswith("--")} <= options, command
-        elif program == "pytest":
-            assert (assets.root() / words[0]).is_file()
-        elif program == "P":
-            assert words[0] in PROOFS
-        else:
-            assert command == "python -m benchmarks.vision.premises"
+def test_every_command_is_run_by_a_test() -> None:
+    run = {*MODULES, *HERE, *ELSEWHERE, *(f"P {name}" for name in (*QUICK, *SLOW))}
+    others = {command for command in COMMANDS if command not in run}
+    assert all(command.startswith("pytest tests/") for command in others), others
+    for test in (*(command.split("tests/")[1] for command in others), *ELSEWHERE.values()):
+        file, _, name = test.partition("::")
+        assert f"def {name or 'test_'}" in (assets.root() / "tests" / file).read_text("utf-8"), test
 
 
-def test_quick_proofs_run_from_the_table() -> None:
-    names = [command.split()[1] for command in COMMANDS if command.startswith("P ")]
-    assert set(names) > SLOW
-    quick = [name for name in names if name not in SLOW]
-    command = [sys.executable, "-m", "examples.objectives.proofs", "--seeds", "2", "--only", *quick]
+@pytest.mark.parametrize("names", [QUICK, pytest.param(SLOW, marks=pytest.mark.slow)])
+def test_proofs_run_from_the_table(names: list[str]) -> None:
+    assert set(names) <= set(PROOFS)
+    command = [sys.executable, "-m", "examples.objectives.proofs", "--seeds", "2", "--only", *names]
     done = subprocess.run(command, cwd=assets.root(), capture_output=True, text=True, check=True)
     start = done.stdout.rindex('{\n "command"')
     proofs = json.loads(done.stdout[start:])["proofs"]
-    assert list(proofs) == quick
+    assert list(proofs) == names
     assert all(row["gain"] > 0 for row in proofs.values())
+
+
+@pytest.mark.parametrize("command", MODULES)
+def test_modules_run_from_the_table(command: str) -> None:
+    words = [sys.executable, *command.split()[1:], *MODULES[command]]
+    assert subprocess.run(words, cwd=assets.root(), capture_output=True, check=True).stdout
+
+
+@pytest.mark.parametrize("command", HERE)
+def test_task_factories_run_from_the_table(tmp_path: Path, command: str) -> None:
+    people(tmp_path / "people.csv")
+    (tmp_path / "documents").symlink_to(assets.root() / "examples/jobs/documents")
+    (tmp_path / "script.json").write_text(json.dumps(SCRIPT))
+    words = *command.split()[1:], "--from", HERE[command], "--n", "1", "--json"
+    done = typed(*words, "--model", "scripted/script.json", "--out", "made", cwd=tmp_path)
+    assert json.loads(done.stdout)["accepted"] == 1, done.stderr
