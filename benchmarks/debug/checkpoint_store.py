@@ -12,16 +12,15 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from langchain_core.messages import AIMessage
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from benchmarks.reports import Options, Result, benchmark, option
 from harness.checkpoints import CheckpointStore, open_store
-from tests.checkpoints.graphs import talk, thread
+from tests.checkpoints.graphs import size, talk, thread
 
 Call = tuple[str, tuple[Any, ...]]
 
@@ -45,31 +44,15 @@ class Recorder(CheckpointStore):
         super().put_writes(config, writes, task_id, task_path)
 
 
-def recorded(steps: int, folder: Path, *, typed: bool) -> list[Call]:
+def recorded(steps: int, *, typed: bool) -> list[Call]:
     """Make the saves of a run of `steps` steps; `typed` has LangChain messages instead of dicts."""
-    store = Recorder(folder / "recorded.sqlite")
-    graph = talk(steps).compile(checkpointer=store)
-    graph.invoke({"messages": [], "turn": 0}, thread("t", 2 * steps + 10), durability="sync")
-    store.close()
-    (folder / "recorded.sqlite").unlink()
-    return [_typed(call) for call in store.calls] if typed else store.calls
-
-
-def _typed(call: Call) -> Call:
-    def message(value: Any) -> Any:
-        if not isinstance(value, list):
-            return value
-        items = cast("list[Any]", value)
-        return [
-            AIMessage(cast("dict[str, str]", item)["content"]) if isinstance(item, dict) else item
-            for item in items
-        ]
-
-    name, (config, body, *further) = call
-    if name == "put":
-        values = {key: message(value) for key, value in body["channel_values"].items()}
-        return name, (config, {**body, "channel_values": values}, *further)
-    return name, (config, [(channel, message(value)) for channel, value in body], *further)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        closing(Recorder(Path(folder) / "recorded.sqlite")) as store,
+    ):
+        graph = talk(steps, typed=typed).compile(checkpointer=store)
+        graph.invoke({"messages": [], "turn": 0}, thread("t", 2 * steps + 10), durability="sync")
+        return store.calls
 
 
 def written(calls: list[Call], opened: AbstractContextManager[Any]) -> float:
@@ -91,17 +74,16 @@ def measure(steps: int, rounds: int, *, typed: bool) -> dict[str, Any]:
         "ours": open_store,
         "sqlite_saver": lambda path: SqliteSaver.from_conn_string(str(path)),
     }  # fmt: skip
-    with tempfile.TemporaryDirectory() as name:
-        calls = recorded(steps, Path(name), typed=typed)
-        for _ in range(rounds):
-            for saver, open_saver in savers.items():
-                path = Path(name) / f"{saver}.sqlite"
-                seconds[saver].append(written(calls, open_saver(path)))
-                sizes[saver] = sum(part.stat().st_size for part in Path(name).glob(f"{saver}*"))
-                for part in Path(name).glob(f"{saver}*"):
-                    part.unlink()
-    medians = {saver: statistics.median(times) for saver, times in seconds.items()}
-    fastest = {saver: min(times) for saver, times in seconds.items()}
+    calls = recorded(steps, typed=typed)
+    for saver in [*savers] * rounds:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "store.sqlite"
+            seconds[saver].append(written(calls, savers[saver](path)))
+            sizes[saver] = size(path)
+    medians, fastest = (
+        {saver: figure(times) for saver, times in seconds.items()}
+        for figure in (statistics.median, min)
+    )
     return {
         "steps": steps,
         "messages": "langchain" if typed else "dict",

@@ -28,18 +28,15 @@ def upstream(graph: Any, moment: Moment, thread: str, answers: tuple[Any, ...]) 
     """LangGraph's fork from a checkpoint; its output, or what it raised."""
     from langgraph.types import Command
 
-    place: dict[str, Any] = {
-        "thread_id": thread,
-        "checkpoint_ns": moment.ns,
-        "checkpoint_id": moment.id,
-        "checkpoint_map": {**moment.outer, moment.ns: moment.id},
-    }
-    later = {"configurable": {"thread_id": thread}}
+    later: dict[str, Any] = {"configurable": {"thread_id": thread}}
+    place = {**moment.outer, moment.ns: moment.id}
+    point = {"checkpoint_ns": moment.ns, "checkpoint_id": moment.id, "checkpoint_map": place}
     remaining = list(answers)
     try:
-        values = asyncio.run(graph.ainvoke(None, {"configurable": place}))
-        while remaining and asyncio.run(graph.aget_state(later)).interrupts:
-            interrupts = asyncio.run(graph.aget_state(later)).interrupts
+        values = asyncio.run(
+            graph.ainvoke(None, {"configurable": {**later["configurable"], **point}})
+        )
+        while remaining and (interrupts := asyncio.run(graph.aget_state(later)).interrupts):
             if interrupts[0].value == "second?":
                 remaining = remaining[-1:]
             values = asyncio.run(graph.ainvoke(Command(resume=remaining.pop(0)), later))
@@ -50,17 +47,15 @@ def upstream(graph: Any, moment: Moment, thread: str, answers: tuple[Any, ...]) 
 
 def exact(log: Log, replayed: Log, shape: Shape) -> bool:
     """Return True if exactly what follows was run."""
-    if shape.sequential:
-        return log == replayed
-    return not Counter(log) - Counter(replayed) and bool(log) == bool(replayed)
+    part = not Counter(log) - Counter(replayed) and bool(log) == bool(replayed)
+    return log == replayed if shape.sequential else part
 
 
-def measure(shape: Shape, folder: Path) -> dict[str, Any]:
+def measure(shape: Shape, folder: Path) -> Counter[str]:
     """Right and exact forks of one shape, of the debugger and of LangGraph."""
     log: Log = []
     graph = shape.build(log)
     counts: Counter[str] = Counter()
-    with_inner: Counter[str] = Counter()
     store = Watched(folder / f"{shape.name}.sqlite", log)
     debugger = Debugger(graph, store)
     start: Any = shape.start or {"path": []}
@@ -69,7 +64,7 @@ def measure(shape: Shape, folder: Path) -> dict[str, Any]:
     for number, moment in enumerate(debugger.history().trail()):
         replayed = full_log[store.seen[moment.id] :]
         kind = "inner" if moment.ns else "main"
-        with_inner[kind] += 1
+        counts[f"checkpoints {kind}"] += 1
         log.clear()
         stop = debugger.fork(Point(moment.ns, moment.id), of="main", hold=False)
         right = finish(debugger, stop, shape.answers) == expected
@@ -78,24 +73,19 @@ def measure(shape: Shape, folder: Path) -> dict[str, Any]:
         debugger.quit()
         store.copy_thread("main", f"copy{number}")
         log.clear()
-        values = upstream(with_store(graph, store), moment, f"copy{number}", shape.answers)
-        right = values == expected
+        right = expected == upstream(
+            with_store(graph, store), moment, f"copy{number}", shape.answers
+        )
         counts[f"langgraph right {kind}"] += right
         counts[f"langgraph exact {kind}"] += right and exact(log, replayed, shape)
     store.close()
-    return {"shape": shape.name, "checkpoints": dict(with_inner), **dict(counts)}
+    return counts
 
 
 @benchmark(out=option(type=Path))
 def main(options: Options) -> Result:
     """Measure and print."""
     with tempfile.TemporaryDirectory() as folder:
-        shapes = [measure(shape, Path(folder)) for shape in SHAPES]
-    total: Counter[str] = Counter()
-    for shape_result in shapes:
-        for name, value in shape_result.items():
-            if isinstance(value, int):
-                total[name] += value
-        for kind, value in shape_result["checkpoints"].items():
-            total[f"checkpoints {kind}"] += value
+        shapes = {shape.name: measure(shape, Path(folder)) for shape in SHAPES}
+    total = sum(shapes.values(), Counter[str]())
     return {"total": dict(sorted(total.items())), "shapes": shapes}

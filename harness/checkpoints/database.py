@@ -19,6 +19,7 @@ import sqlite3
 import threading
 from collections.abc import Collection, Generator, Iterable, Sequence
 from contextlib import closing, contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -88,6 +89,7 @@ def segments(ns: str) -> list[str]:
     return [part for part in ns.split("|") if part and not part.isdigit()]
 
 
+@lru_cache(1024)
 def split_ns(ns: str) -> tuple[str, ...]:
     """Node names of a namespace, outermost first: `a:1|2|b:3` is `a`, `b`."""
     return tuple(part.partition(":")[0] for part in segments(ns))

@@ -167,8 +167,10 @@ class Terminal:
         node, _, visit = place.strip().partition(":")
         if not node or (visit and not visit.isdigit()):
             raise BadInput(f"expected NODE[:VISIT] [if EXPRESSION], found {words!r}")
-        point = Breakpoint(node, int(visit) if visit else None, condition or None)
-        return f"breakpoint {self._debugger.stop_at(point)}"
+        number = self._debugger.stop_at(
+            Breakpoint(node, int(visit) if visit else None, condition or None)
+        )
+        return f"breakpoint {number}"
 
     def _breaks(self) -> str:
         lines: list[str] = []
@@ -183,8 +185,7 @@ class Terminal:
         last = self._debugger.last
         if last is None or last.failure is None:
             raise BadInput("no exception to look at")
-        variables = last.failure.frames[-1].locals
-        return "\n".join(f"  {name} = {value}" for name, value in variables.items())
+        return "\n".join(f"  {k} = {value}" for k, value in last.failure.frames[-1].locals.items())
 
     def _events(self, branch: str = "") -> list[tuple[Event, Usage | None]]:
         """List the nodes that ran, each with what it used."""

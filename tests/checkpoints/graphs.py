@@ -7,6 +7,7 @@ import random
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
+from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
 
@@ -18,14 +19,15 @@ class Talk(TypedDict):
     turn: int
 
 
-def talk(turns: int, seed: int = 0) -> Any:
-    """A graph of one node that appends a message of 1 kB, `turns` times."""
+def talk(turns: int, seed: int = 0, *, typed: bool = False) -> Any:
+    """A graph of one node that appends a message of 1 kB, `turns` times; LangChain's if `typed`."""
     source = random.Random(seed)
     letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .,;"
 
     def speak(state: Talk) -> dict[str, Any]:
         text = "".join(source.choices(letters, k=1000))
-        return {"messages": [{"role": "assistant", "content": text}], "turn": state["turn"] + 1}
+        said = AIMessage(text) if typed else {"role": "assistant", "content": text}
+        return {"messages": [said], "turn": state["turn"] + 1}
 
     def route(state: Talk) -> str:
         return END if state["turn"] >= turns else "speak"

@@ -14,10 +14,11 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
 from harness.checkpoints import CheckpointStore, open_store
+from harness.core import BadInput
 from harness.debug import Debugger, load_graph
 from harness.debug.engine.stops import Failure, Stop
 from harness.debug.terminal import Terminal, stop_text
-from harness.debug.web.values import described
+from harness.debug.web.values import editable
 
 FLOW = """
 from contextlib import asynccontextmanager, contextmanager
@@ -159,15 +160,15 @@ def test_messages_are_edited_as_messages_and_others_stay_whole(
     said = AIMessage("Yes.", id="a", response_metadata={"model": "m"})
     debugger = Debugger(load_graph(f"{flow}:chat"), store)
     debugger.start({"messages": [HumanMessage("Really?", id="h"), said]})
-    text = described(debugger.state()["messages"])["json"]
-    assert text is not None
-    messages = json.loads(text)
+    messages = json.loads(editable(debugger.state()["messages"]))
     assert [message["role"] for message in messages] == ["user", "assistant"]
     messages[0]["content"] = "Truly?"
     debugger.edit({"messages": messages})
     first, second = debugger.state()["messages"]
     assert (first.content, first.id, type(first)) == ("Truly?", "h", HumanMessage)
     assert second == said
+    with pytest.raises(BadInput, match="JSON cannot hold this AIMessage"):
+        editable(said)
     debugger.quit()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, cast
 from uuid import UUID
@@ -158,6 +159,7 @@ def keep_branch(store: CheckpointStore, branch: Branch) -> None:
     store.describe(branch.thread, {key: value for key, value in info.items() if value is not None})
 
 
+@lru_cache(100_000)
 def made_at(checkpoint: str) -> float | None:
     """When a checkpoint was made, seconds since 1970, by its id (UUID version 6, RFC 9562)."""
     try:
@@ -283,7 +285,13 @@ def timeline(graph: Any, history: History) -> list[Event]:
             output = outputs(own)
             if output:
                 finished.add(moment, task.id, task.name)
-            errors = [value for channel, value in own if channel == "__error__"]
+            errors = [
+                f"{type(value).__name__}: {value}"
+                if isinstance(value, BaseException)
+                else str(value)
+                for channel, value in own
+                if channel == "__error__"
+            ]
             questions = [value for channel, value in own if channel == "__interrupt__"]
             targets: list[str] = []
             for channel, value in output:
@@ -302,7 +310,7 @@ def timeline(graph: Any, history: History) -> list[Event]:
                 interrupts=tuple(
                     interrupt.value for question in questions for interrupt in question
                 ),
-                error=_told(errors[-1]) if errors and not output else None,
+                error=errors[-1] if errors and not output else None,
                 done=bool(output) or is_over,
             )
             events.append(event)
@@ -330,10 +338,6 @@ class Finished:
         node, _, task = segments(moment.ns)[-1].partition(":")
         tasks = self._tasks.get((outer, moment.outer.get(outer, "")), {})
         return task in tasks or (not task and node in tasks.values())
-
-
-def _told(error: Any) -> str:
-    return f"{type(error).__name__}: {error}" if isinstance(error, BaseException) else str(error)
 
 
 def prepare(graph: Any, saver: CheckpointStore, saved: CheckpointTuple) -> list[Any]:

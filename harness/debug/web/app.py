@@ -20,7 +20,7 @@ from harness.debug.web.desk import Desk
 from harness.debug.web.drawing import drawing
 from harness.debug.web.guard import POLICY, Guard
 from harness.debug.web.steps import compared, look, steps
-from harness.debug.web.values import described, sheets
+from harness.debug.web.values import sheets, tree
 from harness.models import Refused, body_of, read_body, serving
 
 if TYPE_CHECKING:
@@ -45,15 +45,16 @@ LOOKS: Mapping[str, Callable[[Desk, Query], Any]] = {
     ),
     "usage": lambda desk, query: desk.usage(needed(query, "branch")),
     "source": lambda desk, query: desk.source(needed(query, "node")),
-    "memory": lambda desk, _: {
-        name: described(value) for name, value in desk.debugger.memory().items()
-    },
+    "memory": lambda desk, _: {name: tree(value) for name, value in desk.debugger.memory().items()},
     "sheets": lambda desk, query: sheets(needed(query, "path"), desk.folders),
     "state": lambda desk, query: look(
         desk.debugger.store,
         needed(query, "branch"),
         query.get("ns", ""),
         needed(query, "checkpoint"),
+    ),
+    "value": lambda desk, query: desk.value(
+        needed(query, "key"), query.get("branch"), query.get("ns", ""), query.get("checkpoint")
     ),
     "compare": lambda desk, query: compared(
         desk.debugger.store, needed(query, "a"), needed(query, "b")
@@ -127,9 +128,8 @@ class Desks:
         live = {} if self.main is not None else {"beyond": None}
         debugger = subject.begin(store, stop_on_exception=False, **live)
         title = " of ".join(part for part in (item, run or evolution) if part not in ("", "."))
-        read_only = self.main is None or not (run and item)
-        notes = subject.notes
-        desk = Desk(debugger, title or "evolution", read_only=read_only, notes=notes)
+        looking = self.main is None or not (run and item)
+        desk = Desk(debugger, title or "evolution", read_only=looking, notes=subject.notes)
         stack.callback(desk.close)
         return desk
 
@@ -188,8 +188,7 @@ def app(desks: Desks, browsing: Browsing, guard: Guard) -> Starlette:
     async def page(request: Request) -> Response:
         """The page and its files, which hold no secret."""
         guard.check(request.headers, token=False)
-        home = "runs.html" if desks.main is None else "index.html"
-        path = STATIC / request.path_params.get("name", home)
+        path = STATIC / request.path_params.get("name", "index.html" if desks.main else "runs.html")
         if path.parent != STATIC or path.suffix not in KINDS or not path.is_file():
             return reply({"error": "not found"}, 404)
         return Response(path.read_bytes(), media_type=KINDS[path.suffix], headers=POLICY)

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from harness.core import BadInput, HarnessError
-from harness.debug.engine.history import Point, listed
+from harness.debug.engine.history import Point, listed, shown
 from harness.debug.engine.session import Debugger
 from harness.debug.engine.sources import Source, node_source, replace_source
 from harness.debug.engine.stops import Breakpoint, Stop, TaskInfo
-from harness.debug.web.values import described, tree
+from harness.debug.web.values import editable, tree
 
 LOADING = ("reload", "edit_source")
 """Commands that load the graph's file again."""
@@ -48,15 +48,21 @@ def _point(arguments: Arguments) -> Point:
 
 
 def _fork(debugger: Debugger, arguments: Arguments) -> Any:
-    values = None if arguments.get("values") is None else _read(arguments, "values", dict)
-    of, name = _text(arguments, "of"), _text(arguments, "name")
-    return debugger.fork(_point(arguments), of=of, name=name, values=values)
+    return debugger.fork(
+        _point(arguments),
+        of=_text(arguments, "of"),
+        name=_text(arguments, "name"),
+        values=None if arguments.get("values") is None else _read(arguments, "values", dict),
+    )
 
 
 def _edit_output(debugger: Debugger, arguments: Arguments) -> Any:
-    of, name = _text(arguments, "of"), _text(arguments, "name")
-    values = _read(arguments, "values", dict)
-    return debugger.edit_output(_point(arguments), values, of=of, name=name)
+    return debugger.edit_output(
+        _point(arguments),
+        _read(arguments, "values", dict),
+        of=_text(arguments, "of"),
+        name=_text(arguments, "name"),
+    )
 
 
 def _replay(debugger: Debugger, arguments: Arguments) -> Any:
@@ -68,8 +74,9 @@ def _replay(debugger: Debugger, arguments: Arguments) -> Any:
 
 def _break(debugger: Debugger, arguments: Arguments) -> Any:
     visit = None if arguments.get("visit") is None else _read(arguments, "visit", int)
-    point = Breakpoint(_read(arguments, "node", str), visit, _text(arguments, "condition"))
-    return debugger.stop_at(point)
+    return debugger.stop_at(
+        Breakpoint(_read(arguments, "node", str), visit, _text(arguments, "condition"))
+    )
 
 
 RUNNING: Mapping[str, Command] = {
@@ -187,7 +194,7 @@ class Desk:
             "busy": self._busy,
             "error": self._error,
             "stop": None if stop is None else _stop(stop),
-            "state": {key: described(value) for key, value in state.items()},
+            "state": {key: tree(value) for key, value in state.items()},
             "branch": None if debugger.branch is None else debugger.branch.thread,
             "branches": [
                 {
@@ -217,9 +224,20 @@ class Desk:
             BadInput: if it has none that may be edited here.
         """
         source = self._source(node)
-        name = str(source.file.relative_to(source.file.parent.parent))
-        return {"node": node, "file": name, "line": source.line, "text": source.text,
+        name = source.file.relative_to(source.file.parent.parent)
+        return {"node": node, "file": str(name), "line": source.line, "text": source.text,
                 "digest": source.digest}  # fmt: skip
+
+    def value(self, key: str, branch: str | None, ns: str, checkpoint: str | None) -> str:
+        """One value of the state as JSON text: at a checkpoint, or where the run stands.
+
+        Raises:
+            BadInput: if JSON cannot hold it, or there is no such checkpoint.
+        """
+        if checkpoint is None:
+            return editable(self.debugger.state().get(key))
+        history = self.debugger.history(branch)
+        return editable(shown(history.load(history.find(checkpoint, ns))).get(key))
 
     def usage(self, branch: str) -> dict[str, list[Any]]:
         """Tokens and US dollars (None where unknown) by task id, in a branch."""

@@ -23,7 +23,7 @@ from harness.debug.engine.history import (
     written,
 )
 from harness.debug.engine.stops import HIDDEN
-from harness.debug.web.values import described, tree
+from harness.debug.web.values import tree
 
 if TYPE_CHECKING:
     from harness.checkpoints import CheckpointStore
@@ -41,8 +41,7 @@ def steps(graph: Any, store: CheckpointStore, thread: str) -> dict[str, Any]:
     time in which the run stood and a person looked. No value is read: fast for thousands of steps.
     """
     history = History(store, thread)
-    branches = {branch.thread: branch for branch in listed(store)}
-    branch = branches.get(thread, Branch(thread, thread))
+    branch = {branch.thread: branch for branch in listed(store)}.get(thread, Branch(thread, thread))
     trail = {(moment.ns, moment.id) for moment in history.trail()}
     writers: dict[tuple[str, str], dict[str, tuple[str, list[str]]]] = {}
     for write in store.writes(thread):
@@ -51,18 +50,19 @@ def steps(graph: Any, store: CheckpointStore, thread: str) -> dict[str, Any]:
     rows: list[dict[str, Any]] = []
     visits: Counter[str] = Counter()
     routes: set[tuple[str, str]] = set()
-    ends = {(moment.ns, moment.parent): made_at(moment.id) for moment in history.moments}
+    times = {moment.id: made_at(moment.id) for moment in history.moments}
+    ends = {(moment.ns, moment.parent): times[moment.id] for moment in history.moments}
     finished = Finished()
     for moment in history.moments:
         key = (moment.ns, moment.id)
-        begun, ended = made_at(moment.id), ends.get(key)
+        begun, ended = times[moment.id], ends.get(key)
         tasks = _tasks(graph, history, moment, writers.get(key, {}))
         for task in tasks:
             if task["done"]:
                 finished.add(moment, task["id"], task["node"])
             task["asks"] = task["asks"] and not (task["done"] or finished.around(moment))
+            visits[task["where"]] += key in trail and task["node"] != "__start__"
         if key in trail:
-            visits.update(task["where"] for task in tasks if task["node"] != "__start__")
             routes.update((task["where"], target) for task in tasks for target in task["goes_to"])
         rows.append(
             {
@@ -79,13 +79,15 @@ def steps(graph: Any, store: CheckpointStore, thread: str) -> dict[str, Any]:
         )
     # A `Send` names its node in the step behind: what was pushed there.
     behind = {(row["ns"], row["parent"]): row["tasks"] for row in rows if row["on"]}
-    for row in rows:
-        after = behind.get((row["ns"], row["checkpoint"]), [])
-        pushed = [task["where"] for task in after if task["pushed"]]
-        routes.update(
-            (task["where"], to) for task in row["tasks"] if task["sends"] for to in pushed
-        )
-    return {"steps": rows, "visits": dict(visits), "taken": sorted(routes)}
+    routes.update(
+        (task["where"], after["where"])
+        for row in rows
+        for task in row["tasks"]
+        if task["sends"]
+        for after in behind.get((row["ns"], row["checkpoint"]), [])
+        if after["pushed"]
+    )
+    return {"steps": rows, "visits": dict(+visits), "taken": sorted(routes)}
 
 
 def _tasks(
@@ -143,7 +145,7 @@ def look(store: CheckpointStore, thread: str, ns: str, checkpoint: str) -> dict[
         "ns": moment.ns,
         "checkpoint": moment.id,
         "step": moment.step,
-        "values": {key: described(value) for key, value in values.items()},
+        "values": {key: tree(value) for key, value in values.items()},
         "changes": None if after is None else _changes(differences(values, after)),
         "writes": [
             {"task": task, "channel": channel, "value": tree(value)}

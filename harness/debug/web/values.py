@@ -73,18 +73,23 @@ def tree(value: Any, depth: int = DEPTH) -> dict[str, Any]:
     return {"kind": "object", "size": len(entries), "items": shown, "type": type(value).__name__}
 
 
-def described(value: Any) -> dict[str, Any]:
-    """A value as a tree, and as JSON text where it can be edited: JSON alone, or messages."""
+def editable(value: Any) -> str:
+    """A value as JSON text to edit: what JSON holds without loss, or messages.
+
+    Raises:
+        BadInput: for any other value.
+    """
     from langchain_core.messages import BaseMessage, convert_to_openai_messages
 
-    text, plain = None, value
+    plain: Any = value
     items = cast("list[Any]", value) if isinstance(value, list) else []
     if items and all(isinstance(item, BaseMessage) for item in items):
         plain = convert_to_openai_messages(items, include_id=True)
     with suppress(TypeError, ValueError, RecursionError):
         written = json.dumps(plain, ensure_ascii=False, indent=1, allow_nan=False)
-        text = written if json.loads(written) == plain else None
-    return {"tree": tree(value), "json": text}
+        if json.loads(written) == plain:
+            return written
+    raise BadInput(f"JSON cannot hold this {type(plain).__name__}: edit its parts in the source")
 
 
 def sheets(name: str, folders: Sequence[Path]) -> list[dict[str, Any]]:

@@ -150,7 +150,9 @@ def test_a_run_is_stepped_edited_forked_and_compared(tmp_path: Path) -> None:
             refused = await run(found, good, "edit", values={"nonsense": 1})
             assert "nonsense" in refused["error"]["message"] and len(refused["branches"]) == 1
             edited = await run(found, good, "edit", values={"n": 9}, name="nine")
-            assert edited["state"]["n"]["json"] == "9"
+            assert edited["state"]["n"]["value"] == 9
+            value = await found.get("/api/value", params={"key": "n"}, headers=good)
+            assert value.json() == "9"
             failed = await run(found, good, "continue")
             assert failed["stop"]["failure"]["message"] == "too much: 9"
             assert failed["stop"]["failure"]["frames"][-1]["function"] == "write"

@@ -18,7 +18,7 @@ from harness.debug.web import Library, open_page, open_view
 from harness.evals import ItemRecord
 from tests.browser import browser_at, examine
 from tests.debug.web.agent import HOSTILE
-from tests.debug.web.worlds import lock
+from tests.debug.web.worlds import lock, write_long_sample
 
 DOT = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -189,5 +189,25 @@ def test_a_wide_graph_begins_where_the_run_stands_and_follows_it(tmp_path: Path)
                 await page.get_by_role("button", name="Fit").click()
                 for end in (page.locator(".node").first, page.locator(".node.end")):
                     await expect(end).to_be_in_viewport(ratio=1)
+
+    asyncio.run(scenario())
+
+
+def test_a_megabyte_of_answers_is_cut_and_opens_as_a_whole(tmp_path: Path) -> None:
+    write_long_sample(tmp_path / "eval")
+
+    async def scenario() -> None:
+        from playwright.async_api import expect
+
+        async with (
+            open_view(Library(tmp_path)) as url,
+            browser_at(url + "#run=eval&item=t1", ready="body[data-ready]") as (page, _),
+        ):
+            cards = page.locator(".step-card")
+            assert await cards.nth(0).locator("table").count() > 200  # there is room for the first
+            tables = cards.nth(19).locator("table")
+            assert 5 < await tables.count() < 40
+            await cards.nth(19).get_by_role("button", name="Show all 20,000 characters").click()
+            await expect(tables).to_have_count(await cards.nth(0).locator("table").count())
 
     asyncio.run(scenario())

@@ -82,6 +82,20 @@ def write_run(path: Path, outcomes: dict[str, str], said: str = QUOTE, **changed
     return path
 
 
+def write_long_sample(path: Path) -> Path:
+    """A run of one sample whose twenty answers are a megabyte of Markdown."""
+    table = "| fruit | **sum** |\n|---|---|\n| apples | `7` |\n\nThe total is 42, as it says.\n\n"
+    said = table * (50_000 // len(table))
+    steps = tuple(Step(step_id=n, source="agent", message=said) for n in range(1, 21))
+    about = AgentInfo(name="clerk", version="1")
+    trajectory = Trajectory(trajectory_id="t1", agent=about, steps=steps)
+    item = ItemRecord(id="t1", task_id="t1", outcome="pass", value=1.0, answer=said)
+    with RunWriter(path, lock()) as run:
+        run.append_trajectory(trajectory.model_dump(mode="json", exclude_none=True))
+        run.append_item(item.model_dump(mode="json"))
+    return path
+
+
 def write_evolution(out: Path, *, inside: bool = True) -> Path:
     """An evolution from four failures, all quoting one thought.
 

@@ -91,7 +91,7 @@ async function loadBranch() {
   showSteps(page.steps, $("#search").value, page.session.stop);
   if (page.checkpoint) chooseStep(page.checkpoint, true);
   await loadState();
-  await loadLast();
+  if (document.body.dataset.ready) await loadLast();
   await loadMemory();
   render();
   if (page.branch) loadUsage(page.branch).catch(() => {});
@@ -173,11 +173,11 @@ function panel() {
   if (page.tab === "branches") return branchesPanel(session, page.branch, page.comparison, acts);
   if (page.tab === "memory") return memoryPanel(page.memory);
   if (page.tab === "start") return startPanel(session, acts);
-  if (atStep) return statePanel(page.look, session.read_only ? {} : { edit: acts.editThere, fork: acts.forkThere, editOutput: acts.editOutput, rerun: acts.rerun });
+  if (atStep) return statePanel(page.look, session.read_only ? {} : { json: acts.json, edit: acts.editThere, fork: acts.forkThere, editOutput: acts.editOutput, rerun: acts.rerun });
   const standing = session.stop && !session.stop.ended;
   const title = session.busy ? "Running …" : standing ? `Now, in front of ${session.stop.task.where}` : "Latest state";
   const last = session.busy || page.last?.branch !== page.branch ? null : page.last;
-  return statePanel({ values: session.state, title, last }, { edit: standing ? acts.editHere : null });
+  return statePanel({ values: session.state, title, last }, { json: acts.json, edit: standing ? acts.editHere : null });
 }
 
 function renderControls() {
@@ -235,6 +235,7 @@ const acts = {
   }),
   answer: (id, text) => attempt(() => post("answer", { value: id ? { [id]: spoken(text) } : spoken(text) })),
   serve: (text) => attempt(() => post("serve", { values: parsed(text, "the output") })),
+  json: (key, open) => attempt(async () => open(await get("value", { key, ...(page.checkpoint ? { branch: page.branch, ns: here().ns, checkpoint: page.checkpoint } : {}) }))),
   editHere: (key, text) => attempt(() => post("edit", { values: { [key]: parsed(text, key) } })),
   editThere: (key, text) => attempt(() => post("fork", { of: page.branch, ns: here().ns, checkpoint: page.checkpoint, values: { [key]: parsed(text, key) } })),
   forkThere: () => command("fork", { of: page.branch, ns: here().ns, checkpoint: page.checkpoint }),
@@ -318,5 +319,6 @@ window.addEventListener("hashchange", () => attempt(async () => {
 document.addEventListener("keydown", onKey);
 attempt(refresh).then(() => {
   document.body.dataset.ready = "true";
+  loadLast().then(render).catch(() => {}); // behind the first view: it reads two states
   if (page.session) follow();
 });

@@ -19,12 +19,14 @@ export function statePanel(look, act) {
   ];
 }
 
+// Values that JSON cannot hold; of others the server says so when they are to be edited.
+const CODE_ONLY = new Set(["bytes", "object", "other"]);
+
 function keyRow(key, value, act) {
   const row = el("div", { class: "key-row" });
-  const edit = value.json !== null && act.edit
-    ? el("button", { "aria-label": `Edit ${key}`, on: { click: () => row.append(editor(value.json, `New value of ${key}`, (json) => act.edit(key, json))) } }, "Edit")
-    : null;
-  row.append(el("div", { class: "head" }, el("span", { class: "name" }, key), edit), valueOf(value.tree));
+  const open = (text) => row.append(editor(text, `New value of ${key}`, (json) => act.edit(key, json)));
+  const edit = act.edit && !CODE_ONLY.has(value.kind) ? el("button", { "aria-label": `Edit ${key}`, on: { click: () => act.json(key, open) } }, "Edit") : null;
+  row.append(el("div", { class: "head" }, el("span", { class: "name" }, key), edit), valueOf(value));
   return row;
 }
 

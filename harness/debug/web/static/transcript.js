@@ -10,6 +10,9 @@ import { armName, filtered, itemLink, runOf } from "./samples.js";
 import { valueOf } from "./values.js";
 
 const MANY = 200;
+// Characters of Markdown that a page lays out at once; behind them long texts are cut.
+const ROOM = 60000;
+let room = ROOM;
 const SOURCES = { system: "System", user: "User", agent: "Agent" };
 
 export async function itemView(at, frame) {
@@ -19,6 +22,7 @@ export async function itemView(at, frame) {
   const parent = at.run ? { name: at.run === "." ? run.arms[0].run : at.run, to: back(at) } : { name: at.evolution === "." ? "this evolution" : at.evolution, to: { evolution: at.evolution } };
   frame.path([{ name: "Runs", to: {} }, parent, { name: at.item, to: at }]);
   const steps = found.transcript?.steps || [];
+  room = ROOM;
   const shown = steps.map((step) => stepOf(step, at, frame));
   // Of a long transcript only what is in sight is laid out.
   if (shown.length > MANY) for (const card of shown) card.classList.add("many");
@@ -69,20 +73,20 @@ function judged(record, expected) {
 // A long text is cut and opens as a whole, so that what stands behind it is near.
 const LONG = window.innerWidth < 600 ? 600 : 2000;
 
-function folded(text) {
+function folded(text, drawn = withImages) {
   const start = beginning(text);
-  const shown = el("span", { class: "text", dir: "auto" }, ...withImages(start));
+  const shown = drawn === withImages ? el("span", { class: "text", dir: "auto" }, ...drawn(start)) : el("div", {}, ...drawn(start));
   if (start === text) return shown;
   shown.append(" …");
   const closed = `Show all ${count(text.length)} characters`;
   const more = el("button", { "aria-expanded": "false" }, closed);
   more.addEventListener("click", () => {
     const open = more.getAttribute("aria-expanded") === "true";
-    shown.replaceChildren(...withImages(open ? start : text), open ? " …" : "");
+    shown.replaceChildren(...drawn(open ? start : text), open ? " …" : "");
     more.setAttribute("aria-expanded", open ? "false" : "true");
     more.textContent = open ? closed : "Show less";
   });
-  return el("span", {}, shown, " ", more);
+  return el(drawn === withImages ? "span" : "div", {}, shown, " ", more);
 }
 
 // The first characters; an image that begins among them is not cut.
@@ -116,7 +120,11 @@ function part(name, text, at, step, frame, kind) {
 // A quote is looked for in the text as it was written, and all of it.
 function textOf(text, kind, at, step) {
   const searched = at.quote || Number(at.step) === step.step;
-  if (kind === "said") return at.quote ? plainOf(text) : proseOf(text);
+  if (kind === "said") {
+    if (at.quote) return plainOf(text);
+    room -= text.length;
+    return room < 0 && !searched ? [folded(text, proseOf)] : proseOf(text);
+  }
   return [el("pre", {}, ...(searched ? withImages(text || " ") : [folded(text || " ")]))];
 }
 

@@ -5,6 +5,7 @@ import { el } from "./dom.js";
 import { pictureOf, withImages } from "./markdown.js";
 import { proseOf } from "./prose.js";
 
+const ITEMS = 50;
 const WORKBOOK = /^[^\n]{1,300}\.xlsx$/i;
 
 export function valueOf(tree, open = 1) {
@@ -56,21 +57,31 @@ function workbookOf(path) {
 
 function entriesOf(tree, open) {
   if (!tree.size) return el("span", { class: "size" }, "{}");
-  const items = tree.items.map(([key, value]) => el("li", {}, el("span", { class: "key" }, `${key}: `), valueOf(value, open - 1)));
+  const items = tree.items.map(([key, value]) => () => el("li", {}, el("span", { class: "key" }, `${key}: `), valueOf(value, open - 1)));
   return folded(`${tree.type || ""} {${tree.size}}`, items, tree, open);
 }
 
 function listOf(tree, open) {
   if (!tree.size) return el("span", { class: "size" }, "[]");
   const table = tableOf(tree);
-  if (table) return folded(`table of ${tree.size} rows`, [table], tree, open);
-  const items = tree.items.map((value, at) => el("li", {}, el("span", { class: "key" }, `${at}: `), valueOf(value, value.kind === "message" ? 2 : open - 1)));
+  if (table) return folded(`table of ${tree.size} rows`, [() => table], tree, open);
+  const items = tree.items.map((value, at) => () => el("li", {}, el("span", { class: "key" }, `${at}: `), valueOf(value, value.kind === "message" ? 2 : open - 1)));
   return folded(`[${tree.size}]`, items, tree, open + (tree.items[0]?.kind === "message" ? 1 : 0));
 }
 
-function folded(summary, items, tree, open) {
-  const more = tree.items && tree.size > tree.items.length ? el("li", { class: "size" }, `… ${tree.size - tree.items.length} more`) : null;
-  return el("details", { open: open > 0 }, el("summary", { class: "size" }, summary), el("ul", { class: "tree" }, ...items, more));
+// Items are made when they are seen, so that long lists are no matter; each maker is called once.
+function folded(summary, makers, tree, open) {
+  const list = el("ul", { class: "tree" });
+  const draw = (from) => {
+    const left = makers.length - from - ITEMS;
+    const next = el("button", { on: { click: () => { next.parentElement.remove(); draw(from + ITEMS); } } }, `Show ${Math.min(left, ITEMS)} more of ${tree.size}`);
+    const unsent = tree.size - tree.items.length;
+    list.append(...makers.slice(from, from + ITEMS).map((make) => make()), ...(left > 0 ? [el("li", {}, next)] : unsent > 0 ? [el("li", { class: "size" }, `… ${unsent} more`)] : []));
+  };
+  const fold = el("details", { open: open > 0 }, el("summary", { class: "size" }, summary), list);
+  if (open > 0) draw(0);
+  fold.addEventListener("toggle", () => { if (fold.open && !list.hasChildNodes()) draw(0); });
+  return fold;
 }
 
 function tableOf(tree) {
