@@ -44,14 +44,14 @@ class MemoryGroup(NamedTuple):
 
     def remove(self) -> None:
         """Remove it once its processes are gone."""
-        for _ in range(500):
+        for turn in range(100):
             try:
                 self.folder.rmdir()
                 return
             except FileNotFoundError:
                 return
             except OSError:  # the kernel may need a moment
-                time.sleep(0.01)
+                time.sleep(turn / 1000)
 
 
 def memory_group(megabytes: int) -> MemoryGroup | None:
