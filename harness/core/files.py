@@ -110,13 +110,13 @@ def open_foreign(path: Path, most: int = FOREIGN_BYTES) -> BufferedReader:
         OSError: if it cannot be opened.
     """
     waiting = getattr(os, "O_NONBLOCK", 0)  # a pipe would be waited for
-    file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | waiting))  # noqa: SIM115
-    facts = os.fstat(file.fileno())
-    ordinary = stat.S_ISREG(facts.st_mode)
-    if ordinary and facts.st_size <= most:
-        return file
-    file.close()
-    kind = f"{facts.st_size:,} bytes" if ordinary else "no ordinary file"
+    descriptor = os.open(path, os.O_RDONLY | waiting | getattr(os, "O_BINARY", 0))
+    status = os.fstat(descriptor)
+    ordinary = stat.S_ISREG(status.st_mode)
+    if ordinary and status.st_size <= most:
+        return os.fdopen(descriptor, "rb")
+    os.close(descriptor)
+    kind = f"{status.st_size:,} bytes" if ordinary else "no ordinary file"
     raise BadInput(
         f"{str(path)!r}: expected an ordinary file of at most {most >> 20:,} MiB, found {kind}"
     )

@@ -28,7 +28,12 @@ def sparse(path: Path) -> None:
     os.truncate(path, 1 << 40)
 
 
-MAKERS: dict[str, Callable[[Path], None]] = {"pipe": pipe, "device": device, "sparse": sparse}
+MAKERS: dict[str, Callable[[Path], None]] = {
+    "pipe": pipe,
+    "device": device,
+    "sparse": sparse,
+    "folder": Path.mkdir,
+}
 
 
 @pytest.mark.parametrize("kind", MAKERS)
