@@ -95,6 +95,8 @@ def test_the_agent_meets_the_guard_at_the_gateway(folder: Path, agent: str) -> N
     items = {row["id"]: row for row in reader.items()}
     assert (items["x"]["outcome"], items["bomb"]["outcome"]) == ("pass", "invalid")
     assert "the guard in front: Unsafe (Violent): stop" in items["bomb"]["reason"]
+    texts = map(json.dumps, reader.trajectories())
+    assert sum("Unsafe (Violent)" in text for text in texts) == 1
     assert reader.lock["guard"] == "scripted/verdicts.json"
     with CallStore(folder / "run" / "calls.sqlite") as calls:
         used = calls.usage_by_role()

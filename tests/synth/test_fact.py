@@ -48,7 +48,7 @@ def test_the_first_question_counts(tmp_path: Path, reply: str, question: str, fa
     assert "1931" in asked(stuff.proposer).requests[-1][0]["content"]
 
 
-def test_without_a_model_the_question_is_a_sentence_with_a_gap(tmp_path: Path) -> None:
+def test_without_a_model_the_question_is_a_sentence_up_to_its_answer(tmp_path: Path) -> None:
     settings = SynthCommand(
         source=documents(tmp_path / "docs", TEXT, "The Ivy Inn has 31 beds.\n"), kind="fact", n=3,
         models=("none",), out=tmp_path / "out",
@@ -56,7 +56,7 @@ def test_without_a_model_the_question_is_a_sentence_with_a_gap(tmp_path: Path) -
     assert run(synthesise(settings)).accepted == 3
     suites = [load_suite(str(tmp_path / "out"), split) for split in ("train", "test")]
     [task] = [task for suite in suites for task in suite.tasks if task.answer == "1931"]
-    assert "What is missing at ___? The ferry Grey Heron was built in ___ by" in task.prompt
+    assert "How does this go on: The ferry Grey Heron was built in ...?" in task.prompt
     assert TEXT.split("\n")[1] in task.prompt
     assert (task.check, task.files, suites[0].suite.agent) == ("em", {}, "graph:answer")
 

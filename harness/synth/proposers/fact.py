@@ -59,7 +59,7 @@ class FactProposer:
     """Plug-in of the kind `fact`: the agent answers from what all documents give it.
 
     In one call: a model of this size does not get through the turns of a search. Without a model
-    (`none`) the question is the sentence with a gap, and the passage stands before it.
+    (`none`) the question is the sentence up to the answer, and the passage stands before it.
     """
 
     width = 64
@@ -81,8 +81,8 @@ class FactProposer:
         }
         if not self._said:
             raise BadInput("no sentence of the documents says by itself what a name belongs to")
-        self._writes_gaps = materials.proposer.spec == "none"
-        if self._writes_gaps:
+        self._asks_no_model = materials.proposer.spec == "none"
+        if self._asks_no_model:
             self.validators, self.calls, self.suite = (), (0, 0, 0), ONE_CALL
 
     def _sentence(self, answer: str, source: Source) -> str:
@@ -104,8 +104,8 @@ class FactProposer:
         answers = [answer for answer in self._said if answer not in asked] or [*self._said]
         answer = answers[number % len(answers)]
         source = library.sources[library.answers[answer][0]]
-        if self._writes_gaps:
-            return self._with_gap(number, answer, source)
+        if self._asks_no_model:
+            return self._unfinished(number, answer, source)
         reply = await say(
             materials.proposer,
             render("synth_fact", title=source.title, sentence=self._said[answer], answer=answer),
@@ -127,13 +127,14 @@ class FactProposer:
             fault=self.fault(question, answer, source),
         )
 
-    def _with_gap(self, number: int, answer: str, source: Source) -> Proposal:
-        passage, gapped = around(source, answer), whole(answer).sub("___", self._said[answer])
+    def _unfinished(self, number: int, answer: str, source: Source) -> Proposal:
+        passage, start = around(source, answer), whole(answer).split(self._said[answer])[0]
         text = " ".join(self._materials.library.text(passage).split())
-        question = f"Text: {text}\nQuestion: What is missing at ___? {gapped}\nAnswer:"
+        question = f"Text: {text}\nQuestion: How does this go on: {start.strip()} ...?\nAnswer:"
         return Proposal(
             id=f"fact-{number:05d}", question=question, answers=(answer,), check="em",
             passages=(passage,), origin=(source.id,),
+            fault="" if len(start.split()) >= 3 else "its sentence begins with the answer",
         )  # fmt: skip
 
     @cached_property
