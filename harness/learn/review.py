@@ -22,7 +22,8 @@ REVIEW = "review.md"
 _LINE = re.compile(r"- \[([ xX])\] (pass|fail|unknown) (\S+)")
 _HEAD = """\
 [x] may leave this machine, [ ] never does; pass, fail and unknown may be changed. The next
-`harness learn` reads this file.
+`harness learn` reads this file. Secrets are replaced. Names, telephone and account numbers and
+addresses of people are not looked for: read what stands in sent/.
 """
 
 

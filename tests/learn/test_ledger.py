@@ -87,6 +87,8 @@ def test_ten_evenings_pay_for_their_own_sessions_and_end_in_the_skill_of_one(
     assert sum(_rules(skills[0]).values()) == taught
     texts = [next(skill.rglob("SKILL.md")).read_text() for skill in skills]
     assert texts[0] == texts[1]
+    for rule in read_json(tmp_path / "at-once" / "evolved" / "rules.json"):
+        assert not {row["trajectory_id"] for row in rule["against"]} & set(rule["wordings"])
     # From a line of the skill to the line of the log.
     page = next(skills[1].rglob("SKILL.md"))
     rule = 1 + next(n for n, text in enumerate(page.read_text().splitlines()) if LESSONS[0] in text)
