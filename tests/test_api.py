@@ -309,14 +309,14 @@ def test_a_function_evolves_and_resumes(
     )  # fmt: skip
     assert (plan["train_tasks"], plan["analyst"]) == (4, "exemplar")
     assert plan["judged_by"][0].startswith("check em: the answer must be the expected text")
-    with pytest.raises(BadInput, match="never looks at its third parameter"):
+    with pytest.raises(BadInput, match="never looks at a parameter `skill`"):
         plan_evolution(agent=returns_nothing, suite="demo", create="x", model=model)
     text = again().read_text()
     assert again().read_text() == text
     (kept,) = (tmp_path / "out" / "agent").iterdir()
     assert kept.name.startswith("mine-")
-    with pytest.raises(BadInput, match=r"takes \(prompt\), expected a function \(prompt, workdir"):
-        evolve("other", agent=lambda prompt: "", suite="demo", create="short", model=model)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]  # too few
+    with pytest.raises(BadInput, match=r"takes \(\), expected any of prompt, workdir, skill"):
+        evolve("other", agent=lambda: "", suite="demo", create="short", model=model)
     silent = evaluate(tasks=TASKS, agent=returns_nothing, model=model, out="s", sandbox="none")
     assert {sample.reason for sample in silent.samples} == {
         "the agent failed: it returned None, expected the answer"

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from harness.core import BadInput, assets
+from harness.tasks import bind_arguments
 
 IMPORTING = "HARNESS_IMPORTING_AGENT"
 """Is set in the process of an agent while its module is imported."""
@@ -25,12 +26,12 @@ _SKILL = object()
 
 def outcome(request: dict[str, Any]) -> dict[str, Any]:
     """Carry out a request; return `answer`, or `error`, or `bad_input`; without an attempt the
-    finding of :func:`check_parameters` on the function, and the variables that importing it set.
+    finding of :func:`ignores_skill` on the function, and the variables that importing it set.
 
     Args:
         request: `kind` (`py` or `graph`), `reference`, `base` and the import `path`; `function`,
-            pickled, in place of the reference; of an attempt
-            also `arguments` of the function, or `messages` and `config` of the graph.
+            pickled, in place of the reference; of an attempt also `arguments` (prompt, work folder,
+            skill) of the function, or `messages` and `config` of the graph.
     """
     reference = request["reference"]
     before = dict(os.environ)
@@ -53,7 +54,8 @@ def outcome(request: dict[str, Any]) -> dict[str, Any]:
             raise BadInput(f"{reference!r} names a {name}, expected a {expected}")
         answer: Any = None
         if "arguments" in request:
-            answer = loaded(*request["arguments"])
+            call = bind_agent(reference, loaded, *request["arguments"])
+            answer = loaded(*call.args, **call.kwargs)
             # `asyncio` takes longer to import than all else here, and few functions need it.
             answer = import_module("asyncio").run(answer) if inspect.iscoroutine(answer) else answer
         elif "messages" in request:
@@ -67,8 +69,8 @@ def outcome(request: dict[str, Any]) -> dict[str, Any]:
             of_function = request["kind"] == "py"
             # Libraries that read a variable when they are imported find it as the file set it.
             changed = {key: text for key, text in os.environ.items() if before.get(key) != text}
-            ignores_skill = of_function and check_parameters(reference, loaded)
-            return {"ignores_skill": ignores_skill, "environment": changed}
+            ignores = of_function and ignores_skill(reference, loaded)
+            return {"ignores_skill": ignores, "environment": changed}
         if answer is None:
             return {"error": "it returned None, expected the answer"}
         return {"answer": str(answer)}
@@ -78,22 +80,32 @@ def outcome(request: dict[str, Any]) -> dict[str, Any]:
         return {"error": f"{type(error).__name__}: {error}"}
 
 
-def check_parameters(reference: str, function: Any) -> bool:
-    """Return True if a function takes the path of a skill and never looks at it.
+def bind_agent(
+    reference: str, function: Any, prompt: Any, workdir: Any, skill: Any
+) -> inspect.BoundArguments:
+    """Return the arguments of an agent; one with other names takes them in this order.
+
+    Raises:
+        BadInput: if it takes something else.
+    """
+    values = {"prompt": prompt, "workdir": workdir, "skill": skill}
+    try:
+        return bind_arguments(function, values, tuple(values), fewest=1)
+    except (TypeError, ValueError) as error:
+        raise BadInput(f"{reference!r} is no agent: {error}") from error
+
+
+def ignores_skill(reference: str, function: Any) -> bool:
+    """Return True if the path of a skill would not reach a function, or it never looks at it.
 
     Raises:
         BadInput: if it does not take what it is called with.
     """
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):  # some functions of C have none
-        return False
-    try:
-        bound = signature.bind("prompt", "workdir", _SKILL)
-    except TypeError as error:
-        raise BadInput(
-            f"{reference!r} takes {signature}, expected a function (prompt, workdir, skill)"
-        ) from error
+    workdir = object()
+    bound = bind_agent(reference, function, "", workdir, _SKILL)
+    values = [*bound.args, *bound.kwargs.values()]
+    if _SKILL not in values:
+        return workdir not in values  # a copy lies in the work folder
     name = next((name for name, value in bound.arguments.items() if value is _SKILL), "")
     code = getattr(function, "__code__", None)  # a decorated function has that of its wrapper
     if code is None or name not in code.co_varnames or name in code.co_cellvars:

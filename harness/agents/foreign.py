@@ -130,7 +130,7 @@ class CommandAgent:
 
 
 class PythonAgent:
-    """A function `(prompt, workdir, skill) -> answer`, sync or async, or a graph of messages.
+    """A function of any of `prompt`, `workdir` and `skill`, sync or async, or a graph of messages.
 
     A graph takes `{"messages": […]}` and gives messages back; the skill's text stands in a system
     message.

@@ -41,9 +41,9 @@ def refuse_lost_skill(agent: Agent, skill: str, mode: SkillMode) -> None:
     lost = f"the skill {skill!r} would not reach the agent"
     if getattr(agent, "ignores_skill", False):
         raise BadInput(
-            f"{lost}: {agent.spec} never looks at its third parameter, the path of the skill's "
-            "folder (None without one): read SKILL.md there; of an agent that looks into "
-            ".agents/skills of its work folder by itself, say `skill_mode: discovered` in the suite"
+            f"{lost}: {agent.spec} never looks at a parameter `skill`, the path of the skill's "
+            "folder (None without one): take it, and read SKILL.md there; of an agent that looks "
+            "into .agents/skills of its work folder, say `skill_mode: discovered` in the suite"
         )
     kind, _, command = agent.spec.partition(":")
     if kind != "cmd" or "{skill}" in command:

@@ -100,8 +100,9 @@ def evaluate(
             Names of columns and ids that are missing are those of a task file; the paths of files
             start at the working folder. Default with `resume`: that of the run.
         tasks: the same under another name.
-        agent: spec, or a function `(prompt, workdir, skill) -> answer`, sync or async. Each attempt
-            calls a copy of it in a process of its own, whose `OPENAI_BASE_URL` leads to the model.
+        agent: spec, or a function of any of `prompt`, `workdir` and `skill` that returns the
+            answer, sync or async. Each attempt calls a copy of it in a process of its own, whose
+            `OPENAI_BASE_URL` leads to the model.
         model: spec, or several with roles; default the embedded model.
         progress: whether to draw a bar; default: in a notebook or a terminal.
         settings: further fields of :class:`EvalSettings`.
@@ -191,8 +192,8 @@ def evolve(
     Args:
         out: folder for the skill and everything behind it.
         suite: what is run for the trajectories, and for the gate: as for :func:`evaluate`.
-        agent: spec, or a function `(prompt, workdir, skill) -> answer`, of which a copy is kept in
-            `out`; it should read the skill at the path `skill`.
+        agent: spec, or a function as for :func:`evaluate`, of which a copy is kept in `out`; it
+            should read the skill at the path `skill`.
         model: spec for every role, or several with roles; default the embedded model.
         progress: whether to draw bars; default: in a notebook or a terminal.
         settings: further fields of :class:`EvolveSettings` (`trajectories` in place of a suite,

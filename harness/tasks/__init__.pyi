@@ -12,6 +12,7 @@ from .answers import read_number as read_number
 from .answers import scored as scored
 from .answers import setting as setting
 from .answers import token_f1 as token_f1
+from .check_runner import bind_arguments as bind_arguments
 from .code_checks import suite_paths as suite_paths
 from .comparison import Comparison as Comparison
 from .comparison import Difference as Difference

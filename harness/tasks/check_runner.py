@@ -5,43 +5,65 @@
 exit code is 3 if there is no such function, or if it takes something else.
 """
 
+import contextlib
 import importlib.util
 import inspect
 import json
 import sys
 import traceback
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 UNFIT = 3
 
 
-def bind(
-    function: Any, task: dict[str, Any], workdir: str, answer: str | None
+def bind_arguments(
+    function: Any, values: dict[str, Any], positional: Sequence[str], fewest: int
 ) -> inspect.BoundArguments:
-    """Return the arguments of a check by the names of its parameters.
+    """Return the arguments of a user's function by the names of its parameters, in any order.
 
-    They are `answer`, `expected`, `prompt`, `task` and `workdir`, in any order; a function with
-    other names takes the task, the work folder and the answer.
+    Args:
+        function: to be called.
+        values: that there are, by name.
+        positional: names of the values that a function with other names is given, in this order.
+        fewest: number of them that it must take.
 
     Raises:
         TypeError: if it cannot be called so.
     """
-    given = {
+    signature = inspect.signature(function)
+    kinds = {parameter.kind for parameter in signature.parameters.values()}
+    takes_all = inspect.Parameter.VAR_KEYWORD in kinds
+    known = {
+        name: value for name, value in values.items() if takes_all or name in signature.parameters
+    }
+    if known and inspect.Parameter.VAR_POSITIONAL not in kinds:
+        with contextlib.suppress(TypeError):
+            return signature.bind(**known)
+    for count in range(len(positional), fewest - 1, -1):
+        with contextlib.suppress(TypeError):
+            bound = signature.bind(*(values[name] for name in positional[:count]))
+            if all(bound.arguments.get(name, value) is value for name, value in known.items()):
+                return bound
+    raise TypeError(f"it takes {signature}, expected any of {', '.join(values)}")
+
+
+def bind_check(
+    function: Any, task: dict[str, Any], workdir: str, answer: str | None
+) -> inspect.BoundArguments:
+    """Return the arguments of a check; one with other names takes task, work folder and answer.
+
+    Raises:
+        TypeError: as :func:`bind_arguments`.
+    """
+    values = {
         "answer": answer,
         "expected": task.get("answer"),
         "prompt": task.get("prompt"),
         "task": task,
         "workdir": workdir,
     }
-    signature = inspect.signature(function)
-    named = {name: value for name, value in given.items() if name in signature.parameters}
-    try:
-        return signature.bind(**named)
-    except TypeError:
-        try:
-            return signature.bind(task, workdir, answer)
-        except TypeError:
-            raise TypeError(f"it takes {signature}, expected any of {', '.join(given)}") from None
+    return bind_arguments(function, values, ("task", "workdir", "answer"), fewest=3)
 
 
 def refuse(reason: str) -> NoReturn:
@@ -64,7 +86,7 @@ def main() -> None:
     try:
         spec.loader.exec_module(module)
         function = getattr(module, name)
-        arguments = bind(function, **call)
+        arguments = bind_check(function, **call)
     except (AttributeError, TypeError) as error:
         refuse(str(error).replace("module 'suite_check'", "the file"))
     except BaseException as error:  # noqa: BLE001  # a user's file may fail in any way

@@ -24,7 +24,7 @@ from harness.core import (
 )
 from harness.core.trust import own_folder
 from harness.sandbox import Limits, Result, Sandbox
-from harness.tasks.check_runner import UNFIT, bind
+from harness.tasks.check_runner import UNFIT, bind_check
 
 _RUNNER = Path(__file__).with_name("check_runner.py")
 _REQUEST = ".check-request.json"
@@ -53,7 +53,7 @@ def run_function(
     if sandbox is None:
         function = assets.load_object(task.check, base)
         try:
-            call = bind(function, row, str(workdir), answer)
+            call = bind_check(function, row, str(workdir), answer)
         except TypeError as error:
             raise BadInput(f"check {task.check!r}: {error}") from None
         try:

@@ -91,6 +91,8 @@ def ignores(prompt, workdir, skill): return prompt
 def reads(prompt, workdir, skill): return prompt + open(f"{skill}/SKILL.md").read()
 def passes_on(prompt, workdir, skill=None): return (lambda: skill)()
 def all_of_it(prompt, *rest): return prompt
+def asks(question): return question
+def in_folder(prompt, workdir): return workdir
 def by_locals(prompt, workdir, skill): return str(locals())
 @functools.wraps(ignores)
 def wrapped(*arguments): return reads(*arguments)
@@ -105,9 +107,9 @@ method = agent.method
 @pytest.mark.parametrize(
     ("name", "lost"),
     [
-        ("ignores", True), ("method", True),
+        ("ignores", True), ("method", True), ("asks", True),
         *((name, False) for name in
-          ("reads", "passes_on", "all_of_it", "by_locals", "wrapped", "agent")),
+          ("reads", "passes_on", "in_folder", "all_of_it", "by_locals", "wrapped", "agent")),
     ],
 )  # fmt: skip
 def test_a_skill_that_a_function_never_looks_at_is_refused(
@@ -119,7 +121,7 @@ def test_a_skill_that_a_function_never_looks_at_is_refused(
     if not lost:
         refuse_lost_skill(agent, "mine", "preloaded")
         return
-    with pytest.raises(BadInput, match=f"own.py:{name} never looks at its third parameter"):
+    with pytest.raises(BadInput, match=f"own.py:{name} never looks at a parameter `skill`"):
         refuse_lost_skill(agent, "mine", "preloaded")
 
 
@@ -213,7 +215,20 @@ def test_functions_sync_and_async(work: Path, tmp_path: Path) -> None:
         "def plain(prompt, workdir, skill):\n    return prompt.upper()\n"
         "async def later(prompt, workdir, skill):\n    return pathlib.Path(workdir).name\n"
         "def broken(prompt, workdir, skill):\n    raise ValueError('no')\n"
+        "def unfit(question, prompt):\n    return ''\n"
+        "class Holder:\n    def asked(self, question):\n        return question\n"
+        "asked = Holder().asked\n"
+        "def turned(skill, workdir, prompt):\n    return f'{prompt} {skill}'\n"
+        "def keywords(**values):\n    return ' '.join(values)\n"
     )
+    for name, answer in (
+        ("asked", "Do it."), ("turned", "Do it. None"), ("keywords", "prompt workdir skill")
+    ):  # fmt: skip
+        assert attempt(NONE, work, spec=f"py:{tmp_path}/mine.py:{name}")[0].answer == answer
+    with pytest.raises(
+        BadInput, match=r"takes \(question, prompt\), expected any of prompt, workdir"
+    ):
+        attempt(NONE, work, spec=f"py:{tmp_path}/mine.py:unfit")
     assert attempt(NONE, work, spec=f"py:{tmp_path}/mine.py:plain")[0].answer == "DO IT."
     assert attempt(NONE, work, spec=f"py:{tmp_path}/mine.py:later")[0].answer == "work"
     failed, _ = attempt(NONE, work, spec=f"py:{tmp_path}/mine.py:broken")
