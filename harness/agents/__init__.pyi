@@ -11,6 +11,9 @@ from .opening import is_foreign as is_foreign
 from .opening import open_agent as open_agent
 from .opening import refuse_lost_skill as refuse_lost_skill
 from .opening import without_skill as without_skill
+from .own_graphs import graph_config as graph_config
+from .own_graphs import split_reference as split_reference
+from .own_graphs import state_of as state_of
 from .protocol import END_SIGNAL as END_SIGNAL
 from .protocol import STOP as STOP
 from .protocol import Action as Action

@@ -14,8 +14,9 @@ import re
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
+from harness.agents.own_graphs import answer_of, input_key
 from harness.core import BadInput, assets
 from harness.tasks import bind_arguments
 
@@ -30,8 +31,8 @@ def outcome(request: dict[str, Any]) -> dict[str, Any]:
 
     Args:
         request: `kind` (`py` or `graph`), `reference`, `base` and the import `path`; `function`,
-            pickled, in place of the reference; of an attempt also `arguments` (prompt, work folder,
-            skill) of the function, or `messages` and `config` of the graph.
+            pickled, in place of the reference; `options` of a graph; of an attempt also `arguments`
+            (prompt, work folder, skill) of the function, or `state` and `config` of the graph.
     """
     reference = request["reference"]
     before = dict(os.environ)
@@ -58,19 +59,18 @@ def outcome(request: dict[str, Any]) -> dict[str, Any]:
             answer = loaded(*call.args, **call.kwargs)
             # `asyncio` takes longer to import than all else here, and few functions need it.
             answer = import_module("asyncio").run(answer) if inspect.iscoroutine(answer) else answer
-        elif "messages" in request:
-            state = {"messages": request["messages"]}
-            state = import_module("asyncio").run(loaded.ainvoke(state, request["config"]))
-            last: Any = (state.get("messages") or [""])[-1]
-            answer = getattr(last, "content", last)  # of LangChain, or a plain dictionary
-            if isinstance(answer, dict):
-                answer = cast("dict[str, Any]", answer).get("content")
+        elif "state" in request:
+            call = answer_of(loaded, request["state"], request["config"], request["options"])
+            answer = import_module("asyncio").run(call)
         else:
             of_function = request["kind"] == "py"
             # Libraries that read a variable when they are imported find it as the file set it.
             changed = {key: text for key, text in os.environ.items() if before.get(key) != text}
             ignores = of_function and ignores_skill(reference, loaded)
-            return {"ignores_skill": ignores, "environment": changed}
+            key = of_function or input_key(
+                reference, loaded, request["options"].get("input_key", "")
+            )
+            return {"ignores_skill": ignores, "input_key": key, "environment": changed}
         if answer is None:
             return {"error": "it returned None, expected the answer"}
         return {"answer": str(answer)}

@@ -23,6 +23,13 @@ from pathlib import Path
 from typing import Any, cast
 
 from harness.agents.child import IMPORTING
+from harness.agents.own_graphs import (
+    MESSAGES,
+    graph_config,
+    split_reference,
+    state_of,
+    with_options,
+)
 from harness.agents.recording import Recorder
 from harness.agents.skills import skill_block
 from harness.agents.types import AgentContext, AgentRun, AttemptEnded, Sample, TimeLimit
@@ -132,8 +139,9 @@ class CommandAgent:
 class PythonAgent:
     """A function of any of `prompt`, `workdir` and `skill`, sync or async, or a graph of messages.
 
-    A graph takes `{"messages": […]}` and gives messages back; the skill's text stands in a system
-    message.
+    A graph takes `{"messages": […]}`, with the skill's text in a system message, or the text of
+    both under the key of its state that :func:`harness.agents.own_graphs.input_key` finds; its
+    spec then says which.
 
     Raises:
         BadInput: if the file cannot be imported, or the name in it is neither.
@@ -141,8 +149,8 @@ class PythonAgent:
 
     def __init__(self, spec: str, base: Path, function: str = "") -> None:
         """Import it once; `function` is a pickled one, in place of that of a file."""
-        self.spec = spec
         kind, _, reference = spec.partition(":")
+        reference, options = split_reference(reference) if kind == "graph" else (reference, {})
         if IMPORTING in os.environ:  # each process of an agent would start the next one
             raise BadInput(
                 "the module of an agent starts a run of its own when it is imported: put what runs "
@@ -150,7 +158,7 @@ class PythonAgent:
             )
         self._request: dict[str, Any] = {
             "kind": kind, "reference": reference, "base": str(base), "path": sys.path,
-            "function": function,
+            "function": function, "options": options,
         }  # fmt: skip
         # A client that is built on import needs a key; it has nobody to ask.
         nowhere = {"OPENAI_API_KEY": "unused", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
@@ -168,6 +176,10 @@ class PythonAgent:
             reason = self._imported.get("bad_input") or f"{spec!r}: {self._imported['error']}"
             raise BadInput(reason)
         self.ignores_skill = bool(self._imported["ignores_skill"])
+        self._key = str(self._imported["input_key"])
+        if kind == "graph" and self._key != MESSAGES:
+            spec = f"graph:{with_options(reference, {**options, 'input_key': self._key})}"
+        self.spec = spec
 
     async def run(self, sample: Sample, context: AgentContext) -> AgentRun:
         """Attempt one sample."""
@@ -180,12 +192,12 @@ class PythonAgent:
         else:
             skill = None if context.loaded_skill is None else context.loaded_skill.skill
             block = skill_block(skill, "preloaded", readable=False)
-            request["messages"] = [{"role": "system", "content": block}] if block else []
-            request["messages"].append({"role": "user", "content": sample.prompt})
-            for message in request["messages"]:
+            messages = [{"role": "system", "content": block}] if block else []
+            messages.append({"role": "user", "content": sample.prompt})
+            for message in messages:
                 recorder.message(message["role"], message["content"])
-            workdir = {"workdir": str(sample.workdir)}
-            request["config"] = {"configurable": workdir, "recursion_limit": 200}
+            request["state"] = state_of(messages, self._key)
+            request["config"] = graph_config(sample.workdir)
         try:
             result = await self._call(request, context)
         except AttemptEnded as error:

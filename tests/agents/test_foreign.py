@@ -247,6 +247,73 @@ def test_a_users_graph_of_messages(work: Path, tmp_path: Path) -> None:
     assert run.answer == "from the graph"
 
 
+GRAPHS = """
+from typing import TypedDict
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import interrupt
+
+class Ticket(TypedDict):
+    ticket: str
+class State(Ticket, total=False):
+    draft: str
+    reply: str
+class Case(TypedDict):
+    ticket: str
+    reply: str
+
+def built(schema, node, **options):
+    builder = StateGraph(schema)
+    builder.add_node("node", node)
+    builder.add_edge(START, "node")
+    builder.add_edge("node", END)
+    return builder.compile(**options)
+
+graph = built(State, lambda state: {"reply": state["ticket"].upper()})
+both = built(State, lambda state: {"draft": "d", "reply": [1]})
+case = built(Case, lambda state: {"reply": "ok"})
+asks = built(State, lambda state: {"reply": interrupt("sure?")})
+stops = built(State, lambda state: {"reply": "went on"}, interrupt_before=["node"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("spec", "answer", "resolved"),
+    [
+        ("graph", "DO IT.", "graph?input_key=ticket"),
+        ("both", '{"draft": "d", "reply": [1]}', "both?input_key=ticket"),
+        ("both?output_key=draft", "d", "both?output_key=draft&input_key=ticket"),
+        ("case?input_key=ticket", "ok", "case?input_key=ticket"),
+        ("asks?answer_interrupts=yes", "yes", "asks?answer_interrupts=yes&input_key=ticket"),
+        ("stops?answer_interrupts=1", "went on", "stops?answer_interrupts=1&input_key=ticket"),
+        ("asks", "stopped at an interrupt (sure?): `?answer_interrupts=", "asks?input_key=ticket"),
+        ("stops", "interrupt (before 'node')", "stops?input_key=ticket"),
+        ("both?output_key=mail", "no 'mail', only ticket", "both?output_key=mail&input_key=ticket"),
+    ],
+)
+def test_a_graph_of_another_state(
+    spec: str, answer: str, resolved: str, work: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "flow.py").write_text(GRAPHS)
+    agent = open_agent(f"graph:flow.py:{spec}", base=tmp_path, trusted=True)
+    assert agent.spec == f"graph:flow.py:{resolved}"
+    run, _ = attempt(NONE, work, spec=f"graph:{tmp_path}/flow.py:{spec}")
+    assert run.answer == answer or (run.answer is None and answer in str(run.invalid))
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("case", "keys ticket, reply: name the one .*flow.py:case.input_key=ticket"),
+        ("graph?input_key=question", "keys ticket, draft, reply: name the one"),
+        ("graph?in=ticket", "no setting 'in': expected input_key, output_key"),
+    ],
+)
+def test_a_graph_whose_input_is_unclear_is_refused(spec: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "flow.py").write_text(GRAPHS)
+    with pytest.raises(BadInput, match=message):
+        open_agent(f"graph:flow.py:{spec}", base=tmp_path, trusted=True)
+
+
 def test_code_of_a_suite_needs_trust(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("def f(p, w, s):\n    return ''\n")
     with pytest.raises(BadInput, match="trust"):

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.agents import is_foreign
+from harness.agents import graph_config, is_foreign, split_reference, state_of
 from harness.core import BadInput
 from harness.debug.attempts.answers import Answers, Beyond, RecordedModel
 from harness.debug.attempts.items import Finished, Settings, live_model, suite_of
@@ -150,12 +150,13 @@ def open_own_graph(
             messages.append({"role": step.source, "content": text})
         if step.source == "user":
             break
-    reload = partial(load_graph, f"{file}:{spec.rpartition(':')[2]}")
+    name, options = split_reference(spec)
+    reload = partial(load_graph, f"{file}:{name.rpartition(':')[2]}")
     return Subject(
         reload(),
-        {"messages": messages},
+        state_of(messages, options.get("input_key", "messages")),
         thread,
-        config={"configurable": {"workdir": str(folder)}, "recursion_limit": 200},
+        config=graph_config(folder),
         reload=reload,
         root=file.resolve().parent,
         answers=answers,
