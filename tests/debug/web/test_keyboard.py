@@ -95,10 +95,13 @@ def test_a_session_with_the_keyboard_alone(tmp_path: Path) -> None:
             await write(page, "Ann")
             await expect(where).to_contain_text("done")
             await expect(page.locator("#panel")).to_contain_text("Ann 1")
+            await expect(page.locator('.step[aria-selected="true"]')).to_have_count(0)
             await reach(page, "Stop")
             for tab in ("Breakpoints", "Branches", "Store", "Start", "State", "Changes", "Stop"):
                 await page.keyboard.press("ArrowRight")
                 await expect(page.get_by_role("tab", name=tab)).to_be_focused()
+                if tab == "Changes":
+                    await expect(page.locator("#panel")).to_contain_text("Changed by end")
                 if tab == "Store":
                     await expect(page.locator("#panel")).to_contain_text("users/ada/colour")
                 await examine(page, f"debug-tab-{tab.lower()}")

@@ -89,7 +89,7 @@ async function loadBranch() {
     page.taken = found.taken;
   }
   showSteps(page.steps, $("#search").value, page.session.stop);
-  if (page.checkpoint) chooseStep(page.checkpoint, true);
+  chooseStep(page.checkpoint, true);
   await loadState();
   if (document.body.dataset.ready) await loadLast();
   await loadMemory();
@@ -167,7 +167,7 @@ function panel() {
   const { session } = page;
   const atStep = page.look !== null;
   if (page.look) page.look.title = titleOf(here());
-  if (page.tab === "changes") return changesPanel(page.look || {});
+  if (page.tab === "changes") return changesPanel(page.look || lastChange() || {});
   if (page.tab === "stop") return stopPanel(session, acts);
   if (page.tab === "breaks") return breaksPanel(session, acts);
   if (page.tab === "branches") return branchesPanel(session, page.branch, page.comparison, acts);
@@ -176,9 +176,10 @@ function panel() {
   if (atStep) return statePanel(page.look, session.read_only ? {} : { json: acts.json, edit: acts.editThere, fork: acts.forkThere, editOutput: acts.editOutput, rerun: acts.rerun });
   const standing = session.stop && !session.stop.ended;
   const title = session.busy ? "Running …" : standing ? `Now, in front of ${session.stop.task.where}` : "Latest state";
-  const last = session.busy || page.last?.branch !== page.branch ? null : page.last;
-  return statePanel({ values: session.state, title, last }, { json: acts.json, edit: standing ? acts.editHere : null });
+  return statePanel({ values: session.state, title, last: lastChange() }, { json: acts.json, edit: standing ? acts.editHere : null });
 }
+
+const lastChange = () => (page.session.busy || page.last?.branch !== page.branch ? null : page.last);
 
 function renderControls() {
   const { session } = page;

@@ -42,7 +42,9 @@ export function showSteps(steps, search, stop) {
 
 export function chooseStep(checkpoint, quiet = false) {
   const at = rows.findIndex((step) => step.checkpoint === checkpoint);
-  if (at >= 0) choose_(at, quiet);
+  if (at >= 0) return choose_(at, quiet);
+  chosen = -1; // a branch that was forked has steps of the same address
+  render();
 }
 
 export function showLast() {

@@ -11,7 +11,7 @@ import { valueOf } from "./values.js";
 
 const MANY = 200;
 // Characters of Markdown that a page lays out at once; behind them long texts are cut.
-const ROOM = 60000;
+const ROOM = 30000;
 let room = ROOM;
 const SOURCES = { system: "System", user: "User", agent: "Agent" };
 
