@@ -6,13 +6,14 @@ import json
 import operator
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
 
 import numpy as np
 import pandas as pd
 import pytest
 from langchain_core.messages import HumanMessage
 from langgraph.graph import MessagesState  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
+from langgraph.types import Send
 from pydantic import BaseModel, ConfigDict, Field
 
 from harness.checkpoints import CheckpointStore, open_store
@@ -20,11 +21,13 @@ from harness.core import BadInput
 from harness.debug import Debugger, History, Point, Stop, compare, load_graph, timeline
 from harness.debug.terminal import Terminal
 from harness.debug.web.steps import look, steps
-from tests.debug.shapes import Build, Log, asker, builder, chain, counter, leaf, leaves, loop
+from tests.debug.shapes import Build, Log, asker, builder, chain, counter, fan, leaf, leaves, loop
 from tests.debug.strangers import (
     NO_START,
+    Colour,
     Connection,
     Desk,
+    Pen,
     flow,
     full_case,
     hand_over,
@@ -284,6 +287,39 @@ def test_the_states_own_model_refuses_what_is_set(store: CheckpointStore) -> Non
     assert frozen.edit({"n": 1}).reason == "step"
 
 
+class Holder(BaseModel):
+    """A model as state that holds another."""
+
+    path: Annotated[list[str], operator.add] = []
+    pen: Pen = Pen(colour=Colour.RED)
+
+
+class Choice(TypedDict, total=False):
+    """State with a choice of texts."""
+
+    path: Annotated[list[str], operator.add]
+    mode: Literal["fast", "slow"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "key", "wrong", "right"),
+    [
+        (Desk, "case", {"pens": [{"colour": "green"}]}, {"pens": [{"colour": "red"}]}),
+        (Holder, "pen", {"colour": "green"}, {"colour": "blue", "ink": 1}),
+        (Choice, "mode", "quick", "slow"),
+    ],
+)
+def test_what_the_types_inside_a_state_refuse_is_not_set(
+    store: CheckpointStore, schema: Any, key: str, wrong: Any, right: Any
+) -> None:
+    debugger = Debugger(chain(leaves([], "a", "b"), schema), store)
+    debugger.start({"path": []})
+    with pytest.raises(BadInput, match=f"state key '{key}'"):
+        debugger.edit({key: wrong})
+    assert debugger.edit({key: right}).reason == "step"
+    assert debugger.go().reason == "done"
+
+
 def test_a_state_that_its_model_refuses_is_listed(store: CheckpointStore) -> None:
     debugger = Debugger(ordered([]), store)
     debugger.start({"path": []})
@@ -323,6 +359,27 @@ def test_a_limit_of_steps_is_the_graphs_own_and_not_the_end(store: CheckpointSto
     assert stop.values["n"] == 9
 
 
+@pytest.mark.parametrize(
+    ("build", "limit"),
+    [
+        (lambda: chain(leaves([], *"abcdefghi")), 2),
+        (lambda: loop(chain({"sub": counter([], "i")}), 9), 4),
+        (lambda: hand_over([]), 2),
+        (lambda: loop(chain(leaves([], *"abc") | {"n": counter([], "n")}), 2), 3),
+    ],
+)
+def test_every_graph_goes_on_behind_a_limit_of_steps(
+    store: CheckpointStore, build: Any, limit: int
+) -> None:
+    debugger = Debugger(build(), store, config={"recursion_limit": limit})
+    stop, failures = debugger.start(NO_START, hold=False), 0
+    while stop.hint[0] == "continue" and failures < 20:
+        stop, failures = debugger.go(), failures + 1
+    assert stop.reason == "done" and failures
+    free = Debugger(build(), store).start(NO_START, thread="free", hold=False)
+    assert stop.values == free.values
+
+
 @pytest.mark.parametrize("move", ["go", "step", "step_into", "step_out"])
 def test_a_static_interrupt_is_a_stop_like_others(store: CheckpointStore, move: str) -> None:
     for number, build in enumerate(
@@ -355,6 +412,39 @@ def test_questions_are_named_with_their_nodes_and_answered_by_id(store: Checkpoi
         said(debugger, stop.hint[0])
         stop = debugger.last or stop
     assert stop.reason == "done"
+
+
+def sent_questions() -> Any:
+    """Tasks of a `Send` that ask at the same time."""
+
+    def spread(_: Any) -> list[Send]:
+        return [Send("ask", {"n": number}) for number in range(3)]
+
+    graph = builder()
+    graph.add_node("ask", asker([], "ask"))
+    graph.add_conditional_edges("__start__", spread)
+    return graph.compile()
+
+
+def inner_questions() -> Any:
+    """Sub-graphs that ask at the same time."""
+    parts = {name: chain({"ask": asker([], name)}) for name in ("x", "y")}
+    return fan(leaf([], "a"), parts, leaf([], "z"))
+
+
+@pytest.mark.parametrize(
+    ("build", "nodes"),
+    [(sent_questions, ["ask"] * 3), (inner_questions, ["x/ask", "y/ask"])],
+)
+def test_other_questions_at_the_same_time_are_named_and_answered(
+    store: CheckpointStore, build: Any, nodes: list[str]
+) -> None:
+    debugger = Debugger(build(), store)
+    stop = debugger.start(NO_START, hold=False)
+    assert sorted(stop.asked_by.values()) == nodes
+    assert said(debugger, 'answer "R"')[0].startswith(f"{len(nodes)} questions wait: ")
+    said(debugger, stop.hint[0])
+    assert debugger.last is not None and debugger.last.reason == "done"
 
 
 def test_a_question_in_a_sub_graph_names_the_inner_node(store: CheckpointStore) -> None:

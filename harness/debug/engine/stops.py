@@ -156,9 +156,9 @@ class Stop:
                 return 'answer "…"', "JSON"
             answers = json.dumps(dict.fromkeys(self.interrupts, "…"), ensure_ascii=False)
             return f"answer {answers}", "JSON by id; one is enough, then the others are asked again"
+        if self.failure is not None and self.failure.type == "GraphRecursionError":
+            return "continue", "as many steps again"
         if self.reason == "failed" and self.failure is not None:
-            if self.failure.type == "GraphRecursionError":
-                return "continue", "as many steps again"
             if self.failure.type == "InvalidUpdateError":
                 return "rewind", "run the nodes of this step again"
             if not self.pending:
