@@ -57,7 +57,7 @@ def test_without_a_model_the_question_is_a_sentence_up_to_its_answer(tmp_path: P
     suites = [load_suite(str(tmp_path / "out"), split) for split in ("train", "test")]
     [task] = [task for suite in suites for task in suite.tasks if task.answer == "1931"]
     assert "How does this go on: The ferry Grey Heron was built in ...?" in task.prompt
-    assert TEXT.split("\n")[1] in task.prompt
+    assert task.prompt.startswith("Text: " + " ".join(TEXT.split("\n")[:2]) + "\nQ")
     assert (task.check, task.files, suites[0].suite.agent) == ("em", {}, "graph:answer")
 
 

@@ -59,7 +59,7 @@ class FactProposer:
     """Plug-in of the kind `fact`: the agent answers from what all documents give it.
 
     In one call: a model of this size does not get through the turns of a search. Without a model
-    (`none`) the question is the sentence up to the answer, and the passage stands before it.
+    (`none`) the question is the sentence up to the answer; two sentences stand before it.
     """
 
     width = 64
@@ -128,12 +128,16 @@ class FactProposer:
         )
 
     def _unfinished(self, number: int, answer: str, source: Source) -> Proposal:
-        passage, start = around(source, answer), whole(answer).split(self._said[answer])[0]
-        text = " ".join(self._materials.library.text(passage).split())
+        sentence = self._said[answer]
+        start = whole(answer).split(sentence)[0]
+        rows = [" ".join(part.split()) for part in self._texts[source.id]]
+        rows = [row for row in rows if row == sentence or row.endswith((".", "!", "?"))]  # no title
+        first = max(0, rows.index(sentence) - 1)
+        text = " ".join(rows[first : first + 2])  # small models copy from examples that are longer
         question = f"Text: {text}\nQuestion: How does this go on: {start.strip()} ...?\nAnswer:"
         return Proposal(
             id=f"fact-{number:05d}", question=question, answers=(answer,), check="em",
-            passages=(passage,), origin=(source.id,),
+            passages=(around(source, answer),), origin=(source.id,),
             fault="" if len(start.split()) >= 3 else "its sentence begins with the answer",
         )  # fmt: skip
 
