@@ -17,7 +17,7 @@ from harness.core.terminal import span
 from harness.evals.plan import attempt_id, parts_of
 from harness.evals.report import ItemRecord, finished_items
 from harness.evals.reuse import CALLS, Step, plan_reuse
-from harness.evals.settings import EvalSettings, agent_model_spec, agent_spec
+from harness.evals.settings import EvalSettings, agent_model_spec
 from harness.evals.suite import LoadedSuite
 from harness.evals.unsolved import judged_by
 from harness.models import OPENAI_URL, PRICES_VARIABLE, CallStore, Price, parse_spec, price_of
@@ -104,11 +104,10 @@ def plan_evaluation(settings: EvalSettings, agent: Agent | None = None) -> dict[
 
     suite = suite_of(settings)
     # It refuses what the run would refuse.
-    Evaluator(settings, suite, agent=agent).plan(settings.skill)
+    spec = Evaluator(settings, suite, agent=agent).plan(settings.skill).agent.spec
     tasks = suite.tasks[: settings.limit]
     arms = [None, settings.skill] if settings.baseline and settings.skill else [settings.skill]
     attempts = list(tasks) * settings.epochs
-    spec = agent.spec if agent else agent_spec(settings, suite)
     plan: dict[str, Any] = {
         "suite": suite.suite.name,
         "split": suite.split,
