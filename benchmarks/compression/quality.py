@@ -3,21 +3,23 @@
     python -m benchmarks.compression.quality --shared ../shared --cache ../compressed
 
 XQuAD-en (gold paragraph among four seeded random ones of the file, as one document and as five
-files), COVID-QA (whole papers), QMSum (whole meetings). Of the first two an answer is found if one
-of its sentences is kept ("any"; "all": if all of it is); QMSum gives the share of gold turns of
-which all is. The default is `harness.api.compress(documents, question, ratio=...)`: names and
-identifiers are followed, markers with their IDs stand where text was left out, titles above several
-files, and all of that counts within the budget. A budget that holds no unit is refused, and counts
-as nothing kept. Baselines are sentences by rank, each that still fits into the same budget, with
-neither titles nor markers; `gold` ranks by the answers and shows what fits at all. Intervals are
-bootstraps over documents. Nothing was trained on these sets. Results are cached by question, so
-that a run that was stopped resumes: a changed compressor needs an empty `--cache`.
+files), COVID-QA (whole papers), QMSum (whole meetings): an answer is found if all of it is kept; of
+a meeting, the share of gold turns. The default is `harness.api.compress(documents, question,
+ratio=...)`: names and identifiers are followed, the first sentence that does not fit is cut,
+markers and titles stand only where they take little, and all of that counts within the budget. A
+budget that holds nothing is refused, and counts as nothing kept. Baselines are sentences by rank,
+each that still fits into the same budget, with neither titles nor markers; `last cut` also spends
+the budget to its end, as the default does: what the default has beyond it is its ranking; `gold`
+ranks by the answers and shows what fits at all. Intervals are bootstraps over documents. Nothing
+was trained on these sets. Results are cached by question, so that a run that was stopped resumes: a
+changed compressor needs an empty `--cache`.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -34,13 +36,14 @@ from harness.corpora import Evidence
 from harness.rag.compress import Critic, LexicalCritic, Span, Store, Unit, open_tokenizer
 from harness.rag.compress.critics.fused import EmbeddingCritic, FusedCritic
 from harness.rag.compress.critics.token import TokenCritic
+from harness.rag.compress.segment import prose_spans
 from harness.rag.retrieve import Encoder, open_encoder
 from harness.stats import ratio_interval
 
 Scores = NDArray[np.float64]
 BUDGETS = (0.05, 0.10, 0.20)
 RESAMPLES = 2000
-DEFAULT = "default"
+DEFAULT, CUT = "default", "BM25 + embedding, last cut"
 Row = dict[str, float]
 Arm = Callable[[Case], Callable[[float], Row]]
 """Reads a case once, and then says what a budget keeps of it."""
@@ -67,9 +70,8 @@ def arms_of(encoder: Encoder, cache: Path) -> dict[str, Arm]:
     default, store = default_critic(encoder, cache), Store(cache / "store")
     return {
         DEFAULT: partial(command, critic=default, store=store),
-        "without markers": partial(command, critic=default, store=store, markers="none"),
-        "BM25": partial(plain, lambda case: np.asarray(lexical.score(case.query, case.units))),
         "BM25 + embedding": partial(plain, mixture),
+        CUT: partial(plain, mixture, is_cut=True),
         "BM25 + embedding, 15 mean": partial(plain, lambda case: moving_mean(mixture(case), 15)),
         "gold": partial(plain, gold),
     }
@@ -89,19 +91,41 @@ def command(case: Case, **settings: Any) -> Callable[[float], Row]:
     return kept
 
 
-def plain(scored: Callable[[Case], Scores], case: Case) -> Callable[[float], Row]:
-    """Sentences by rank, each that still fits."""
+def plain(
+    scored: Callable[[Case], Scores], case: Case, *, is_cut: bool = False
+) -> Callable[[float], Row]:
+    """Sentences by rank, each that still fits; or up to the first that does not, cut there."""
     counts = open_tokenizer().counts
     sizes = counts([unit.text for unit in case.units])
     total = sum(counts([document.text for document in case.documents]))
     order = np.argsort(-scored(case), kind="stable").tolist()
 
     def kept(budget: float) -> Row:
-        places = fitting(order, sizes, int(budget * total))
-        share = sum(sizes[place] for place in places) / total
-        row = recalls(case, [case.units[place] for place in places])
-        return {**row, "refused": 0.0, "tokens": share}
+        room = int(budget * total)
+        if is_cut:
+            units = until_full(case.units, order, sizes, room)
+        else:
+            units = [case.units[place] for place in fitting(order, sizes, room)]
+        share = sum(counts([unit.text for unit in units])) / total
+        return {**recalls(case, units), "refused": 0.0, "tokens": share}
 
+    return kept
+
+
+def until_full(
+    units: Sequence[Unit], order: Sequence[int], sizes: Sequence[int], room: int
+) -> list[Unit]:
+    """Units by rank, and the words of the first that does not fit, as far as they do."""
+    kept: list[Unit] = []
+    for place in order:
+        unit = units[place]
+        if sizes[place] > room:
+            ends = [end for _, end in prose_spans(unit.text, "word", None)]
+            ends = [end for end in ends if open_tokenizer().count(unit.text[:end]) <= room]
+            end = max(ends, default=0)
+            return [*kept, replace(unit, end=unit.start + end, text=unit.text[:end])]
+        kept.append(unit)
+        room -= sizes[place]
     return kept
 
 
@@ -140,7 +164,7 @@ def interval(values: Sequence[float], clusters: Sequence[str]) -> list[float]:
 
 def measure(name: str, cases: Sequence[Case], arms: Mapping[str, Arm], cache: Path) -> Any:
     """Recall of every arm at every budget, and what the default gains on each."""
-    journal, rule = Journal(cache / f"{name}.jsonl"), "all" if name == "qmsum" else "any"
+    journal, rule = Journal(cache / f"{name}.jsonl"), "all"
     rows: dict[str, dict[float, list[Row]]] = {
         arm: {budget: [] for budget in BUDGETS} for arm in arms
     }

@@ -23,6 +23,7 @@ from harness.rag.compress.markers import (
     tokens_left_out,
     visible,
 )
+from harness.rag.compress.parts import with_beginning
 from harness.rag.compress.pool import (
     SCAN_FROM,
     FileSource,
@@ -37,8 +38,10 @@ from harness.rag.compress.tokens import Tokenizer, open_tokenizer
 from harness.rag.compress.types import Choice, Compressed, Critic, Query, Span, Style, TokenCounts
 from harness.rag.retrieve import Document
 
-# Share of the budget that full markers may take before short ones stand in their place.
-SHORT_FROM = 0.15
+# Share of the budget that markers may take, unless they are asked for.
+MARKED_TO = 0.02
+# The same for records and rows, above which their markers are short.
+COUNTED_TO = 0.15
 CRITICS = ("auto", "fused", "token", "embedding", "lexical", "llm:SPEC", "cprs:FOLDER")
 _FUSION = Path(__file__).parent / "weights" / "fusion.json"
 _ROUNDS = 4
@@ -126,6 +129,8 @@ def compress(
     else:
         pool = sparse_pool(sources, counter, granularity, language, triplet, size.original)
     ranked = rank(pool, triplet, chosen, limit, recall=recall, expand=expand_entities)
+    if granularity == "auto" and recall is None:
+        ranked = with_beginning(ranked, limit, counter)
     kept_in = (store or Store()) if reversible else None
     result = Compressor(sources, ranked, counter, markers, kept_in).compress(limit, size.original)
     if result.tokens.output >= size.text:
@@ -251,7 +256,8 @@ class Compressor:
         sources: in order.
         ranked: their units in order of rank.
         tokenizer: in which the budget holds.
-        style: of the markers; `auto` is `full` unless that takes :data:`SHORT_FROM` of the budget.
+        style: of the markers; `auto` is `full`, else `short`, that takes no more than
+            :data:`MARKED_TO` of the budget, else `none`.
         store: where what is left out is kept; None leaves the IDs out of the markers.
     """
 
@@ -277,14 +283,16 @@ class Compressor:
         Raises:
             BadInput: if not even the smallest unit fits; the message names the minimum.
         """
-        pool, style = self._ranked.pool, self._style
-        if style != "auto":
-            draft = self._draft(style, limit)
-        else:
-            draft, style = self._draft("full", limit), "full"
+        pool, draft, style = self._ranked.pool, None, self._style
+        # Of records and rows it must be seen that there were more.
+        is_counted = any(group.noun != "items" for group in self._assembler.group_sizes)
+        share = COUNTED_TO if is_counted else MARKED_TO
+        styles: tuple[Style, ...] = ("full", "short") if is_counted else ("full", "short", "none")
+        for style_tried in styles if style == "auto" else (style,):
+            style, draft = style_tried, self._draft(style_tried, limit)
             texts = [self._assembler.render([gap], style) for gap in gaps_of(draft)]
-            if not draft or sum(self._tokenizer.counts(texts)) > SHORT_FROM * limit:
-                draft, style = self._draft("short", limit), "short"
+            if draft and sum(self._tokenizer.counts(texts)) <= share * limit:
+                break
         if not draft:
             shortest = sorted(range(len(pool.units)), key=lambda place: pool.tokens[place])[:20]
             minimum = min(self._alone(place, style).tokens for place in shortest)

@@ -225,6 +225,20 @@ class Pool:
             if unit.header and (unit.doc, unit.header[0]) in places
         }
 
+    def divided(self, place: int, parts: Sequence[Unit], tokens: Sequence[int]) -> Pool:
+        """The pool with a unit in parts, whose tokens add up to those of the unit."""
+        before = [self.before[place] + sum(tokens[:number]) for number in range(len(parts))]
+        joined = [self.joined[place], *[True] * (len(parts) - 1)]
+        behind = place + 1
+        return Pool(
+            [*self.units[:place], *parts, *self.units[behind:]],
+            [*self.tokens[:place], *tokens, *self.tokens[behind:]],
+            [*self.before[:place], *before, *self.before[behind:]],
+            [*self.joined[:place], *joined, *self.joined[behind:]],
+            self.ends,
+            self.size,
+        )
+
 
 @dataclass(frozen=True)
 class PlacedUnit:
