@@ -81,7 +81,8 @@ def compress(
         granularity: of the units; `auto` by content.
         tokenizer: in which the budget holds, see :func:`open_tokenizer`.
         expand_entities: follow identifiers and names from what is found (chains, bridges).
-        markers: `full` with IDs, `short` with token counts only, `none`, or `auto`.
+        markers: `full` with IDs, `short` with token counts only, `none`, or `auto`: as far as
+            they take little of the budget, and always for records and rows.
         reversible: keep what is left out on disk, so that :func:`expand` restores it.
         store: where; default in the user's cache folder.
         language: ISO 639-1 code; default identified.
@@ -90,8 +91,8 @@ def compress(
         The result; the input unchanged if it fits the budget, or if markers would lengthen it.
 
     Raises:
-        BadInput: if the documents hold no text, the budget is below the smallest unit (the
-            minimum is named), or an option has no such value.
+        BadInput: if the documents hold no text, the budget holds nothing of them (the minimum is
+            named), or an option has no such value.
 
     Example:
         >>> text = "Ann is 31 and sings. " * 5 + "Bob likes tea. " + "Cy is 40 and rows. " * 5

@@ -99,7 +99,7 @@ class Span(Value):
         end: character behind the last one.
         text: `document.text[start:end]`.
         score: the critic's score of its best unit.
-        granularity: of its units.
+        granularity: of its units; `word` for the beginning of a sentence.
     """
 
     id: str

@@ -139,6 +139,27 @@ def test_compressing_the_result_again_changes_nothing(
     assert again.text == once.text
 
 
+@PROPERTY
+@given(PROSE, QUERIES, st.integers(8, 60))
+def test_a_sentence_that_does_not_fit_is_cut_between_atoms(
+    text: str, query: str, budget: int
+) -> None:
+    borders = {
+        border
+        for span in squeezed([text], query, budget=budget).spans
+        for border in (span.start, span.end)
+    }
+    for start, end in atoms(text):
+        assert not [border for border in borders if start < border < end], text[start:end]
+
+
+def test_the_budget_is_spent_on_the_beginning_of_a_sentence() -> None:
+    text = f"The pump of {'the old ' * 40}mill was mended in 1931. Nobody was there."
+    found = compress(text, "When was the pump mended?", budget=30, critic="lexical")
+    assert [span.granularity for span in found.spans] == ["word"]
+    assert 20 <= found.tokens.output <= 30 and found.text.startswith("The pump of the old")
+
+
 @pytest.mark.parametrize(
     "atom",
     ["5 mg", "12.5 %", "$3.5 million", "not effective", "no evidence", "never failed", "X_17",
