@@ -1,17 +1,14 @@
-"""Vectors and scores on disk: a benchmark of compression that was stopped resumes where it was."""
+"""Vectors on disk: a benchmark of compression that was stopped resumes where it was."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.reports import Journal
-from harness.rag.compress import Critic, Query, Unit
 from harness.rag.retrieve import Encoder
 
 MOST = 40_000
@@ -32,22 +29,3 @@ def remembering(encoder: Encoder, folder: Path | None = None) -> Encoder:
         return np.array([journal.rows[key] for key in digests], dtype=np.float32)
 
     return Encoder(encoder.name, encoder.dimension, encode, encoder.spec, encoder.languages)
-
-
-class Remembered:
-    """A critic with a memory on disk: what was asked before is not scored again.
-
-    Args:
-        critic: that is asked.
-        path: of the memory, one for each set of weights.
-    """
-
-    def __init__(self, critic: Critic, path: Path) -> None:
-        self._critic, self._journal, self.name = critic, Journal(path), critic.name
-
-    def score(self, query: Query, units: Sequence[Unit]) -> list[float]:
-        """Scores of the units."""
-        request = [query.instruction, query.query, *(f"{u.doc}\1{u.text}" for u in units)]
-        key = hashlib.sha256("\0".join(request).encode()).hexdigest()[:24]
-        scores = partial(self._critic.score, query, units)
-        return self._journal.result(key, lambda: [float(score) for score in scores()])

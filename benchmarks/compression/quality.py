@@ -8,8 +8,7 @@ a meeting, the share of gold turns. The default is `harness.api.compress(documen
 ratio=...)`: names and identifiers are followed, the first sentence that does not fit is cut,
 markers and titles stand only where they take little, and all of that counts within the budget. A
 budget that holds nothing is refused, and counts as nothing kept. Baselines are sentences by rank,
-each that still fits into the same budget, with neither titles nor markers; `last cut` also spends
-the budget to its end, as the default does: what the default has beyond it is its ranking; `gold`
+each that still fits into the same budget, with neither titles nor markers; `gold`
 ranks by the answers and shows what fits at all. Intervals are bootstraps over documents. Nothing
 was trained on these sets. Results are cached by question, so that a run that was stopped resumes: a
 changed compressor needs an empty `--cache`.
@@ -19,39 +18,31 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.compression.cases import Case, covered, fitting, readers_of, sample
-from benchmarks.compression.memory import Remembered, remembering
+from benchmarks.compression.memory import remembering
 from benchmarks.reports import Journal, Options, benchmark, earlier_report, option, report
 from harness.api import compress
 from harness.core import BadInput
-from harness.corpora import Evidence
-from harness.rag.compress import Critic, LexicalCritic, Span, Store, Unit, open_tokenizer
-from harness.rag.compress.critics.fused import EmbeddingCritic, FusedCritic
-from harness.rag.compress.critics.token import TokenCritic
-from harness.rag.compress.segment import prose_spans
+from harness.rag.compress import LexicalCritic, Span, Store, Unit, open_tokenizer
+from harness.rag.compress.critics.fused import EmbeddingCritic, MixCritic, standard
 from harness.rag.retrieve import Encoder, open_encoder
 from harness.stats import ratio_interval
 
 Scores = NDArray[np.float64]
 BUDGETS = (0.05, 0.10, 0.20)
 RESAMPLES = 2000
-DEFAULT, CUT = "default", "BM25 + embedding, last cut"
+DEFAULT = "default"
 Row = dict[str, float]
 Arm = Callable[[Case], Callable[[float], Row]]
 """Reads a case once, and then says what a budget keeps of it."""
-
-
-def default_critic(encoder: Encoder, cache: Path) -> Critic:
-    """The critic `auto`, with a memory."""
-    return FusedCritic(encoder=encoder, critic=Remembered(TokenCritic(), cache / "critic.jsonl"))
 
 
 def arms_of(encoder: Encoder, cache: Path) -> dict[str, Arm]:
@@ -67,11 +58,10 @@ def arms_of(encoder: Encoder, cache: Path) -> dict[str, Arm]:
         scores[sorted(frozenset[int]().union(*case.gold))] = 1
         return scores
 
-    default, store = default_critic(encoder, cache), Store(cache / "store")
+    default, store = MixCritic(encoder), Store(cache / "store")
     return {
         DEFAULT: partial(command, critic=default, store=store),
         "BM25 + embedding": partial(plain, mixture),
-        CUT: partial(plain, mixture, is_cut=True),
         "BM25 + embedding, 15 mean": partial(plain, lambda case: moving_mean(mixture(case), 15)),
         "gold": partial(plain, gold),
     }
@@ -84,65 +74,32 @@ def command(case: Case, **settings: Any) -> Callable[[float], Row]:
         try:
             result = compress(case.documents, case.query.query, ratio=budget, **settings)
         except BadInput:
-            return {**recalls(case, []), "refused": 1.0, "tokens": 0.0}
+            return {"kept": 0.0, "refused": 1.0, "tokens": 0.0}
         share = result.tokens.output / result.tokens.input
-        return {**recalls(case, result.spans), "refused": 0.0, "tokens": share}
+        return {"kept": recall(case, result.spans), "refused": 0.0, "tokens": share}
 
     return kept
 
 
-def plain(
-    scored: Callable[[Case], Scores], case: Case, *, is_cut: bool = False
-) -> Callable[[float], Row]:
-    """Sentences by rank, each that still fits; or up to the first that does not, cut there."""
+def plain(scored: Callable[[Case], Scores], case: Case) -> Callable[[float], Row]:
+    """Sentences by rank, each that still fits."""
     counts = open_tokenizer().counts
     sizes = counts([unit.text for unit in case.units])
     total = sum(counts([document.text for document in case.documents]))
     order = np.argsort(-scored(case), kind="stable").tolist()
 
     def kept(budget: float) -> Row:
-        room = int(budget * total)
-        if is_cut:
-            units = until_full(case.units, order, sizes, room)
-        else:
-            units = [case.units[place] for place in fitting(order, sizes, room)]
+        units = [case.units[index] for index in fitting(order, sizes, int(budget * total))]
         share = sum(counts([unit.text for unit in units])) / total
-        return {**recalls(case, units), "refused": 0.0, "tokens": share}
+        return {"kept": recall(case, units), "refused": 0.0, "tokens": share}
 
     return kept
 
 
-def until_full(
-    units: Sequence[Unit], order: Sequence[int], sizes: Sequence[int], room: int
-) -> list[Unit]:
-    """Units by rank, and the words of the first that does not fit, as far as they do."""
-    kept: list[Unit] = []
-    for place in order:
-        unit = units[place]
-        if sizes[place] > room:
-            ends = [end for _, end in prose_spans(unit.text, "word", None)]
-            ends = [end for end in ends if open_tokenizer().count(unit.text[:end]) <= room]
-            end = max(ends, default=0)
-            return [*kept, replace(unit, end=unit.start + end, text=unit.text[:end])]
-        kept.append(unit)
-        room -= sizes[place]
-    return kept
-
-
-def recalls(case: Case, spans: Sequence[Span | Unit]) -> Row:
-    """Shares of the answers of which some is kept, and of which all is."""
-    kept = [Evidence(doc=span.doc, start=span.start, end=span.end) for span in spans]
+def recall(case: Case, spans: Sequence[Span | Unit]) -> float:
+    """Share of the answers of which all is kept."""
     texts = {document.id: document.text for document in case.documents}
-    some = [any(map(answer.overlaps, kept)) for answer in case.answers]
-    every = [covered(answer, spans, texts[answer.doc]) for answer in case.answers]
-    return {"any": sum(some) / len(some), "all": sum(every) / len(every)}
-
-
-def standard(values: Sequence[float]) -> Scores:
-    """Mean 0, deviation 1."""
-    scores = np.asarray(values, dtype=np.float64)
-    spread = float(scores.std())
-    return (scores - scores.mean()) / spread if spread > 1e-12 else np.zeros_like(scores)
+    return fmean(covered(answer, spans, texts[answer.doc]) for answer in case.answers)
 
 
 def moving_mean(values: Scores, width: int) -> Scores:
@@ -164,7 +121,7 @@ def interval(values: Sequence[float], clusters: Sequence[str]) -> list[float]:
 
 def measure(name: str, cases: Sequence[Case], arms: Mapping[str, Arm], cache: Path) -> Any:
     """Recall of every arm at every budget, and what the default gains on each."""
-    journal, rule = Journal(cache / f"{name}.jsonl"), "all"
+    journal = Journal(cache / f"{name}.jsonl")
     rows: dict[str, dict[float, list[Row]]] = {
         arm: {budget: [] for budget in BUDGETS} for arm in arms
     }
@@ -185,8 +142,7 @@ def measure(name: str, cases: Sequence[Case], arms: Mapping[str, Arm], cache: Pa
                     column: percent([row[column] for row in budget_rows])
                     for column in budget_rows[0]
                 },
-                "kept": percent([row[rule] for row in budget_rows]),
-                "interval": interval([row[rule] for row in budget_rows], clusters),
+                "interval": interval([row["kept"] for row in budget_rows], clusters),
                 "most tokens": percent([max(row["tokens"] for row in budget_rows)]),
             }
             for budget, budget_rows in by_budget.items()
@@ -195,7 +151,7 @@ def measure(name: str, cases: Sequence[Case], arms: Mapping[str, Arm], cache: Pa
     for arm, by_budget in rows.items():
         for budget in BUDGETS if arm != DEFAULT else ():
             pairs = zip(rows[DEFAULT][budget], by_budget[budget], strict=True)
-            gains = [ours[rule] - baseline[rule] for ours, baseline in pairs]
+            gains = [ours["kept"] - baseline["kept"] for ours, baseline in pairs]
             table["default against"][f"{budget:.0%}"][arm] = {
                 "gain": percent(gains), "interval": interval(gains, clusters),
             }  # fmt: skip

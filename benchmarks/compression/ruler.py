@@ -46,7 +46,7 @@ from benchmarks.reports import (
 from harness.api import compress
 from harness.corpora import Evidence, Reading, Source
 from harness.rag.compress import Critic, Store, open_critic
-from harness.rag.compress.critics.fused import FusedCritic
+from harness.rag.compress.critics.fused import MixCritic
 from harness.rag.retrieve import Document, open_encoder
 from lab.corpora.ruler import INFINITE, NIAH, SEED, boundary_readings, ruler_reading
 from lab.corpora.ruler.infinite import key_value
@@ -123,8 +123,8 @@ def run(drawn: Sample, critic: Critic, instruction: str, store: Store) -> dict[s
 def open_remembering(name: str) -> Critic:
     """The critic of that name; the shipped default with a memory: fillers come again."""
     critic = open_critic(name)
-    if isinstance(critic, FusedCritic):
-        return FusedCritic(encoder=remembering(open_encoder("encoder")))
+    if isinstance(critic, MixCritic):
+        return MixCritic(remembering(open_encoder("encoder")))
     return critic
 
 

@@ -42,7 +42,7 @@ from harness.rag.retrieve import Document
 MARKED_TO = 0.02
 # The same for records and rows, above which their markers are short.
 COUNTED_TO = 0.15
-CRITICS = ("auto", "fused", "token", "embedding", "lexical", "llm:SPEC", "cprs:FOLDER")
+CRITICS = ("auto", "mix", "fused", "token", "embedding", "lexical", "llm:SPEC", "cprs:FOLDER")
 _FUSION = Path(__file__).parent / "weights" / "fusion.json"
 _ROUNDS = 4
 
@@ -110,7 +110,8 @@ def compress(
         if share is not None and not 0 < share <= 1:
             raise BadInput(f"expected a {name} above 0 and up to 1, got {share!r}")
     sources, counter = _sources(documents), open_tokenizer(tokenizer)
-    chosen = open_critic(critic) if isinstance(critic, str) else critic
+    if isinstance(critic, str):  # for a recall that which is calibrated
+        critic = open_critic("fused" if recall is not None and critic == "auto" else critic)
     size = measure(sources, counter)
     if not size.visible:
         raise BadInput("expected a text to compress, found no visible character in it")
@@ -121,21 +122,21 @@ def compress(
         limit = int(ratio * size.original)
     if recall is not None and size.marked:
         note = "compressed before: no recall target can be met on what is left; expand it first"
-        return _unchanged(sources, size, counter, chosen.name, [note])
+        return _unchanged(sources, size, counter, critic.name, [note])
     if size.text <= limit and recall is None:
-        return _unchanged(sources, size, counter, chosen.name, [])
+        return _unchanged(sources, size, counter, critic.name, [])
     triplet = Query(instruction, query)
     if size.original < SCAN_FROM:
         pool = dense_pool(sources, counter, granularity, language)
     else:
         pool = sparse_pool(sources, counter, granularity, language, triplet, size.original)
-    ranked = rank(pool, triplet, chosen, limit, recall=recall, expand=expand_entities)
+    ranked = rank(pool, triplet, critic, limit, recall=recall, expand=expand_entities)
     if granularity == "auto" and recall is None:
         ranked = with_beginning(ranked, limit, counter)
     kept_in = (store or Store()) if reversible else None
     result = Compressor(sources, ranked, counter, markers, kept_in).compress(limit, size.original)
     if result.tokens.output >= size.text:
-        return _unchanged(sources, size, counter, chosen.name, [])
+        return _unchanged(sources, size, counter, critic.name, [])
     return result
 
 
@@ -152,11 +153,11 @@ def open_critic(name: str = "auto") -> Critic:
     """The critic of that name.
 
     Args:
-        name: `fused` (token critic, encoder and BM25 together), `token` (trained token critic),
-            `embedding` (sentence encoder), `lexical` (BM25), `llm:SPEC` (a model spec, such as
-            `llm:openai/gpt-4.1-mini`), `cprs:FOLDER` (published QwenLong-CPRS weights), or
-            `auto`: `fused` where this version carries its weights, else `lexical`. What is
-            installed never decides.
+        name: `mix` (encoder and BM25), `fused` (trained token critic, encoder and BM25), `token`
+            (the trained critic alone), `embedding` (sentence encoder), `lexical` (BM25),
+            `llm:SPEC` (a model spec, such as `llm:openai/gpt-4.1-mini`), `cprs:FOLDER` (published
+            QwenLong-CPRS weights), or `auto`: `mix` where this version carries its coefficients,
+            else `lexical`. What is installed never decides.
 
     Raises:
         BadInput: if there is no such critic, or its weights or packages are missing.
@@ -165,7 +166,9 @@ def open_critic(name: str = "auto") -> Critic:
         return LexicalCritic()
     from harness.rag.compress import critics
 
-    if name in ("auto", "fused"):
+    if name in ("auto", "mix"):
+        return critics.MixCritic()
+    if name == "fused":
         return critics.FusedCritic()
     if name == "token":
         return critics.TokenCritic()

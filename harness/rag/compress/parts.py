@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import takewhile
 
 from harness.rag.compress.ranking import Ranked
 from harness.rag.compress.segment import prose_spans
 from harness.rag.compress.tokens import Tokenizer
-from harness.rag.retrieve import stripped
 
 LEAST = 8
 """Tokens of a beginning that can say anything."""
@@ -28,31 +26,24 @@ def with_beginning(ranked: Ranked, limit: int, tokenizer: Tokenizer) -> Ranked:
         limit: tokens of the budget.
         tokenizer: in which it holds.
     """
-    pool, room, place = ranked.pool, limit, -1
-    for place in ranked.order:
-        if pool.tokens[place] + 1 > room:
+    pool, room, last = ranked.pool, limit, -1
+    for last in ranked.order:
+        room -= pool.tokens[last] + 1  # a space or a line behind it
+        if room < 0:
             break
-        room -= pool.tokens[place] + 1  # a space or a line behind it
     else:
         return ranked
-    unit = pool.units[place]
-    if unit.granularity != "sentence" or room < LEAST:
-        return ranked
-    ends = [end for _, end in prose_spans(unit.text, "word", None)]
-    fitting = list(takewhile(lambda end: tokenizer.count(unit.text[:end]) < room, ends))
-    if not fitting or fitting[-1] == len(unit.text):
-        return ranked
-    begin, end = stripped(unit.text, fitting[-1], len(unit.text)) or (fitting[-1], fitting[-1])
-    tokens = tokenizer.count(unit.text[: fitting[-1]])
-    parts = [
-        replace(
-            unit, end=unit.start + fitting[-1], text=unit.text[: fitting[-1]], granularity="word"
-        ),
-        replace(unit, start=unit.start + begin, text=unit.text[begin:end], granularity="word"),
+    unit, room = pool.units[last], room + pool.tokens[last]
+    ends = [
+        end
+        for _, end in prose_spans(unit.text, "word", None)
+        if tokenizer.count(unit.text[:end]) <= room
     ]
+    if unit.granularity != "sentence" or room < LEAST or not ends:
+        return ranked
     return replace(
         ranked,
-        pool=pool.divided(place, parts, [tokens, pool.tokens[place] - tokens]),
-        scores=[*ranked.scores[: place + 1], *ranked.scores[place:]],
-        order=[other + (other > place) for other in ranked.order],
+        pool=pool.cut(last, ends[-1], tokenizer.count(unit.text[: ends[-1]])),
+        scores=[*ranked.scores[: last + 1], *ranked.scores[last:]],
+        order=[index + (index > last) for index in ranked.order],
     )

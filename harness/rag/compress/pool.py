@@ -12,7 +12,7 @@ import re
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -225,18 +225,17 @@ class Pool:
             if unit.header and (unit.doc, unit.header[0]) in places
         }
 
-    def divided(self, place: int, parts: Sequence[Unit], tokens: Sequence[int]) -> Pool:
-        """The pool with a unit in parts, whose tokens add up to those of the unit."""
-        before = [self.before[place] + sum(tokens[:number]) for number in range(len(parts))]
-        joined = [self.joined[place], *[True] * (len(parts) - 1)]
-        behind = place + 1
-        return Pool(
-            [*self.units[:place], *parts, *self.units[behind:]],
-            [*self.tokens[:place], *tokens, *self.tokens[behind:]],
-            [*self.before[:place], *before, *self.before[behind:]],
-            [*self.joined[:place], *joined, *self.joined[behind:]],
-            self.ends,
-            self.size,
+    def cut(self, index: int, end: int, tokens: int) -> Pool:
+        """The pool with a unit in two, of which the first has so many characters and tokens."""
+        unit, behind, remainder = self.units[index], index + 1, self.tokens[index] - tokens
+        first = replace(unit, end=unit.start + end, text=unit.text[:end], granularity="word")
+        second = replace(unit, start=first.end, text=unit.text[end:], granularity="word")
+        return replace(
+            self,
+            units=[*self.units[:index], first, second, *self.units[behind:]],
+            tokens=[*self.tokens[:index], tokens, remainder, *self.tokens[behind:]],
+            before=[*self.before[:behind], self.before[index] + tokens, *self.before[behind:]],
+            joined=[*self.joined[:behind], True, *self.joined[behind:]],
         )
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.rag.compress.critics.features import STEM, blocks_of
-from harness.rag.compress.critics.fused import EmbeddingCritic, FusedCritic
+from harness.rag.compress.critics.fused import EmbeddingCritic, FusedCritic, MixCritic
 from harness.rag.compress.critics.token import TokenCritic
 from harness.rag.compress.pool import Pool
 from harness.rag.compress.ranking import bm25, weighted_terms
@@ -40,7 +40,7 @@ _CHUNK = 512
 
 def by_meaning(critic: Critic) -> bool:
     """Return True if the critic runs on the packaged encoder, whose word vectors are there."""
-    trained = isinstance(critic, FusedCritic | TokenCritic | EmbeddingCritic)
+    trained = isinstance(critic, MixCritic | FusedCritic | TokenCritic | EmbeddingCritic)
     return trained and find_spec(PACKAGE) is not None
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.compression.cases import Case, covered
-from benchmarks.compression.quality import DEFAULT, Arm, arms_of, recalls
+from benchmarks.compression.quality import DEFAULT, Arm, arms_of, recall
 from harness.api import compress
 from harness.corpora import Evidence
 from harness.rag.compress import Query, Store, Unit
@@ -45,11 +45,11 @@ def test_the_default_is_what_the_command_keeps(
     result = compress(case().documents, QUESTION, ratio=budget, store=Store(tmp_path))
     row = arms[DEFAULT](case())(budget)
     share = result.tokens.output / result.tokens.input
-    assert row == {**recalls(case(), result.spans), "refused": 0.0, "tokens": share}
+    assert row == {"kept": recall(case(), result.spans), "refused": 0.0, "tokens": share}
 
 
 def test_a_budget_that_the_command_refuses_keeps_nothing(arms: dict[str, Arm]) -> None:
-    assert arms[DEFAULT](case())(0.02) == {"any": 0.0, "all": 0.0, "refused": 1.0, "tokens": 0.0}
+    assert arms[DEFAULT](case())(0.02) == {"kept": 0.0, "refused": 1.0, "tokens": 0.0}
 
 
 @pytest.mark.parametrize("budget", [0.02, 0.1, 0.3])
@@ -61,9 +61,9 @@ def test_no_way_overruns_the_budget(budget: float, arms: dict[str, Arm]) -> None
 def test_an_answer_that_is_cut_counts_as_some_of_it_alone() -> None:
     start = TEXT.index(ANSWER)
     kept = [Unit("d", start - 9, start + 5, TEXT[start - 9 : start + 5], "sentence")]
-    assert recalls(case(), kept) == {"any": 1.0, "all": 0.0}
+    assert recall(case(), kept) == 0
     rest = Unit("d", start + 6, start + 40, TEXT[start + 6 : start + 40], "sentence")
-    assert recalls(case(), [*kept, rest]) == {"any": 1.0, "all": 1.0}  # a blank lies between
+    assert recall(case(), [*kept, rest]) == 1  # a blank lies between
     other = Unit("another", start - 9, start + 40, "", "sentence")
-    assert recalls(case(), [other]) == {"any": 0.0, "all": 0.0}
+    assert recall(case(), [other]) == 0
     assert not covered(case().answers[0], [rest], TEXT)

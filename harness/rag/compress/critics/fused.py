@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from harness.core import BadInput
 from harness.rag.compress.critics.features import NAMES, Scores, features, is_talk
 from harness.rag.compress.critics.token import WEIGHTS, TokenCritic
+from harness.rag.compress.ranking import LexicalCritic
 from harness.rag.compress.types import Critic, Query, Unit
 from harness.rag.retrieve import Encoder, EncoderKind, open_encoder
 
@@ -81,7 +82,7 @@ class FusedCritic:
         facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if tuple(facts["features"]) != NAMES:
             raise BadInput(f"{path}: expected the features {NAMES}, found {facts['features']!r}")
-        self._encoder = open_encoder(encoder) if isinstance(encoder, str) else encoder
+        self.encoder = open_encoder(encoder) if isinstance(encoder, str) else encoder
         if critic == "shipped":
             helps = "with critic" in facts and (folder / "critic.onnx").is_file()
             critic = TokenCritic(folder) if helps else None
@@ -102,7 +103,7 @@ class FusedCritic:
             recall: max(margin, without["margins"][recall])
             for recall, margin in joined["margins"].items()
         }
-        parts = ("token critic, " if critic else "") + f"{self._encoder.name}, BM25"
+        parts = ("token critic, " if critic else "") + f"{self.encoder.name}, BM25"
         self.name = f"fused ({parts})"
 
     def score(self, query: Query, units: Sequence[Unit]) -> list[float]:
@@ -126,10 +127,44 @@ class FusedCritic:
         return max(scores, default=0.0) - margins[least]
 
     def _scores(self, query: Query, units: Sequence[Unit]) -> Scores:
-        texts, vectors = _encoded(self._encoder, query, units)
+        texts, vectors = _encoded(self.encoder, query, units)
         # In a talk the coefficients may not use the token critic at all.
         talks = is_talk(units) and not self._reads_talk
         if self._critic is None or talks or sum(map(len, texts)) > READS:
             return Scores(None, vectors[0], vectors[1:])
         logits = np.asarray(self._critic.score(query, units), dtype=np.float64)
         return Scores(logits, vectors[0], vectors[1:])
+
+
+class MixCritic:
+    """Scores short inputs by BM25 and cosine in equal parts, long ones and talks by coefficients.
+
+    The fitted coefficients and the token critic keep more on short inputs of the sets that they
+    were fitted on, and less on others (docs/concepts/compression.md).
+
+    Args:
+        encoder: an open encoder, or its kind.
+
+    Raises:
+        BadInput: if the encoder's packages are not installed.
+    """
+
+    def __init__(self, encoder: Encoder | EncoderKind = "encoder") -> None:
+        self._fitted = FusedCritic(encoder=encoder, critic=None)
+        self._parts = (LexicalCritic(), EmbeddingCritic(self._fitted.encoder))
+        self.name = f"mix ({self._fitted.encoder.name}, BM25)"
+
+    def score(self, query: Query, units: Sequence[Unit]) -> list[float]:
+        """Sums of standard scores, or log-odds."""
+        if sum(len(unit.text) for unit in units) > READS or is_talk(units):
+            return self._fitted.score(query, units)
+        return sum(
+            (standard(part.score(query, units)) for part in self._parts), np.zeros(1)
+        ).tolist()
+
+
+def standard(values: Sequence[float]) -> NDArray[np.float64]:
+    """The values with mean 0 and deviation 1; zeros where all are alike."""
+    scores = np.asarray(values, dtype=np.float64)
+    spread = float(scores.std())
+    return (scores - scores.mean()) / spread if spread > 1e-12 else np.zeros_like(scores)
