@@ -175,6 +175,11 @@ def open_proposer(settings: SynthCommand, materials: Materials) -> Proposer:
     return Paraphrased(proposer, materials) if settings.paraphrase else proposer
 
 
+def most_proposals(settings: SynthCommand, proposer: Proposer) -> int:
+    """Return how many proposals are made at most: no more than a program can tell apart."""
+    return min(settings.tries * settings.n, getattr(proposer, "most", math.inf))
+
+
 def plan(settings: SynthCommand) -> dict[str, Any]:
     """Return the plan of a factory and its assumed cost, without a call."""
     edges = settings.edges
@@ -202,7 +207,7 @@ def plan(settings: SynthCommand) -> dict[str, Any]:
         "from": str(settings.source),
         "wanted": settings.n,
         "proposals": proposals,
-        "proposals_at_most": settings.tries * settings.n,
+        "proposals_at_most": most_proposals(settings, proposer),
         "calls": {role: proposals * count for role, (count, _) in calls.items()},
         "tokens": sum(proposals * n * (each + REPLY_TOKENS) for n, each in calls.values()),
         "cost_usd": None if None in prices.values() else cost,
@@ -272,7 +277,7 @@ async def synthesise(
             validators=open_validators(materials, proposer.validators),
             band=load("bands", settings.reward or proposer.band),
             want=settings.n,
-            most=settings.tries * settings.n,
+            most=most_proposals(settings, proposer),
             run=run,
             low=low,
             high=high,
@@ -330,18 +335,22 @@ def report_of(settings: SynthCommand, rows: list[Record], splits: dict[Split, in
         for row in rows
         if row.decision in ("rejected", "invalid")
     ]
-    rejected = Counter(name for name, row in named if row.decision == "rejected")
     difficulty = Counter(f"{row.right}/{row.attempts}" for row in accepted if row.attempts)
     (low, high), attempts = settings.edges, settings.attempts
-    levels = [n for n in range(attempts + 1) if low <= n / attempts <= high]
-    spread = [sum((row.right, row.attempts) == (n, attempts) for row in accepted) for n in levels]
+    spread = [
+        sum((row.right, row.attempts) == (n, attempts) for row in accepted)
+        for n in range(attempts + 1)
+        if low <= n / attempts <= high
+    ]
     return SynthReport(
         run=str(settings.out),
         kind=settings.kind,
         wanted=settings.n,
         proposed=len(rows),
         accepted=len(accepted),
-        rejected=dict(rejected.most_common()),
+        rejected=dict(
+            Counter(name for name, row in named if row.decision == "rejected").most_common()
+        ),
         invalid=sum(row.decision == "invalid" for row in rows),
         reasons={name: row.reason for name, row in reversed(named)},
         difficulty=dict(sorted(difficulty.items())),

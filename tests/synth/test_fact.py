@@ -49,13 +49,21 @@ def test_the_first_question_counts(tmp_path: Path, reply: str, question: str, fa
 
 
 def test_without_a_model_the_question_is_a_sentence_up_to_its_answer(tmp_path: Path) -> None:
+    texts = [
+        TEXT, "The Ivy Inn has 31 beds.\n", "The tank weighs 1,931 kg. The tank holds 617 litres.",
+        "The shed holds 55 cans. The shed holds 66 jars.\nUse at most 77 now.\nAfter 88",
+    ]  # fmt: skip
     settings = SynthCommand(
-        source=documents(tmp_path / "docs", TEXT, "The Ivy Inn has 31 beds.\n"), kind="fact", n=3,
-        models=("none",), out=tmp_path / "out",
+        source=documents(tmp_path / "docs", *texts), kind="fact", n=12, models=("none",),
+        out=tmp_path / "out",
     )  # fmt: skip
-    assert run(synthesise(settings)).accepted == 3
-    suites = [load_suite(str(tmp_path / "out"), split) for split in ("train", "test")]
-    [task] = [task for suite in suites for task in suite.tasks if task.answer == "1931"]
+    report = run(synthesise(settings))
+    # Not "After 88", which is no sentence; "Grey Heron" has two words before it.
+    assert (report.accepted, report.proposed, report.rejected) == (6, 9, {"proposer": 3})
+    suites = [load_suite(str(tmp_path / "out"), split) for split in ("train", "test", "selection")]
+    tasks = {task.answer: task for suite in suites for task in suite.tasks}
+    assert set(tasks) == {"1931", "Ada Quill", "31", "1,931", "617", "77"}
+    task = tasks["1931"]
     assert "How does this go on: The ferry Grey Heron was built in ...?" in task.prompt
     assert task.prompt.startswith("Text: " + " ".join(TEXT.split("\n")[:2]) + "\nQ")
     assert (task.check, task.files, suites[0].suite.agent) == ("em", {}, "graph:answer")

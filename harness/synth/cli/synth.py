@@ -100,14 +100,18 @@ def synth(
 
 def report_text(report: SynthReport) -> str:
     """The report for people: figures, reasons, samples."""
-    rates = ", ".join(f"{rate} right: {count}" for rate, count in report.difficulty.items())
+    from harness.stats import SequentialPlan
+
     facts: list[tuple[str, object]] = [
         ("accepted", f"{report.accepted} of {report.wanted} wanted, {report.proposed} proposed"),
         ("invalid", report.invalid or None),
         ("SIMULATED", "says nothing about a real model" if report.simulated else None),
         (
             "difficulty",
-            f"of {report.solver}: {rates}" if report.solver else "not measured (--for MODEL)",
+            f"of {report.solver}: "
+            + ", ".join(f"{rate} right: {count}" for rate, count in report.difficulty.items())
+            if report.solver
+            else "not measured (--for MODEL)",
         ),
         (
             "evenness",
@@ -116,6 +120,11 @@ def report_text(report: SynthReport) -> str:
             "many tasks at every level of the band",
         ),
         ("splits", ", ".join(f"{name} {count}" for name, count in report.splits.items())),
+        (
+            "gate",
+            (n := report.splits.get("selection"))
+            and str(SequentialPlan(tasks=n)).partition(". ")[0],
+        ),
         ("used", f"{report.tokens:,} tokens, {dollars(report.cost_usd)}"),
         ("suite", command_line("eval", report.run)),
     ]

@@ -30,6 +30,7 @@ WORDS = 6
 _QUESTION = re.compile(r"(?:Question: *)?([A-Z][^?\n]*\?)")
 # Lines may be broken within a sentence; an empty line ends it.
 _SENTENCE = re.compile(r"(?:(?!\n\s*\n)[^.!?]|[.!?](?!\s))+[.!?]?")
+_ENDS = (".", "!", "?")
 _WORD = re.compile(r"[a-z][\w'-]{3,}")
 _NAME = re.compile(r"\b[A-Z][\w-]{2,}")
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
@@ -71,6 +72,7 @@ class FactProposer:
     def __init__(self, materials: Materials) -> None:
         library = materials.library
         self._materials = materials
+        self._asks_no_model = materials.proposer.spec == "none"
         self._texts = {
             source.id: _SENTENCE.findall(source.text) for source in library.sources.values()
         }
@@ -81,26 +83,30 @@ class FactProposer:
         }
         if not self._said:
             raise BadInput("no sentence of the documents says by itself what a name belongs to")
-        self._asks_no_model = materials.proposer.spec == "none"
         if self._asks_no_model:
             self.validators, self.calls, self.suite = (), (0, 0, 0), ONE_CALL
+            self.most = len(self._said)
 
     def _sentence(self, answer: str, source: Source) -> str:
         """The sentence that holds an answer first.
 
-        "" if it is long, if nothing says what it is on, or if that is the answer.
+        "" if it is long, if nothing says what it is on, or if that is the answer. Without a model
+        the sentence stands before the question, so that a number that occurs once needs no name.
         """
         place = whole(answer)
-        holding = (text for text in self._texts[source.id] if place.search(text))
-        sentence = " ".join(next(holding, "").split())
+        holding = [text for text in self._texts[source.id] if place.search(text)]
+        sentence = " ".join("".join(holding[:1]).split())
         on, taken = names(source.title), names(answer)
         clear = not on & taken if on else names(sentence[1:]) - taken
+        if self._asks_no_model and not taken and sentence.endswith(_ENDS):
+            clear = clear or len(holding) == len(self._materials.library.answers[answer]) == 1
         return sentence if clear and len(sentence) <= PASSAGE else ""
 
     async def propose(self, number: int, accepted: Sequence[Proposal]) -> Proposal:
         """One reply; the first question in it counts."""
         materials, library = self._materials, self._materials.library
-        asked = {proposal.answers[0] for proposal in accepted}
+        # Without a model every number stands for another proposal: all of them, each once.
+        asked = {proposal.answers[0] for proposal in accepted if not self._asks_no_model}
         answers = [answer for answer in self._said if answer not in asked] or [*self._said]
         answer = answers[number % len(answers)]
         source = library.sources[library.answers[answer][0]]
@@ -113,8 +119,7 @@ class FactProposer:
             temperature=0.7,
             tokens=80,
         )
-        match = _QUESTION.search(reply)
-        question = match[1] if match else ""
+        question = next(iter(_QUESTION.findall(reply)), "")
         return Proposal(
             id=f"fact-{number:05d}",
             question=question,
@@ -129,16 +134,20 @@ class FactProposer:
 
     def _unfinished(self, number: int, answer: str, source: Source) -> Proposal:
         sentence = self._said[answer]
-        start = whole(answer).split(sentence)[0]
-        rows = [" ".join(part.split()) for part in self._texts[source.id]]
-        rows = [row for row in rows if row == sentence or row.endswith((".", "!", "?"))]  # no title
+        start = whole(answer).split(sentence)[0].strip()
+        rows = [
+            row
+            for row in (" ".join(part.split()) for part in self._texts[source.id])
+            if row == sentence or row.endswith(_ENDS)  # no title
+        ]
         first = max(0, rows.index(sentence) - 1)
         text = " ".join(rows[first : first + 2])  # small models copy from examples that are longer
-        question = f"Text: {text}\nQuestion: How does this go on: {start.strip()} ...?\nAnswer:"
+        alike = "two sentences begin alike" if text.count(start) > 1 else ""
         return Proposal(
-            id=f"fact-{number:05d}", question=question, answers=(answer,), check="em",
+            id=f"fact-{number:05d}", answers=(answer,), check="em",
+            question=f"Text: {text}\nQuestion: How does this go on: {start} ...?\nAnswer:",
             passages=(around(source, answer),), origin=(source.id,),
-            fault="" if len(start.split()) >= 3 else "its sentence begins with the answer",
+            fault=alike if len(start.split()) >= 3 else "fewer than three words come before it",
         )  # fmt: skip
 
     @cached_property
@@ -195,8 +204,8 @@ class FactProposer:
 
 
 def whole(answer: str) -> re.Pattern[str]:
-    """Match an answer that stands by itself: 45 is not in 1945."""
-    return re.compile(rf"(?<!\w){re.escape(answer)}(?!\w)")
+    """Match an answer that stands by itself: 45 is not in 1945, and 500 not in 12,500."""
+    return re.compile(rf"(?<!\w)(?<!\d[.,]){re.escape(answer)}(?![.,]?\d|\w)")
 
 
 def around(source: Source, answer: str) -> Evidence:
