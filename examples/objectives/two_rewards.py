@@ -13,11 +13,16 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from harness.tasks.answers import normalise
 from harness.train.trl import GD2POTrainer
+
+LONG = 5
+"""Words of a reference beyond which a right answer hardly ever repeats it."""
 
 
 def text_of(messages: Any) -> str:
@@ -43,8 +48,11 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 
 def correct(completions: list[str], reference: list[str], **_: Any) -> list[float]:
-    """1 where the reference stands in the completion."""
-    return [float(answer in text) for text, answer in zip(completions, reference, strict=True)]
+    """1 where the words of the reference stand in the completion: 6 is not in 16, 1,500 is 1500."""
+    return [
+        float(f" {normalise(answer)} " in f" {normalise(text)} ")
+        for text, answer in zip(completions, reference, strict=True)
+    ]
 
 
 def brief(completions: list[str], **_: Any) -> list[float]:
@@ -79,7 +87,15 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=10)
     parser.add_argument("--out", type=Path, default=Path("grpo"))
     options = parser.parse_args()
+    if options.rollouts.is_dir():  # that of `harness trajectories export --out`
+        options.rollouts /= "rollouts.jsonl"
     rows = rows_of(options.rollouts)
+    if long := sum(len(row["reference"].split()) > LONG for row in rows):
+        print(
+            f"{long} of {len(rows)} references have more than {LONG} words, and `correct` asks for "
+            "all of them in one piece: let the agent end with a short answer, or change `correct`",
+            file=sys.stderr,
+        )
     if not rows:
         parser.error(f"{options.rollouts} holds no attempt that passed: there is nothing to aim at")
     model: Any = options.model

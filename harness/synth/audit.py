@@ -48,8 +48,11 @@ def write_sheet(run: Path, count: int, seed: int) -> Path:
     path = run / SHEET
     if path.exists():
         return path
-    rows = [Record.model_validate(row["record"]) for row in RunReader(run).items()]
-    accepted = [row.proposal for row in rows if row.decision == "accepted"]
+    accepted = [
+        record.proposal
+        for row in RunReader(run).items()
+        if (record := Record.model_validate(row["record"])).decision == "accepted"
+    ]
     if not accepted:
         raise BadInput(f"{str(run)!r} has no accepted task to label")
     chosen = Random(seed).sample(accepted, min(count, len(accepted)))

@@ -177,7 +177,7 @@ def open_proposer(settings: SynthCommand, materials: Materials) -> Proposer:
 
 def most_proposals(settings: SynthCommand, proposer: Proposer) -> int:
     """Return how many proposals are made at most: no more than a program can tell apart."""
-    return min(settings.tries * settings.n, getattr(proposer, "most", math.inf))
+    return int(min(settings.tries * settings.n, getattr(proposer, "most", math.inf)))
 
 
 def plan(settings: SynthCommand) -> dict[str, Any]:

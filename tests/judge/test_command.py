@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import runpy
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from harness.cli import cli
-from harness.core import BadInput, LimitReached, Unreachable
+from harness.core import BadInput, LimitReached, Unreachable, assets
 from harness.evals import Tally, records
 from harness.judge.report import Judged
 from harness.judge.rows import Row, passes, read_judged
@@ -112,6 +113,20 @@ def test_a_budget_stops_and_what_is_judged_is_kept(tmp_path: Path) -> None:
     result, more = judge(rows, "--resume", tmp_path / "run")
     assert json.loads(result.stdout)["rows"] == 6
     assert more == 4
+
+
+def test_the_script_of_the_page_prints_verdicts_in_the_order_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [{**row, "label": LABELS[str(row["id"])]} for row in ANSWERS]
+    path = write(tmp_path / "rows.jsonl", rows)
+    judge(path, "--rubric", "names a colour", "--out", tmp_path / "run", "--concurrency", "1")
+    write(path, rows[::-1])
+    monkeypatch.setattr("sys.argv", ["verdicts.py", str(tmp_path / "run")])
+    runpy.run_path(str(assets.root() / "examples/jobs/verdicts.py"))
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == ["r5 PASS (label: fail, DISAGREES)", "r4 FAIL (label: fail)"]
+    assert lines[2:4] == ["    unmet: names a colour r", "r3 PASS (label: pass)"]
 
 
 def test_a_stopped_run_goes_on_from_its_folder_alone(tmp_path: Path) -> None:

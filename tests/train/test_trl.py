@@ -192,9 +192,14 @@ def test_the_example_trains_on_exported_rollouts(
          "completion": [{"role": "assistant", "content": str(2 * n)}]}
         for n in range(8)
     ]  # fmt: skip
+    rows[1]["completion"] = [{"role": "assistant", "content": "You get two when you double one."}]
     (tmp_path / "rollouts.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    words = [str(tmp_path / "rollouts.jsonl"), "--steps", "2", "--out", str(tmp_path / "grpo")]
+    words = [str(tmp_path), "--steps", "2", "--out", str(tmp_path / "grpo")]
     monkeypatch.setattr("sys.argv", ["two_rewards", *words])
     two_rewards.main()
-    assert "4 prompts, 2 steps" in capsys.readouterr().out  # what nobody passed is left out
+    printed = capsys.readouterr()
+    assert "4 prompts, 2 steps" in printed.out  # what nobody passed is left out
+    assert printed.err.count("1 of 4 references have more than 5 words") == 1
+    texts = ["It is 16.", "It is 6.", "1,500 crowns"]
+    assert two_rewards.correct(texts, ["6", "6", "1500"]) == [0, 1, 1]
     assert (tmp_path / "grpo" / "config.json").is_file()

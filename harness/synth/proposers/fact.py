@@ -193,8 +193,7 @@ class FactProposer:
             return "it takes for another what the document calls its subject"
         named = frozenset(name for name in title if name.lower() in question.lower())
         mention = whole(source.title.lower())
-        sources = self._materials.library.sources.values()
-        for other in (other for other in sources if other != source):
+        for other in (row for row in self._materials.library.sources.values() if row != source):
             if named and named < title and named <= names(other.title):
                 return "what the question names has a namesake"
             rival = other.title != answer and other.title.startswith(f"{kind} ")
