@@ -14,6 +14,7 @@ from harness.rag.compress.assembly import (
     adjusted,
     gaps_of,
     span_of,
+    with_beginning,
 )
 from harness.rag.compress.markers import (
     count_warnings,
@@ -23,7 +24,6 @@ from harness.rag.compress.markers import (
     tokens_left_out,
     visible,
 )
-from harness.rag.compress.parts import with_beginning
 from harness.rag.compress.pool import (
     SCAN_FROM,
     FileSource,
