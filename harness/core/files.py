@@ -114,7 +114,7 @@ def open_foreign(path: Path, most: int = FOREIGN_BYTES) -> BufferedReader:
     status = os.fstat(descriptor)
     ordinary = stat.S_ISREG(status.st_mode)
     if ordinary and status.st_size <= most:
-        return os.fdopen(descriptor, "rb")
+        return open(path, "rb", opener=lambda name, flags: descriptor)  # keeps the name
     os.close(descriptor)
     kind = f"{status.st_size:,} bytes" if ordinary else "no ordinary file"
     raise BadInput(
