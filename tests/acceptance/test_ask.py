@@ -130,7 +130,7 @@ def test_without_a_hit_no_model_is_called(
         (("", "PATH"), "expected a question"),
         ((QUESTION, "PATH", "--budget", "0"), "budget of 1"),
         ((QUESTION, "PATH", "--budget", "5"), "raise --budget"),
-        ((QUESTION, "PATH", "--context", "compress", "--budget", "2"), "smallest unit"),
+        ((QUESTION, "PATH", "--context", "compress", "--budget", "1"), "smallest unit"),
         ((QUESTION,), "not both"),
         ((QUESTION, "PATH", "--index", "PATH"), "not both"),
         ((QUESTION, "nowhere.pdf"), "nowhere.pdf"),
