@@ -32,7 +32,7 @@ from benchmarks.reports import Journal, Options, benchmark, earlier_report, opti
 from harness.api import compress
 from harness.core import BadInput
 from harness.rag.compress import LexicalCritic, Span, Store, Unit, open_tokenizer
-from harness.rag.compress.critics.fused import EmbeddingCritic, MixCritic, standard
+from harness.rag.compress.critics.fused import EmbeddingCritic, MixCritic, standard_sum
 from harness.rag.retrieve import Encoder, open_encoder
 from harness.stats import ratio_interval
 
@@ -50,8 +50,7 @@ def arms_of(encoder: Encoder, cache: Path) -> dict[str, Arm]:
     lexical, embedding = LexicalCritic(), EmbeddingCritic(encoder)
 
     def mixture(case: Case) -> Scores:
-        parts = (critic.score(case.query, case.units) for critic in (lexical, embedding))
-        return sum(map(standard, parts), np.zeros(len(case.units)))
+        return standard_sum((lexical, embedding), case.query, case.units)
 
     def gold(case: Case) -> Scores:
         scores = np.zeros(len(case.units))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -42,16 +43,16 @@ def with_beginning(ranked: Ranked, limit: int, tokenizer: Tokenizer) -> Ranked:
     else:
         return ranked
     unit, room = pool.units[last], room + pool.tokens[last]
-    ends = [
-        end
-        for _, end in prose_spans(unit.text, "word", None)
-        if tokenizer.count(unit.text[:end]) <= room
-    ]
-    if unit.granularity != "sentence" or room < LEAST or not ends:
+    if unit.granularity != "sentence" or room < LEAST:
+        return ranked
+    ends = [0, *(end for _, end in prose_spans(unit.text, "word", None))]
+    # A text without full stops may be one sentence: not every beginning of it is counted.
+    end = ends[bisect_right(ends, room, key=lambda end: tokenizer.count(unit.text[:end])) - 1]
+    if not end:
         return ranked
     return replace(
         ranked,
-        pool=pool.cut(last, ends[-1], tokenizer.count(unit.text[: ends[-1]])),
+        pool=pool.cut(last, end, tokenizer.count(unit.text[:end])),
         scores=[*ranked.scores[: last + 1], *ranked.scores[last:]],
         order=[index + (index > last) for index in ranked.order],
     )

@@ -287,13 +287,15 @@ class Compressor:
         Raises:
             BadInput: if not even the smallest unit fits; the message names the minimum.
         """
-        pool, draft, style = self._ranked.pool, None, self._style
+        pool, draft = self._ranked.pool, None
         # Of records and rows it must be seen that there were more.
         is_counted = any(group.noun != "items" for group in self._assembler.group_sizes)
         share = COUNTED_TO if is_counted else MARKED_TO
         styles: tuple[Style, ...] = ("full", "short") if is_counted else ("full", "short", "none")
-        for style_tried in styles if style == "auto" else (style,):
-            style, draft = style_tried, self._draft(style_tried, limit)
+        styles = styles if self._style == "auto" else (self._style,)
+        style = styles[-1]
+        for style in styles:
+            draft = self._draft(style, limit)
             texts = [self._assembler.render([gap], style) for gap in gaps_of(draft)]
             if draft and sum(self._tokenizer.counts(texts)) <= share * limit:
                 break

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.core import BadInput
-from harness.rag.compress.critics.features import NAMES, Scores, features, is_talk
+from harness.rag.compress.critics.features import NAMES, Scores, features, is_talk, standard
 from harness.rag.compress.critics.token import WEIGHTS, TokenCritic
 from harness.rag.compress.ranking import LexicalCritic
 from harness.rag.compress.types import Critic, Query, Unit
@@ -158,13 +158,12 @@ class MixCritic:
         """Sums of standard scores, or log-odds."""
         if sum(len(unit.text) for unit in units) > READS or is_talk(units):
             return self._fitted.score(query, units)
-        return sum(
-            (standard(part.score(query, units)) for part in self._parts), np.zeros(1)
-        ).tolist()
+        return standard_sum(self._parts, query, units).tolist()
 
 
-def standard(values: Sequence[float]) -> NDArray[np.float64]:
-    """The values with mean 0 and deviation 1; zeros where all are alike."""
-    scores = np.asarray(values, dtype=np.float64)
-    spread = float(scores.std())
-    return (scores - scores.mean()) / spread if spread > 1e-12 else np.zeros_like(scores)
+def standard_sum(
+    critics: Sequence[Critic], query: Query, units: Sequence[Unit]
+) -> NDArray[np.float64]:
+    """Sum of the critics' scores, each with mean 0 and deviation 1 over the units."""
+    scores = [np.asarray(critic.score(query, units), dtype=np.float64) for critic in critics]
+    return sum(map(standard, scores), np.zeros(len(units)))
