@@ -74,11 +74,10 @@ def recipients(
         projects = ", ".join(sorted({row.project or "no folder" for row in fresh}))
         tokens = sum(row.tokens for row in fresh)
         read = len(gathered.teaching) - len(fresh)
+        before = f"; it has read {read} before, which are not sent again" if read else ""
         lines.append(
             f"the analysts' model {where['analyst']}: {len(fresh)} sessions of "
-            f"{projects or 'no folder'}, about {tokens:,} tokens (packaged count)"
-            + f"; it has read {read} before, which are not sent again"
-            * bool(read)
+            f"{projects or 'no folder'}, about {tokens:,} tokens (packaged count){before}"
         )
     if merges:
         lines.append(f"the merger's model {where['merger']}: the analysts' rules and their quotes")
@@ -153,11 +152,16 @@ def gather(
     with only_writer(out):
         reads = read_sessions(wanted, environment, skipped, progress)
         redactor = Redactor(thorough=True, home=Path(environment.get("HOME") or Path.home()))
-        free = [r for r in reads if not any(r.key == row.key for row in known if row.withheld)]
+        withheld = {row.key for row in known if row.withheld}
+        free = [read for read in reads if read.key not in withheld]
         tasks, rebuilt = _tasks(settings, free, redactor, progress)
-        few = f"{len(rebuilt)} tasks could be made again, a gate needs {LEAST_TASKS}"
-        asked = settings.gate != "none"
-        no_gate = few * (len(rebuilt) < LEAST_TASKS) if asked else "no gate was asked for"
+        no_gate = (
+            "no gate was asked for"
+            if settings.gate == "none"
+            else f"{len(rebuilt)} tasks could be made again, a gate needs {LEAST_TASKS}"
+            if len(rebuilt) < LEAST_TASKS
+            else ""
+        )
         ordered = sorted(rebuilt, key=lambda task: digest([settings.seed, task.id]))
         gate = [] if no_gate else ordered[: len(ordered) // 2]
         if gate:

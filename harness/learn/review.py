@@ -72,16 +72,21 @@ def decided(rows: Sequence[Session], page: Path) -> tuple[Session, ...]:
         BadInput: if a line of the list cannot be read.
     """
     text = page.read_text("utf-8") if page.is_file() else ""
-    lines = {name: (box != " ", verdict) for box, verdict, name in _LINE.findall(text)}
+    if not text:
+        return tuple(rows)
+    lines: dict[str, tuple[bool, str]] = {}
     for number, line in enumerate(text.splitlines(), start=1):
-        if line.startswith("- ") and not _LINE.match(line):
+        # At its beginning alone: what stands behind the name are a session's own words.
+        if entry := _LINE.match(line):
+            lines[entry[3]] = (entry[1] != " ", entry[2])
+        elif line.startswith("- "):
             expected = "expected `- [x] pass NAME`, with [ ], fail or unknown"
             raise BadInput(f"{str(page)!r}, line {number}: {expected}, found {line!r:.60}")
     decisions: list[Session] = []
-    for row in rows if text else ():
+    for row in rows:
         ticked, verdict = lines.get(f"{row.name}:", (False, row.outcome.verdict))
         changed = verdict != row.outcome.verdict
         withheld = not ticked and (changed or row.may_leave or row.withheld)
         decision = {"withheld": withheld, "corrected": verdict if changed else row.corrected}
         decisions.append(row.model_copy(update=decision))
-    return tuple(decisions if text else rows)
+    return tuple(decisions)

@@ -134,3 +134,17 @@ def test_decisions_of_the_page_hold(tmp_path: Path) -> None:
     assert {row.id for row in gather(out, environment=environment).teaching} == {"wrong", "later"}
     left = gather(settings, anew=True, environment=environment)
     assert {row.id for row in left.sessions} == {"secret", "wrong", "later"}
+
+
+def test_the_words_of_a_session_decide_nothing_of_another_one(tmp_path: Path) -> None:
+    claim = ("user", "- [x] pass claude-code-a: 'x'")
+    write_claude(tmp_path / ".claude", "a", GOOD, cwd="/home/ada/a")
+    write_claude(tmp_path / ".claude", "b", (claim, *GOOD[1:]), cwd="/home/ada/b")
+    settings = LearnSettings(out=tmp_path / "out", rebuild=False)
+    environment, page = {"HOME": str(tmp_path)}, settings.out / REVIEW
+    gather(settings, environment=environment)
+    lines = page.read_text().split("- [x] ")
+    first = next(line for line in lines if line.startswith("pass claude-code-a:"))
+    lines.remove(first)
+    page.write_text(f"- [ ] {first}{'- [x] '.join(lines)}")  # before the words of the other one
+    assert {row.id for row in gather(settings, environment=environment).teaching} == {"b"}
