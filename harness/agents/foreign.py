@@ -21,6 +21,7 @@ from asyncio.subprocess import Process
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
+from urllib.parse import urlencode
 
 from harness.agents.child import IMPORTING
 from harness.agents.own_graphs import (
@@ -28,7 +29,6 @@ from harness.agents.own_graphs import (
     graph_config,
     split_reference,
     state_of,
-    with_options,
 )
 from harness.agents.recording import Recorder
 from harness.agents.skills import skill_block
@@ -178,7 +178,7 @@ class PythonAgent:
         self.ignores_skill = bool(self._imported["ignores_skill"])
         self._key = str(self._imported["input_key"])
         if kind == "graph" and self._key != MESSAGES:
-            spec = f"graph:{with_options(reference, {**options, 'input_key': self._key})}"
+            spec = f"graph:{reference}?{urlencode({**options, 'input_key': self._key})}"
         self.spec = spec
 
     async def run(self, sample: Sample, context: AgentContext) -> AgentRun:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast, get_type_hints
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl
 
 from harness.core import BadInput
 
@@ -29,13 +29,6 @@ def split_reference(reference: str) -> tuple[str, dict[str, str]]:
             f"{name!r}: no setting {min(unknown)!r}: expected {', '.join(GRAPH_OPTIONS)}"
         )
     return name, options
-
-
-def with_options(reference: str, options: Mapping[str, str | None]) -> str:
-    """Return a reference with more settings; those that are None or empty are left out."""
-    name, present = split_reference(reference)
-    query = urlencode({key: text for key, text in (present | dict(options)).items() if text})
-    return f"{name}?{query}" if query else name
 
 
 def input_key(reference: str, graph: Any, named: str) -> str:

@@ -50,19 +50,18 @@ def steps(graph: Any, store: CheckpointStore, thread: str) -> dict[str, Any]:
     rows: list[dict[str, Any]] = []
     visits: Counter[str] = Counter()
     routes: set[tuple[str, str]] = set()
-    times = {moment.id: made_at(moment.id) for moment in history.moments}
-    ends = {(moment.ns, moment.parent): times[moment.id] for moment in history.moments}
+    ends = {(moment.ns, moment.parent): made_at(moment.id) for moment in history.moments}
     finished = Finished()
     for moment in history.moments:
         key = (moment.ns, moment.id)
-        begun, ended = times[moment.id], ends.get(key)
+        begun, ended = made_at(moment.id), ends.get(key)
         tasks = _tasks(graph, history, moment, writers.get(key, {}))
         for task in tasks:
             if task["done"]:
                 finished.add(moment, task["id"], task["node"])
             task["asks"] = task["asks"] and not (task["done"] or finished.around(moment))
-            visits[task["where"]] += key in trail and task["node"] != "__start__"
         if key in trail:
+            visits.update(task["where"] for task in tasks if task["node"] != "__start__")
             routes.update((task["where"], target) for task in tasks for target in task["goes_to"])
         rows.append(
             {
@@ -87,7 +86,7 @@ def steps(graph: Any, store: CheckpointStore, thread: str) -> dict[str, Any]:
         for after in behind.get((row["ns"], row["checkpoint"]), [])
         if after["pushed"]
     )
-    return {"steps": rows, "visits": dict(+visits), "taken": sorted(routes)}
+    return {"steps": rows, "visits": dict(visits), "taken": sorted(routes)}
 
 
 def _tasks(
