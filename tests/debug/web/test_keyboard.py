@@ -96,8 +96,11 @@ def test_a_session_with_the_keyboard_alone(tmp_path: Path) -> None:
             await expect(where).to_contain_text("done")
             await expect(page.locator("#panel")).to_contain_text("Ann 1")
             await expect(page.locator('.step[aria-selected="true"]')).to_have_count(0)
-            await reach(page, "Stop")
-            for tab in ("Breakpoints", "Branches", "Store", "Start", "State", "Changes", "Stop"):
+            await expect(page.get_by_role("tab", name="State")).to_have_attribute(
+                "aria-selected", "true"
+            )
+            await reach(page, "State")
+            for tab in ("Changes", "Stop", "Breakpoints", "Branches", "Store", "Start", "State"):
                 await page.keyboard.press("ArrowRight")
                 await expect(page.get_by_role("tab", name=tab)).to_be_focused()
                 if tab == "Changes":

@@ -86,12 +86,12 @@ def test_hostile_answers_are_bounded() -> None:
 
 def test_hanging_worker_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that is stopped uses no processor time, and never answers."""
+    children = Path(f"/proc/self/task/{threading.get_native_id()}/children")
+    before = set(children.read_text().split())
     workers = Workers("patterns")
     assert workers.call("search", "a+", ["baa"])
-    pid = max(
-        map(int, Path(f"/proc/self/task/{threading.get_native_id()}/children").read_text().split())
-    )
-    os.kill(pid, signal.SIGSTOP)
+    (pid,) = set(children.read_text().split()) - before
+    os.kill(int(pid), signal.SIGSTOP)
     monkeypatch.setattr("harness.tasks.bounded.HANGING_S", 0.2)
     with pytest.raises(Overlong):
         workers.call("search", "a+", ["baa"])

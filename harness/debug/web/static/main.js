@@ -9,7 +9,7 @@ import { chooseStep, setUp, showLast, showSteps, showUsed } from "./steps.js";
 import { usedByNode } from "./used.js";
 
 const $ = (selector) => document.querySelector(selector);
-const page = { session: null, graph: null, steps: [], visits: {}, taken: [], branch: null, checkpoint: null, tab: "state", look: null, comparison: null, used: {}, last: null };
+const page = { session: null, graph: null, steps: [], visits: {}, taken: [], branch: null, checkpoint: null, tab: "state", look: null, comparison: null, used: {}, last: null, asked: false };
 
 async function attempt(work) {
   try {
@@ -76,7 +76,8 @@ async function refresh() {
   // A question and an exception want their box; a run that moves on wants its last step in sight.
   const asks = wanting(page.session);
   if (asks && asks !== wanting(before)) page.tab = "stop";
-  else if (!asks && wanting(before) && !page.session.busy && page.tab === "stop") page.tab = "state";
+  else if (!asks && page.asked && !page.session.busy && page.tab === "stop") page.tab = "state";
+  if (!page.session.busy) page.asked = Boolean(asks);
   await loadBranch();
   if (before && !page.checkpoint) showLast();
 }
