@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from langchain_core.messages import HumanMessage
 from langgraph.graph import MessagesState  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
-from langgraph.types import Send
+from langgraph.types import Command, Send, interrupt
 from pydantic import BaseModel, ConfigDict, Field
 
 from harness.checkpoints import CheckpointStore, open_store
@@ -21,7 +21,19 @@ from harness.core import BadInput
 from harness.debug import Debugger, History, Point, Stop, compare, load_graph, timeline
 from harness.debug.terminal import Terminal
 from harness.debug.web.steps import look, steps
-from tests.debug.shapes import Build, Log, asker, builder, chain, counter, fan, leaf, leaves, loop
+from tests.debug.shapes import (
+    Build,
+    Log,
+    Part,
+    asker,
+    builder,
+    chain,
+    counter,
+    fan,
+    leaf,
+    leaves,
+    loop,
+)
 from tests.debug.strangers import (
     NO_START,
     Colour,
@@ -456,27 +468,166 @@ def test_a_question_in_a_sub_graph_names_the_inner_node(store: CheckpointStore) 
 # What ran
 
 
+def sub_that_sends() -> Any:
+    """A sub-graph that leaves for its parent with a `Send`, beside one that asks."""
+
+    def act(_: Any) -> Any:
+        return Command(graph=Command.PARENT, update={"path": ["act"]}, goto=Send("late", {"n": 7}))
+
+    graph = builder()
+    graph.add_node("early", chain({"think": leaf([], "think"), "act": act}))
+    graph.add_node("late", lambda state: {"path": [f"late{state['n']}"]})  # pyright: ignore[reportUnknownLambdaType]  # a node of one line
+    graph.add_node("ask", asker([], "ask"))
+    graph.add_edge("__start__", "early")
+    graph.add_edge("__start__", "ask")
+    return graph.compile()
+
+
+def sends_that_ask() -> Any:
+    """Tasks of a `Send` to sub-graphs that ask, of which one leaves."""
+
+    def spread(_: Any) -> list[Send]:
+        return [Send("work", {"path": [], "n": number}) for number in range(3)]
+
+    def act(state: Any) -> Any:
+        said = interrupt(f"{state['n']}?")
+        done: dict[str, Any] = {"path": [f"{state['n']}{said}"]}
+        return Command(graph=Command.PARENT, update=done) if state["n"] == 1 else done
+
+    work = builder(output_schema=Part)
+    work.add_node("think", leaf([], "think"))
+    work.add_node("act", act)
+    work.add_edge("__start__", "think")
+    work.add_edge("think", "act")
+    graph = builder()
+    graph.add_node("work", work.compile())
+    graph.add_node("z", leaf([], "z"))
+    graph.add_conditional_edges("__start__", spread, ["work"])
+    graph.add_edge("work", "z")
+    return graph.compile()
+
+
+def deep_leaving() -> Any:
+    """A graph that remembers, two deep, whose last node asks twice and leaves."""
+
+    def leave(_: Any) -> Any:
+        said = f"{interrupt('one?')}{interrupt('two?')}"
+        return Command(graph=Command.PARENT, update={"path": [said]}, goto="z")
+
+    inside = chain({"i": leaf([], "i"), "leave": leave})
+    middle = builder()
+    middle.add_node("inside", inside, destinations=("z",))
+    middle.add_node("z", leaf([], "mz"))
+    middle.add_edge("__start__", "inside")
+    return chain({"a": leaf([], "a"), "middle": middle.compile(checkpointer=True)})
+
+
+@pytest.mark.parametrize(
+    ("build", "nodes"),
+    [
+        (
+            lambda: hand_over([], ask=True),
+            {"one", "one/think_one", "one/act", "two", "two/think_two", "two/act"},
+        ),
+        (sub_that_sends, {"early", "early/think", "early/act", "ask", "late"}),
+        (sends_that_ask, {"work", "work/think", "work/act", "z"}),
+        (
+            deep_leaving,
+            {"a", "middle", "middle/inside", "middle/inside/i", "middle/inside/leave", "middle/z"},
+        ),
+    ],
+)
 def test_answered_and_leaving_tasks_are_done_and_every_task_has_its_name(
-    store: CheckpointStore,
+    store: CheckpointStore, build: Any, nodes: set[str]
 ) -> None:
-    debugger = Debugger(hand_over([], ask=True), store)
+    debugger = Debugger(build(), store)
     stop = debugger.start(NO_START, hold=False)
+    assert stop.reason == "interrupt"
+    waiting = {task["where"] for row in listed(debugger) for task in row["tasks"] if task["asks"]}
+    assert waiting == {*stop.asked_by.values()} | {
+        "/".join(node.split("/")[:end])
+        for node in stop.asked_by.values()
+        for end in range(1, node.count("/") + 1)
+    }
     while stop.reason == "interrupt":
-        stop = debugger.answer("yes")
-    assert all(event.done for event in timeline(debugger.graph, debugger.history()))
-    rows = steps(debugger.graph, debugger.store, "main")["steps"]
-    tasks = [task for row in rows for task in row["tasks"]]
+        stop = debugger.answer(dict.fromkeys(stop.interrupts, "yes"))
+    assert stop.reason == "done", stop
+    assert [
+        event.node for event in timeline(debugger.graph, debugger.history()) if not event.done
+    ] == []
+    tasks = [task for row in listed(debugger) for task in row["tasks"]]
     assert not any(task["asks"] for task in tasks)
-    assert "Send" not in {task["node"] for task in tasks}
+    assert {event.node for event in timeline(debugger.graph, debugger.history())} == nodes
+    assert {task["where"] for task in tasks if "__" not in task["node"]} <= nodes
 
 
-def test_a_second_run_on_one_file_has_a_branch_of_its_own(tmp_path: Path) -> None:
-    (tmp_path / "app.py").write_text(APP)
+def listed(debugger: Debugger) -> list[dict[str, Any]]:
+    """The rows of the page's list of steps."""
+    return steps(debugger.graph, debugger.store, "main")["steps"]
+
+
+SENDING = """
+from operator import add
+from typing import Annotated, TypedDict
+from langgraph.graph import StateGraph
+from langgraph.types import Send
+
+class State(TypedDict, total=False):
+    seen: Annotated[list, add]
+
+def work(state):
+    return {"seen": [state["k"]]}
+
+builder = StateGraph(State).add_node(work)
+builder.add_conditional_edges("__start__", lambda _: [Send("work", {"k": k}) for k in (1, 2)])
+"""
+REMEMBERING = """
+from operator import add
+from typing import Annotated, TypedDict
+from langgraph.graph import StateGraph
+
+class State(TypedDict, total=False):
+    seen: Annotated[list, add]
+
+inner = StateGraph(State).add_node("note", lambda state: {"seen": ["note"]})
+inner = inner.add_edge("__start__", "note").compile(checkpointer=True)
+builder = StateGraph(State).add_node("inner", inner).add_edge("__start__", "inner")
+"""
+FUNCTIONAL = """
+from langgraph.func import entrypoint, task
+
+@task
+def double(value):
+    return 2 * value
+
+@entrypoint()
+def builder(values, *, previous=None):
+    return {"seen": [double(1).result(), previous]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "output"),
+    [
+        (APP, {"out": "True True"}),
+        (SENDING, {"seen": [1, 2]}),
+        (REMEMBERING, {"seen": ["note"]}),
+        (FUNCTIONAL, {"seen": [2, None]}),
+    ],
+)
+def test_a_second_run_on_one_file_has_a_branch_of_its_own(
+    tmp_path: Path, text: str, output: dict[str, Any]
+) -> None:
+    (tmp_path / "app.py").write_text(text)
     arguments = ("debug", "app.py:builder", "--store", "kept.sqlite", "--input", "{}")
-    for text in ("", "this run is 'main.1'"):
-        done = typed(*arguments, cwd=tmp_path, lines="continue\nbranches\n")
-        assert '"out": "True True"' in done.stdout
-        assert text in done.stderr
+    for notice in ("", "this run is 'main.1'"):
+        done = typed(*arguments, cwd=tmp_path, lines="continue\nprint 1\n")
+        shown = done.stdout[done.stdout.index("[done]") + len("[done]") :]
+        values = json.JSONDecoder().raw_decode(shown.strip())[0]
+        assert {name: values[name] for name in output} == output, "nothing of the run before"
+        assert notice in done.stderr
+    again = typed(*arguments[:4], "--thread", "main", cwd=tmp_path, lines="branches\n")
+    assert "* main\n  main.1\n" in again.stdout
 
 
 # Every stop has a way on
