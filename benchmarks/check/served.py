@@ -42,7 +42,7 @@ from harness.rag.check.blind import CheckSettings, check_batch_blind
 from harness.rag.check.overlap import Source, read
 from harness.rag.retrieve import sentence_spans
 from harness.stats import balanced_accuracy
-from lab.training.compressor.evaluation import in_turn
+from lab.training.questions import in_turn
 from tests.rag.check.careful.test_claims import cases
 
 SHORT = 12

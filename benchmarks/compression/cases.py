@@ -12,7 +12,7 @@ from benchmarks.reports import read_jsonl
 from harness.corpora import Evidence
 from harness.rag.compress import Query, Span, Unit
 from harness.rag.retrieve import Document, sentence_spans
-from lab.training.compressor.evaluation import in_turn
+from lab.training.questions import in_turn
 
 DISTRACTORS = 4
 

@@ -32,7 +32,7 @@ from benchmarks.reports import Journal, Options, benchmark, earlier_report, opti
 from harness.api import compress
 from harness.core import BadInput
 from harness.rag.compress import LexicalCritic, Span, Store, Unit, open_tokenizer
-from harness.rag.compress.critics.fused import EmbeddingCritic, MixCritic, standard_sum
+from harness.rag.compress.critics.mixture import EmbeddingCritic, MixCritic, standard_sum
 from harness.rag.retrieve import Encoder, open_encoder
 from harness.stats import ratio_interval
 

@@ -46,7 +46,7 @@ from benchmarks.reports import (
 from harness.api import compress
 from harness.corpora import Evidence, Reading, Source
 from harness.rag.compress import Critic, Store, open_critic
-from harness.rag.compress.critics.fused import MixCritic
+from harness.rag.compress.critics.mixture import MixCritic
 from harness.rag.retrieve import Document, open_encoder
 from lab.corpora.ruler import INFINITE, NIAH, SEED, boundary_readings, ruler_reading
 from lab.corpora.ruler.infinite import key_value

@@ -101,7 +101,6 @@ TABLE = {
 ELSEWHERE = {
     "ask": "writes one page",
     "check": "writes one page",
-    "compress train": "only says where it went",
     "corpora convert": "needs the file of a public data set",
     "corpora pull": "tests/corpora/test_pull.py",
     "debug": "serves a page",

@@ -42,8 +42,7 @@ from harness.rag.retrieve import Document
 MARKED_TO = 0.02
 # The same for records and rows, above which their markers are short.
 COUNTED_TO = 0.15
-CRITICS = ("auto", "mix", "fused", "token", "embedding", "lexical", "llm:SPEC", "cprs:FOLDER")
-_FUSION = Path(__file__).parent / "weights" / "fusion.json"
+CRITICS = ("auto", "mix", "fitted", "embedding", "lexical", "llm:SPEC", "cprs:FOLDER")
 _ROUNDS = 4
 
 
@@ -111,7 +110,7 @@ def compress(
             raise BadInput(f"expected a {name} above 0 and up to 1, got {share!r}")
     sources, counter = _sources(documents), open_tokenizer(tokenizer)
     if isinstance(critic, str):  # for a recall that which is calibrated
-        critic = open_critic("fused" if recall is not None and critic == "auto" else critic)
+        critic = open_critic("fitted" if recall is not None and critic == "auto" else critic)
     size = measure(sources, counter)
     if not size.visible:
         raise BadInput("expected a text to compress, found no visible character in it")
@@ -153,25 +152,22 @@ def open_critic(name: str = "auto") -> Critic:
     """The critic of that name.
 
     Args:
-        name: `mix` (encoder and BM25), `fused` (trained token critic, encoder and BM25), `token`
-            (the trained critic alone), `embedding` (sentence encoder), `lexical` (BM25),
-            `llm:SPEC` (a model spec, such as `llm:openai/gpt-4.1-mini`), `cprs:FOLDER` (published
-            QwenLong-CPRS weights), or `auto`: `mix` where this version carries its coefficients,
-            else `lexical`. What is installed never decides.
+        name: `mix` (the default, `auto`: encoder and BM25, on long inputs with coefficients),
+            `fitted` (with coefficients on all inputs), `embedding` (sentence encoder), `lexical`
+            (BM25), `llm:SPEC` (a model spec, such as `llm:openai/gpt-4.1-mini`) or `cprs:FOLDER`
+            (published QwenLong-CPRS weights). What is installed never decides.
 
     Raises:
         BadInput: if there is no such critic, or its weights or packages are missing.
     """
-    if name == "lexical" or (name == "auto" and not _FUSION.is_file()):
+    if name == "lexical":
         return LexicalCritic()
     from harness.rag.compress import critics
 
     if name in ("auto", "mix"):
         return critics.MixCritic()
-    if name == "fused":
-        return critics.FusedCritic()
-    if name == "token":
-        return critics.TokenCritic()
+    if name == "fitted":
+        return critics.FittedCritic()
     if name == "embedding":
         return critics.EmbeddingCritic()
     kind, _, argument = name.partition(":")

@@ -17,8 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.rag.compress.critics.features import STEM, blocks_of
-from harness.rag.compress.critics.fused import EmbeddingCritic, FusedCritic, MixCritic
-from harness.rag.compress.critics.token import TokenCritic
 from harness.rag.compress.pool import Pool
 from harness.rag.compress.ranking import bm25, weighted_terms
 from harness.rag.compress.types import Critic, Query, Unit
@@ -39,9 +37,8 @@ _CHUNK = 512
 
 
 def by_meaning(critic: Critic) -> bool:
-    """Return True if the critic runs on the packaged encoder, whose word vectors are there."""
-    trained = isinstance(critic, MixCritic | FusedCritic | TokenCritic | EmbeddingCritic)
-    return trained and find_spec(PACKAGE) is not None
+    """Return True if the critic has an `encoder`, and the packaged one's word vectors are there."""
+    return hasattr(critic, "encoder") and find_spec(PACKAGE) is not None
 
 
 def passing(

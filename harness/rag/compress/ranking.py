@@ -277,9 +277,8 @@ def rank(
             else "the query is about the whole text: kept evenly instead of pruned"
         )
         return Ranked(pool, scores, order, f"coverage ({reason})", [warning])
-    lexical = bm25(weighted_terms(query), tokens)
     if isinstance(critic, LexicalCritic):
-        scores = lexical
+        scores = bm25(weighted_terms(query), tokens)
     elif sum(pool.tokens) <= CASCADE_FROM:
         scores = [float(score) for score in critic.score(query, pool.units)]
     else:
@@ -288,6 +287,7 @@ def rank(
         meaning = Meaning(pool.units) if by_meaning(critic) else None
         passed = passing(pool, query, tokens, meaning)
         scored = critic.score(query, [pool.units[place] for place in passed])
+        lexical = bm25(weighted_terms(query), tokens)
         floor, most = min(scored), max(lexical) or 1.0
         # Units that the critic did not read rank behind all that it read, in the order of BM25.
         scores = [floor - 2 + score / most if score else 0.0 for score in lexical]
@@ -298,7 +298,7 @@ def rank(
         if not isinstance(critic, Calibrated):
             raise BadInput(
                 f"the critic {critic.name!r} is not calibrated for a recall target: expected "
-                "'fused', or a budget or ratio in its place"
+                "'fitted', or a budget or ratio in its place"
             )
         least = critic.threshold(recall, scores)
         enough = {place for place, score in enumerate(scores) if score >= least}

@@ -59,7 +59,7 @@ class Unit:
 
 
 class Critic(Protocol):
-    """Scores units for a query: the token critic of QwenLong-CPRS section 2.2 and its peers."""
+    """Scores units for a query, as the token critic of QwenLong-CPRS (section 2.2) does."""
 
     @property
     def name(self) -> str:

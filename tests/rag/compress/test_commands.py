@@ -8,7 +8,6 @@ import pytest
 from click.testing import CliRunner
 
 from harness.cli import cli
-from harness.core import BadInput
 
 
 def test_the_first_word_may_be_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,9 +33,3 @@ def test_help_shows_options_and_commands() -> None:
     ran = CliRunner().invoke(cli, ["compress", "--help"])
     assert ran.exit_code == 0
     assert all(word in ran.output for word in ("--budget", "expand"))
-
-
-def test_the_old_name_of_training_says_where_it_went() -> None:
-    ran = CliRunner().invoke(cli, ["compress", "train", "--data", "extracts", "--out", "critic"])
-    assert isinstance(ran.exception, BadInput)
-    assert "compress train has moved: python -m lab.training.compressor" in str(ran.exception)

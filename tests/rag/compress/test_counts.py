@@ -15,13 +15,13 @@ from harness.rag.retrieve import Document
 def test_an_array_of_120_with_its_total_says_what_is_left() -> None:
     items = [{"id": number, "city": "Oslo" if number == 77 else "Rome"} for number in range(120)]
     text = json.dumps({"total": 120, "items": items})
-    found = compress(
+    result = compress(
         Document("hits.json", text), "total in Oslo", budget=200, critic="lexical", reversible=False
     )
-    assert '"id": 77' in found.text
-    assert '"total": 120' in found.text
-    assert "[…" in found.text, "records vanished without a marker"
-    warning = next(one for one in found.warnings if "of 120 records" in one)
+    assert '"id": 77' in result.text
+    assert '"total": 120' in result.text
+    assert "[…" in result.text, "records vanished without a marker"
+    warning = next(one for one in result.warnings if "of 120 records" in one)
     assert '"total": 120' in warning
 
 
@@ -30,20 +30,20 @@ def test_a_record_of_a_one_line_array_is_never_deleted_into_valid_json() -> None
         {"id": number, "name": name} for number, name in enumerate(["ann", "bo", "cy", "di", "eve"])
     ]
     text = json.dumps(people)
-    found = compress(text, "di", budget=45, critic="lexical", reversible=False)
-    assert '{"id": 3, "name": "di"}' in found.text
-    assert found.text.count("[…") == 2
-    assert any("of 5 records" in warning for warning in found.warnings)
+    result = compress(text, "di", budget=45, critic="lexical", reversible=False)
+    assert '{"id": 3, "name": "di"}' in result.text
+    assert result.text.count("[…") == 2
+    assert any("of 5 records" in warning for warning in result.warnings)
 
 
 def test_a_full_marker_counts_the_records_it_stands_for() -> None:
     rows = [{"id": number, "note": "a long note on a thing " * 8} for number in range(40)]
     rows[20]["note"] = "zebra crossing " * 8
-    found = compress(
+    result = compress(
         json.dumps(rows), "zebra", budget=400, critic="lexical", markers="full", reversible=False
     )
-    assert "20 of 40 records, " in found.text
-    assert "19 of 40 records, " in found.text
+    assert "20 of 40 records, " in result.text
+    assert "19 of 40 records, " in result.text
 
 
 def test_an_813_byte_tool_result_keeps_its_fields_or_marks_them() -> None:
@@ -72,19 +72,19 @@ def test_an_813_byte_tool_result_keeps_its_fields_or_marks_them() -> None:
 def test_rows_come_with_their_header() -> None:
     rows = "\n".join(f"| item {number} | {number * 3} |" for number in range(30))
     text = f"Prices follow.\n\n| name | price |\n|---|---|\n{rows}\n\nThe 30 rows end here."
-    found = compress(text, "price of item 17", budget=90, critic="lexical", reversible=False)
-    assert "| item 17 | 51 |" in found.text
-    assert "| name | price |\n|---|---|" in found.text
-    assert any("of 30 rows" in warning for warning in found.warnings)
+    result = compress(text, "price of item 17", budget=90, critic="lexical", reversible=False)
+    assert "| item 17 | 51 |" in result.text
+    assert "| name | price |\n|---|---|" in result.text
+    assert any("of 30 rows" in warning for warning in result.warnings)
 
 
 def test_a_table_whose_rows_are_all_kept_is_not_flagged() -> None:
     text = "| name | price |\n|---|---|\n| tea | 2 |\n| oil | 3 |\n\n" + "Unrelated words. " * 60
-    found = compress(
+    result = compress(
         text, "price of tea and oil name", budget=60, critic="lexical", reversible=False
     )
-    assert "| oil | 3 |" in found.text
-    assert not found.warnings
+    assert "| oil | 3 |" in result.text
+    assert not result.warnings
 
 
 def test_a_tokenizer_whose_package_is_missing_says_what_to_install(

@@ -20,7 +20,7 @@ _MIXED = (
     "Dr. Ann e.g. 10:30 a.m. without doubt no evidence 1,200 km 圆周率是3.14。 不可以"
 )
 WORDS = st.sampled_from(_MIXED.split())
-SENTENCES = st.lists(WORDS, min_size=1, max_size=12).map(lambda found: " ".join(found) + ". ")
+SENTENCES = st.lists(WORDS, min_size=1, max_size=12).map(lambda words: " ".join(words) + ". ")
 PROSE = st.lists(st.one_of(SENTENCES, st.just("\n"), st.just("\n\n")), max_size=25).map("".join)
 RECORDS = st.lists(
     st.fixed_dictionaries({"id": st.integers(0, 9999), "name": WORDS, "note": SENTENCES}),
@@ -81,19 +81,21 @@ def squeezed(
 def test_verbatim_ordered_within_budget_and_never_longer(
     texts: list[str], query: str, granularity: Choice, tokenizer: str, budget: int
 ) -> None:
-    found = squeezed(texts, query, granularity, tokenizer=tokenizer, budget=budget)
+    result = squeezed(texts, query, granularity, tokenizer=tokenizer, budget=budget)
     count = open_tokenizer(tokenizer).count
-    assert found.spans
-    assert found.tokens.output == count(found.text) <= budget
-    assert found.tokens.output <= max(found.tokens.input, sum(map(count, texts)) + 40 * len(texts))
+    assert result.spans
+    assert result.tokens.output == count(result.text) <= budget
+    assert result.tokens.output <= max(
+        result.tokens.input, sum(map(count, texts)) + 40 * len(texts)
+    )
     place = {"": 0}
-    for span in found.spans:
+    for span in result.spans:
         text = texts[int(span.doc[1:])]
         assert span.text == text[span.start : span.end]
-        assert span.text in found.text
+        assert span.text in result.text
         assert span.start >= place.get(span.doc, 0), "spans out of order"
         place = {span.doc: span.end}
-    assert [span.doc for span in found.spans] == sorted(span.doc for span in found.spans)
+    assert [span.doc for span in result.spans] == sorted(span.doc for span in result.spans)
 
 
 @PROPERTY
@@ -155,9 +157,9 @@ def test_a_sentence_that_does_not_fit_is_cut_between_atoms(
 
 def test_the_budget_is_spent_on_the_beginning_of_a_sentence() -> None:
     text = f"The pump of {'the old ' * 40}mill was mended in 1931. Nobody was there."
-    found = compress(text, "When was the pump mended?", budget=30, critic="lexical")
-    assert [span.granularity for span in found.spans] == ["word"]
-    assert 20 <= found.tokens.output <= 30 and found.text.startswith("The pump of the old")
+    result = compress(text, "When was the pump mended?", budget=30, critic="lexical")
+    assert [span.granularity for span in result.spans] == ["word"]
+    assert 20 <= result.tokens.output <= 30 and result.text.startswith("The pump of the old")
 
 
 @pytest.mark.parametrize(
@@ -182,9 +184,9 @@ def test_a_budget_below_the_smallest_unit_names_the_minimum() -> None:
     text = "Pumps were cooled by water from the lake. The turbine stood still for days."
     with pytest.raises(BadInput, match=r"smallest unit needs (\d+)") as caught:
         compress(text, "turbine", budget=2, critic="lexical", reversible=False)
-    found = re.search(r"needs (\d+)", str(caught.value))
-    assert found
-    least = int(found[1])
+    match = re.search(r"needs (\d+)", str(caught.value))
+    assert match
+    least = int(match[1])
     assert compress(text, "turbine", budget=least, critic="lexical", reversible=False).spans
     with pytest.raises(BadInput):
         compress(text, "turbine", budget=least - 1, critic="lexical", reversible=False)
@@ -198,9 +200,9 @@ def test_budgets_out_of_range(budget: dict[str, float]) -> None:
 
 def test_without_a_hit_the_best_unit_is_kept() -> None:
     text = "Pumps were cooled. " * 40
-    found = compress(text, "zebra", budget=40, critic="lexical", reversible=False)
-    assert len(found.spans) == 1
-    assert any("nothing" in warning for warning in found.warnings)
+    result = compress(text, "zebra", budget=40, critic="lexical", reversible=False)
+    assert len(result.spans) == 1
+    assert any("nothing" in warning for warning in result.warnings)
 
 
 def test_text_without_content_is_refused() -> None:

@@ -21,10 +21,10 @@ FILLER = ["Rain fell on the hills.", "A cart went by.", 'He said "wait."', "Nobo
 
 
 def haystack(rng: Random, sentences: int, needles: list[str]) -> str:
-    found = [rng.choice(FILLER) for _ in range(sentences)]
+    texts = [rng.choice(FILLER) for _ in range(sentences)]
     for needle in needles:
-        found.insert(rng.randrange(len(found) + 1), needle)
-    return " ".join(found)
+        texts.insert(rng.randrange(len(texts) + 1), needle)
+    return " ".join(texts)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -37,9 +37,9 @@ def test_values_of_the_keys_that_are_asked_for(seed: int) -> None:
     needles = [f"One of the special magic numbers for {key} is: {values[key]}." for key in keys]
     text = haystack(rng, 4000, needles)
     question = f"What are the special magic numbers for {keys[0]} and {keys[3]}?"
-    found = compress(text, question, ratio=0.01, critic="lexical", reversible=False)
-    assert values[keys[0]] in found.text
-    assert values[keys[3]] in found.text
+    result = compress(text, question, ratio=0.01, critic="lexical", reversible=False)
+    assert values[keys[0]] in result.text
+    assert values[keys[3]] in result.text
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -52,11 +52,11 @@ def test_a_chain_of_variables_is_whole(seed: int) -> None:
         for first, number in ((0, 12345), (5, 67890))
     ]
     text = haystack(rng, 4000, [f"{one}." for one in chains[0] + chains[1]])
-    found = compress(
+    result = compress(
         text, "Find all variables that are assigned the value 12345.", ratio=0.01, critic="lexical",
         reversible=False,
     )  # fmt: skip
-    assert [one for one in chains[0] if one not in found.text] == []
+    assert [one for one in chains[0] if one not in result.text] == []
     alone = compress(
         text, "Find all variables that are assigned the value 12345.", ratio=0.01, critic="lexical",
         reversible=False, expand_entities=False,
@@ -72,8 +72,10 @@ def test_values_of_identifiers_in_json(tmp_path: Path) -> None:
     }
     text = json.dumps(pairs)
     for key in list(pairs)[::28]:
-        found = compress(text, f'Value of "{key}"?', ratio=0.05, critic="lexical", reversible=False)
-        assert pairs[key] in found.text
+        result = compress(
+            text, f'Value of "{key}"?', ratio=0.05, critic="lexical", reversible=False
+        )
+        assert pairs[key] in result.text
     path = tmp_path / "pairs.json"
     path.write_text(text)
     units = dense_pool([FileSource(path)], open_tokenizer(), "auto", "en").units

@@ -39,8 +39,8 @@ def test_a_slow_critic_reads_what_the_filter_lets_through() -> None:
     filler = " ".join(f"Line {number} speaks of weather and wind." for number in range(6000))
     text = f"{filler} The turbine number seven failed. {filler}"
     critic = Counting()
-    found = compress(text, "turbine", budget=300, critic=critic, reversible=False)
-    assert "The turbine number seven failed." in found.text
+    result = compress(text, "turbine", budget=300, critic=critic, reversible=False)
+    assert "The turbine number seven failed." in result.text
     assert 100 < len(critic.read) < 3000
     assert sum(len(unit.text) for unit in critic.read) < 8 * ROOM
     assert [unit.start for unit in critic.read] == sorted(unit.start for unit in critic.read)
@@ -95,8 +95,8 @@ def test_a_bridge_is_followed_to_another_document() -> None:
     second = Document("life", "In 1931 Varga came into the world in Szeged.")
     documents = [*noise[:15], first, *noise[15:], second]
     question = "Where was the director of Blue Lantern born?"
-    found = compress(documents, question, budget=120, critic="lexical", reversible=False)
-    assert "Szeged" in found.text
+    result = compress(documents, question, budget=120, critic="lexical", reversible=False)
+    assert "Szeged" in result.text
     flat = compress(
         documents, question, budget=120, critic="lexical", reversible=False, expand_entities=False
     )
@@ -124,21 +124,23 @@ def test_questions_about_the_whole_text(query: str, expected: str | None) -> Non
 
 def test_a_summary_covers_the_length_of_the_text() -> None:
     parts = [f"Chapter {n} tells of the {n}th voyage to the island. " * 12 for n in range(10)]
-    found = compress(
+    result = compress(
         "\n\n".join(parts), "Summarise this.", ratio=0.2, critic="lexical", reversible=False
     )
-    assert found.critic == "coverage (summary)"
-    missing = [n for n in range(10) if f"Chapter {n} " not in found.text]
+    assert result.critic == "coverage (summary)"
+    missing = [n for n in range(10) if f"Chapter {n} " not in result.text]
     assert len(missing) <= 1, missing
-    assert any("whole" in warning for warning in found.warnings)
+    assert any("whole" in warning for warning in result.warnings)
 
 
 @pytest.mark.slow  # loads the encoder
 def test_the_embedding_critic_finds_what_shares_no_word() -> None:
     calm = "The cat slept on the warm stones. Prices of grain rose again in the spring. " * 3
     text = f"{calm}Physicians treated the patient. {calm}"
-    found = compress(text, "doctors in a hospital", budget=30, critic="embedding", reversible=False)
-    assert "Physicians treated the patient." in found.text
+    result = compress(
+        text, "doctors in a hospital", budget=30, critic="embedding", reversible=False
+    )
+    assert "Physicians treated the patient." in result.text
 
 
 def test_the_model_critic_reads_the_numbers_of_each_window(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,10 +158,10 @@ def test_the_model_critic_reads_the_numbers_of_each_window(monkeypatch: pytest.M
             open_model("openai/judge", base_url=served.url), window=500, overlap=60
         )
         text = " ".join(sentences)
-        found = compress(text, "animal", budget=60, critic=critic, reversible=False)
-    assert "A zebra stood there." in found.text
+        result = compress(text, "animal", budget=60, critic=critic, reversible=False)
+    assert "A zebra stood there." in result.text
     assert len(served.bodies) > 3, "one window for everything"
-    assert "judge" in found.critic
+    assert "judge" in result.critic
 
 
 def test_replies_that_name_no_parts() -> None:
@@ -179,14 +181,14 @@ class Certain(Counting):
 def test_a_recall_target_keeps_what_reaches_the_threshold() -> None:
     calm = "Pumps stood still while rain fell on the hills and on the roofs of the town. " * 3
     text = f"{calm}The turbine failed. {calm}A turbine is a machine. {calm}"
-    found = compress(
+    result = compress(
         text, "turbine", recall=0.95, critic=Certain(), markers="short", reversible=False
     )
     kept = {"The turbine failed.", "A turbine is a machine."}
-    assert all(sentence in found.text for sentence in kept)
-    assert "rain" not in "".join(span.text for span in found.spans if span.score >= 0.5)
-    again = compress(found.text, "turbine", recall=0.95, critic=Certain(), reversible=False)
-    assert again.text == found.text
+    assert all(sentence in result.text for sentence in kept)
+    assert "rain" not in "".join(span.text for span in result.spans if span.score >= 0.5)
+    again = compress(result.text, "turbine", recall=0.95, critic=Certain(), reversible=False)
+    assert again.text == result.text
 
 
 def test_a_recall_target_needs_a_calibrated_critic() -> None:

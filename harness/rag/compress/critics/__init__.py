@@ -1,4 +1,4 @@
-"""Critics other than BM25: trained, by a sentence encoder, by any language model."""
+"""Critics other than BM25: by a sentence encoder, mixed with BM25, by any language model."""
 
 import lazy_loader
 

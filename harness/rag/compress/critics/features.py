@@ -1,4 +1,4 @@
-"""Features of a unit for the learned fusion: scores, those around it, its place, its kind."""
+"""Features of a unit for the fitted mixture: scores, those around it, its place, its kind."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,15 +31,15 @@ LONG_QUESTION = 10
 NEAR, WIDE, FAR, FARTHER, FARTHEST = 1, 7, 20, 30, 45
 # Turns on each side over which what a talk says is evened out: answers are stretches of it.
 STRETCH = 10
-_SCORES = ("critic", "embedding", "lexical")
+_SCORES = ("embedding", "lexical")
 _PLAIN = (
     *_SCORES,
     *(f"{name} near" for name in _SCORES),
     *(f"{name} wide" for name in _SCORES),
     *(f"{name} block" for name in _SCORES),
-    "critic logit", "cosine", "block cosine", "block lexical", "coverage", "block coverage",
-    "stem coverage", "agreement", "answer type", "length",
-    "lexical, long question", "agreement squared", "coverage with next",
+    "cosine", "block cosine", "block lexical", "coverage", "block coverage", "stem coverage",
+    "agreement", "answer type", "length", "lexical, long question", "agreement squared",
+    "coverage with next",
 )  # fmt: skip
 _GATED = (
     *_SCORES,
@@ -69,26 +68,17 @@ _ASKED: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Scores:
-    """Scores of the critics for the units of one call.
-
-    Attributes:
-        critic: logits of the token critic, shape (units,); None where it did not run.
-        query: vector of the query, length one, shape (dimension,).
-        vectors: vectors of the units, length one, shape (units, dimension).
-    """
-
-    critic: Vector | None
-    query: Vectors
-    vectors: Vectors
-
-
-def features(query: str, units: Sequence[Unit], scores: Scores) -> Matrix:
+def features(query: str, units: Sequence[Unit], query_vector: Vectors, vectors: Vectors) -> Matrix:
     """Features of every unit, shape (units, len(NAMES)).
 
-    Scores are standardised over the call: a fusion that learned on web pages must not depend on
+    Scores are standardised over the call: a mixture that learned on web pages must not depend on
     the scale that BM25 has on meetings. Neighbours and blocks lie within one document.
+
+    Args:
+        query: what is asked.
+        units: of the call, in document order.
+        query_vector: vector of the query, length one, shape (dimension,).
+        vectors: of the units, length one, shape (units, dimension).
     """
     blocks = blocks_of(units)
     documents = np.unique([unit.doc for unit in units], return_inverse=True)[1]
@@ -97,10 +87,10 @@ def features(query: str, units: Sequence[Unit], scores: Scores) -> Matrix:
     for unit_tokens, block in zip(tokens, blocks, strict=True):
         joined[int(block)].extend(unit_tokens)
     terms = query_terms(query)
-    raw = scores.critic if scores.critic is not None else np.zeros(len(units))
-    cosine = (scores.vectors @ scores.query).astype(np.float64)
-    three = [standard(values) for values in (raw, cosine, np.asarray(bm25(terms, tokens)))]
-    wide = [_around(values, documents, WIDE) for values in three]
+    cosine = (vectors @ query_vector).astype(np.float64)
+    embedding, lexical = standard(cosine), standard(np.asarray(bm25(terms, tokens)))
+    pair = (embedding, lexical)
+    wide = [_around(values, documents, WIDE) for values in pair]
     stems = [_stems(unit_tokens) for unit_tokens in tokens]
     # Of each unit and the one behind it: what is said of a thing follows its name.
     stems_with_next = [
@@ -110,15 +100,14 @@ def features(query: str, units: Sequence[Unit], scores: Scores) -> Matrix:
         )
     ]
     content = [term for term in terms if term not in _ASKING]
-    agreement = np.minimum(three[1], three[2])
+    agreement = np.minimum(*pair)
     plain = [
-        *three,
-        *(_around(values, documents, NEAR) for values in three),
+        *pair,
+        *(_around(values, documents, NEAR) for values in pair),
         *wide,
-        *(_highest(values, blocks) for values in three),
-        raw,
+        *(_highest(values, blocks) for values in pair),
         cosine,
-        standard(_block_cosine(scores, blocks)),
+        standard(_block_cosine(query_vector, vectors, blocks)),
         standard(np.asarray(bm25(terms, joined))[blocks]),
         _coverage(terms, tokens),
         _coverage(terms, joined)[blocks],
@@ -126,7 +115,7 @@ def features(query: str, units: Sequence[Unit], scores: Scores) -> Matrix:
         agreement,
         _answer_type(query, units),
         standard(np.log1p([len(unit.text) for unit in units])),
-        three[2] * min(1.0, len(content) / LONG_QUESTION),
+        lexical * min(1.0, len(content) / LONG_QUESTION),
         np.sign(agreement) * np.minimum(np.abs(agreement), SATURATED) ** 2,
         _coverage(dict.fromkeys(_stems(content), 1.0), stems_with_next),
     ]
@@ -137,9 +126,14 @@ def features(query: str, units: Sequence[Unit], scores: Scores) -> Matrix:
         averages = [
             _around(values, documents, radius)
             for radius in (FAR, FARTHER, FARTHEST)
-            for values in three
+            for values in pair
         ]
-        single = [*three, *wide, *averages, *_stretch(terms, tokens, scores, documents)]
+        single = [
+            *pair,
+            *wide,
+            *averages,
+            *_stretch(terms, tokens, query_vector, vectors, documents),
+        ]
         gated = [_around(values, documents, STRETCH, itself=True) for values in single]
     return np.stack([*plain, *gated], axis=1)
 
@@ -186,27 +180,28 @@ def _highest(values: Vector, blocks: NDArray[np.intp]) -> Vector:
     return best[blocks]
 
 
-def _block_cosine(scores: Scores, blocks: NDArray[np.intp]) -> Vector:
+def _block_cosine(query_vector: Vectors, vectors: Vectors, blocks: NDArray[np.intp]) -> Vector:
     """Cosine of the query and the mean vector of the block."""
-    sums = np.zeros((int(blocks[-1]) + 1, scores.vectors.shape[1]))
-    np.add.at(sums, blocks, scores.vectors)
+    sums = np.zeros((int(blocks[-1]) + 1, vectors.shape[1]))
+    np.add.at(sums, blocks, vectors)
     lengths = np.linalg.norm(sums, axis=1)
-    return ((sums @ scores.query) / np.maximum(lengths, 1e-9))[blocks]
+    return ((sums @ query_vector) / np.maximum(lengths, 1e-9))[blocks]
 
 
 def _stretch(
     terms: dict[str, float],
     tokens: Sequence[list[str]],
-    scores: Scores,
+    query_vector: Vectors,
+    vectors: Vectors,
     documents: NDArray[np.intp],
 ) -> tuple[Vector, Vector, Vector]:
     """Cosine, BM25 and coverage of the stretch of a talk around each turn, long turns counting."""
     weight = np.sqrt([len(unit_tokens) for unit_tokens in tokens])[:, None]
     sums = np.stack(
-        [_around(column, documents, WIDE) for column in (scores.vectors * weight).T.astype(float)]
+        [_around(column, documents, WIDE) for column in (vectors * weight).T.astype(float)]
     ).T
     lengths = np.linalg.norm(sums, axis=1)
-    cosine = standard((sums @ scores.query) / np.maximum(lengths, 1e-9))
+    cosine = standard((sums @ query_vector) / np.maximum(lengths, 1e-9))
     stretches = [
         [word for turn in tokens[max(0, place - WIDE) : place + WIDE + 1] for word in turn]
         for place in range(len(tokens))
