@@ -33,6 +33,7 @@ from .files import files_below as files_below
 from .files import inside as inside
 from .files import open_foreign as open_foreign
 from .files import private_folder as private_folder
+from .files import read_foreign as read_foreign
 from .files import read_work_file as read_work_file
 from .files import remove_tree as remove_tree
 from .files import temporary_work_folder as temporary_work_folder

@@ -40,8 +40,7 @@ class UnfitFile(ValueError):
     """A file of a work folder that is not read; the message names it and says why."""
 
 
-_UNENCODABLE = "backslashreplace"
-"""Names of files that are no UTF-8 become what JSON reads as the same name."""
+_UNENCODABLE = "backslashreplace"  # names that are no UTF-8: JSON reads them as the same name
 
 
 def write_atomic(path: Path, data: bytes | str | Iterable[str]) -> None:
@@ -120,6 +119,12 @@ def open_foreign(path: Path, most: int = FOREIGN_BYTES) -> BufferedReader:
     raise BadInput(
         f"{str(path)!r}: expected an ordinary file of at most {most >> 20:,} MiB, found {kind}"
     )
+
+
+def read_foreign(path: Path, most: int = FOREIGN_BYTES) -> bytes:
+    """Content of a file that may come from elsewhere: see :func:`open_foreign`."""
+    with open_foreign(path, most) as handle:
+        return handle.read()
 
 
 def digest_file(path: Path) -> str:

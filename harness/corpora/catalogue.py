@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -13,7 +12,7 @@ from typing import Literal, get_args
 from pydantic import Field, ValidationError
 
 import harness
-from harness.core import BadInput, Task, Value, assets, cache_root
+from harness.core import BadInput, Task, Value, assets, cache_root, read_json
 from harness.core.plugins import load, plugins
 from harness.corpora.reading import write_tasks
 
@@ -171,7 +170,7 @@ def read_manifest(path: Path) -> Corpus:
         BadInput: if the file is no manifest.
     """
     try:
-        return Corpus.model_validate({"kind": "public", **json.loads(path.read_text("utf-8"))})
+        return Corpus.model_validate({"kind": "public", **read_json(path)})
     except (OSError, ValueError, TypeError) as error:
         detail = error.errors()[0] if isinstance(error, ValidationError) else error
         raise BadInput(f"{path}: not a corpus manifest: {detail}") from error

@@ -9,7 +9,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from harness.core import BadInput, digest
+from harness.core import BadInput, digest, read_foreign
 from harness.corpora.reading import Evidence, Metric, Reading, Source
 from harness.corpora.records import Loader, Row, by_record, read_each, rows_of
 
@@ -68,7 +68,7 @@ def narrativeqa(path: Path) -> Iterator[Reading]:
     rows = rows_of(summaries) if summaries.is_file() else ()
     texts = {row["document_id"]: row["summary"] for _, row in rows}
     for story in sorted((path / "tmp").glob("*.content")):
-        texts[story.stem] = story.read_text("utf-8", errors="replace")
+        texts[story.stem] = read_foreign(story).decode("utf-8", errors="replace")
     if not texts:
         raise BadInput(
             f"expected stories (tmp/*.content) or {str(summaries)!r} beside qaps.csv, found neither"

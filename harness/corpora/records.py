@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from harness.core import BadInput, read_rows
+from harness.core import BadInput, read_json, read_rows
 
 Item = TypeVar("Item")
 Row = dict[str, Any]
@@ -36,10 +35,7 @@ def rows_of(path: Path) -> Iterator[tuple[str, Row]]:
             for number, record in enumerate(csv.DictReader(handle), 2):
                 yield f"{path}:{number}", dict(record)
         return
-    try:
-        value = json.loads(path.read_text("utf-8"))
-    except ValueError as error:
-        raise BadInput(f"{str(path)!r} is not JSON in UTF-8: {error}") from error
+    value = read_json(path)
     if isinstance(value, dict) and "data" in value:
         value = value["data"]  # pyright: ignore[reportUnknownVariableType]  # parsed JSON
     if not isinstance(value, list):

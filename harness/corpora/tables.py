@@ -8,7 +8,6 @@ rules of the set's own evaluator.
 from __future__ import annotations
 
 import csv
-import json
 import re
 from collections.abc import Iterable, Iterator
 from io import BytesIO, StringIO
@@ -17,7 +16,7 @@ from typing import Any, Literal
 
 from pydantic import Field, JsonValue
 
-from harness.core import BadInput, Task, Value, digest, write_atomic
+from harness.core import BadInput, Task, Value, digest, read_json, write_atomic
 from harness.corpora.reading import write_tasks
 from harness.corpora.records import Loader, Row, by_record, read_each, rows_of
 
@@ -106,7 +105,7 @@ def hitab(path: Path) -> Iterator[TableQuestion]:
         file = next((place for place in places if place.is_file()), None)
         if file is None or "/" in name:
             raise BadInput(f"expected the table {name!r} at {str(places[0])!r}, found none")
-        table: dict[str, Any] = json.loads(file.read_text("utf-8"))
+        table: dict[str, Any] = read_json(file)
         regions = table.get("merged_regions", ())
         yield TableQuestion(
             id=f"hitab-{row['id']}",

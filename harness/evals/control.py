@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, ValidationError
 
-from harness.core import BadInput, Unreachable, Value, write_atomic
+from harness.core import BadInput, Unreachable, Value, read_foreign, write_atomic
 from harness.evals.pool import POLL_S, Pool, Tally
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def read_status(run: Path) -> RunStatus:
     if not (run / "run.json").is_file():
         raise BadInput(f"no run at {str(run)!r} (expected a folder with run.json)")
     try:
-        status = RunStatus.model_validate_json((run / STATUS).read_text("utf-8"))
+        status = RunStatus.model_validate_json(read_foreign(run / STATUS))
     except FileNotFoundError:
         raise BadInput(f"{str(run)!r} is not running: it is finished, or to be resumed") from None
     age = abs(time.time() - status.updated)  # a clock may have been set back
@@ -124,7 +124,7 @@ def ask(run: Path, command: Command) -> Answer:
     deadline = time.monotonic() + ANSWER_S
     while time.monotonic() < deadline:
         if reply.is_file():
-            answer = Answer.model_validate_json(reply.read_text("utf-8"))
+            answer = Answer.model_validate_json(read_foreign(reply))
             reply.unlink(missing_ok=True)
             return answer
         time.sleep(POLL_S / 5)
@@ -175,7 +175,7 @@ async def controlled(
 def _answer(run: Path, request: Path, pool: Pool, budget: Budget | None, priced: bool) -> None:
     """Carry out the command in a file; the answer lies beside it."""
     try:
-        command = Command.model_validate_json(request.read_text("utf-8"))
+        command = Command.model_validate_json(read_foreign(request))
     except (ValidationError, OSError, UnicodeDecodeError) as error:
         answer = Answer(done=False, message=f"expected a command, got something else: {error}")
     else:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import ormsgpack
 import zstandard
 
-from harness.core import BadInput, Unreachable, digest, inside
+from harness.core import BadInput, Unreachable, digest, inside, read_foreign
 
 if TYPE_CHECKING:
     from harness.evals import Attempter, Judge, JudgingSpec, LoadedSuite, RemoteRun
@@ -224,7 +224,7 @@ def pack(trees: Mapping[str, Tree]) -> bytes:
             if inside(root, path) is None:  # a link that leads out
                 continue
             try:
-                content, mode = path.read_bytes(), path.stat().st_mode & 0o777
+                content, mode = read_foreign(path), path.stat().st_mode & 0o777
             except OSError as error:
                 raise BadInput(f"cannot read {str(path)!r} for the workers: {error}") from error
             room -= len(content)

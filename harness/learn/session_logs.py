@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
 
-from harness.core import BadInput
+from harness.core import STREAMED_BYTES, BadInput, read_foreign
 from harness.core.segments import read_segment
 from harness.learn.acts import plain
 from harness.learn.types import Client, Skipped
@@ -144,7 +144,7 @@ def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
         records = read_segment(path)
         yield from ((number, list(_texts(row))) for number, row in enumerate(records, start=1))
         return
-    raw = path.read_bytes().split(b"\n")
+    raw = read_foreign(path, STREAMED_BYTES).split(b"\n")
     if path.suffix == ".jsonl":
         for number, line in enumerate(raw, start=1):
             yield number, list(_texts(load(line)))

@@ -25,7 +25,7 @@ from typing import Any, Self
 
 from pydantic import Field, JsonValue, TypeAdapter, ValidationError, model_validator
 
-from harness.core import BadInput, Value, digest
+from harness.core import BadInput, Value, digest, read_foreign
 from harness.models.types import Body, Refused
 
 _BYTES_PER_TOKEN = 4
@@ -73,7 +73,7 @@ class Script:
 
     def __init__(self, path: Path) -> None:
         try:
-            text = path.read_text("utf-8-sig")
+            text = read_foreign(path).decode("utf-8-sig")
             # Only line feeds end a line: other separators may stand in a reply.
             lines = [line for line in text.split("\n") if line.strip()]
             values = json.loads(text) if text.lstrip()[:1] == "[" else map(json.loads, lines)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Literal
 
-from harness.core import Task, Value, assets, render_page, write_atomic
+from harness.core import Task, Value, assets, read_foreign, render_page, write_atomic
 from harness.evals import ProgressHook, load_suite, records
 from harness.evolve import Event, EvolveResult, EvolveSettings, ignore_event, run_evolution
 from harness.models import read_calls
@@ -195,7 +195,7 @@ def recording() -> Path:
 def shipped_ladder() -> Ladder | None:
     """The ladder at full size of a skill that ships; None if it does not ship."""
     path = beside(assets.root() / "skills" / NAME, LADDER)
-    return Ladder.model_validate_json(path.read_bytes()) if path.is_file() else None
+    return Ladder.model_validate_json(read_foreign(path)) if path.is_file() else None
 
 
 def program_pairs(ladder: Path, tasks: Iterable[Task]) -> Iterator[ProgramPair]:

@@ -1,9 +1,8 @@
 """Compact records of a run: enough to compute a receipt again without a model.
 
-A record shows that a unit was read or followed, by the trajectory of its rollout.
-
 `<skill>.receipt.jsonl` lies beside the skill. Its first line says what everything depends on, each
-further line is one rollout. The format is documented in `docs/reference/receipt.md`.
+further line is one rollout, and shows by its trajectory which units were read or followed.
+`docs/reference/receipt.md` documents the format.
 """
 
 from __future__ import annotations
@@ -26,6 +25,7 @@ from harness.core import (
     canonical_json,
     digest,
     first_fault,
+    read_foreign,
 )
 from harness.core.rundir import RunReader
 from harness.evals import ItemRecord, Split, finished_items
@@ -201,7 +201,7 @@ def read_lines(
     if not path.is_file():
         raise BadInput(f"expected records at {str(path)!r}, found no file")
     try:
-        text = path.read_bytes().decode()
+        text = read_foreign(path).decode()
     except UnicodeDecodeError as error:
         raise BadInput(f"{str(path)!r} is not UTF-8 (byte {error.start})") from error
     first, *lines = text.removesuffix("\n").split("\n")  # no other ends of lines count

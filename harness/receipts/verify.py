@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from harness.core import BadInput, Value, digest
+from harness.core import BadInput, Value, digest, read_foreign
 from harness.evals import LoadedSuite, load_suite
 from harness.receipts.plan import design
 from harness.receipts.receipt import UnitReceipt, card, receipt_of
@@ -215,7 +215,7 @@ def files_differ(name: str, path: Path, page: Path, text: str, shown: str) -> It
         path: of its file; `text` is what it should hold.
         page: that shows it; `shown` is what it should hold.
     """
-    raw, expected = path.read_bytes(), dict(_leaves(json.loads(text)))
+    raw, expected = read_foreign(path), dict(_leaves(json.loads(text)))
     if raw != text.encode():
         difference = "written in another way than it was"
         try:
@@ -232,7 +232,7 @@ def files_differ(name: str, path: Path, page: Path, text: str, shown: str) -> It
         yield f"{name}: {difference} (in {path.name})"
     if not page.is_file():
         yield f"card: {page.name} is gone"
-    elif page.read_bytes() != shown.encode():
+    elif read_foreign(page) != shown.encode():
         yield f"card: {page.name} does not show this {name}"
 
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
-from harness.core import BadInput, Edit, Value, digest, write_atomic
+from harness.core import BadInput, Edit, Value, digest, read_foreign, write_atomic
 from harness.skills.provenance import (
     Provenance,
     provenance_path,
@@ -198,7 +198,7 @@ def version_skill(skill_dir: Path, version: Version) -> Skill:
     files: dict[str, bytes] = {}
     for path, sha in version.files.items():
         stored = versions_path(skill_dir) / "objects" / sha
-        files[path] = stored.read_bytes() if stored.is_file() else b""
+        files[path] = read_foreign(stored) if stored.is_file() else b""
         if digest(files[path]) != sha:
             raise BadInput(f"version {version.digest[:12]}: {path!r} is missing or damaged")
     text = files.pop(SKILL_FILE).decode()

@@ -18,7 +18,16 @@ from typing import Any, Literal, TypeVar, cast
 
 from pydantic import Field, ValidationError
 
-from harness.core import BadInput, Edit, Value, listing, mapping, read_json, write_atomic
+from harness.core import (
+    BadInput,
+    Edit,
+    Value,
+    listing,
+    mapping,
+    read_foreign,
+    read_json,
+    write_atomic,
+)
 from harness.skills.apply import ApplyResult
 from harness.skills.evidence import RULES, RuleEvidence, of_content, read_rules
 from harness.skills.skill import SKILL_FILE, Skill, load_skill
@@ -252,7 +261,7 @@ def read_value(path: Path, kind: type[Stored], fault: str) -> Stored:
         BadInput: if it is missing or of another shape; `fault` says so of the path.
     """
     try:
-        return kind.model_validate_json(path.read_bytes())
+        return kind.model_validate_json(read_foreign(path))
     except OSError as error:
         raise BadInput(f"{str(path)!r} {fault}: {error.strerror}") from error
     except ValidationError as error:

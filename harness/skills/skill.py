@@ -18,7 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
-from harness.core import BadInput, Value, digest, inside, string, write_work_file
+from harness.core import BadInput, Value, digest, inside, read_foreign, string, write_work_file
 from harness.skills.markdown import Frontmatter
 
 SKILL_FILE = "SKILL.md"
@@ -147,12 +147,12 @@ def load_skill(path: Path | str) -> Skill:
     if skill_file != SKILL_FILE:
         warnings.append(warning("the file must be called SKILL.md: many clients miss skill.md"))
     try:
-        text = paths.pop(skill_file).read_bytes().decode()
+        text = read_foreign(paths.pop(skill_file)).decode()
     except UnicodeDecodeError as error:
         raise BadInput(f"{str(root / skill_file)!r} is not UTF-8 (byte {error.start})") from error
     return parse_skill(
         text,
-        files={relative: file.read_bytes() for relative, file in paths.items()},
+        files={relative: read_foreign(file) for relative, file in paths.items()},
         executable=frozenset(name for name, file in paths.items() if file.stat().st_mode & 0o100),
         warnings=tuple(warnings),
         directory=root.resolve().name,
@@ -214,7 +214,7 @@ def copy_skill(root: Path, into: Path, name: str) -> None:
         BadInput: as :func:`load_skill`.
     """
     for relative, file in skill_paths(root)[0].items():
-        write_work_file(into, f"{name}/{relative}", file.read_bytes())
+        write_work_file(into, f"{name}/{relative}", read_foreign(file))
         Path(into, name, relative).chmod(0o755 if file.stat().st_mode & 0o100 else 0o644)
 
 

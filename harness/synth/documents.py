@@ -12,7 +12,15 @@ from functools import cached_property
 from pathlib import Path
 from random import Random
 
-from harness.core import BadInput, digest, files_below, read_rows, string, write_atomic
+from harness.core import (
+    BadInput,
+    digest,
+    files_below,
+    read_foreign,
+    read_rows,
+    string,
+    write_atomic,
+)
 from harness.corpora import SOURCES, Evidence, Source
 from harness.synth.tables.table import SUFFIXES as TABLES
 from harness.synth.tables.table import read_table, shown
@@ -82,7 +90,7 @@ class Library:
                         sources.append(Source(id=str(id_), text=text, title=title))
             elif file.suffix in SUFFIXES and file.is_file():
                 try:
-                    text = file.read_text("utf-8")
+                    text = read_foreign(file).decode()
                 except (OSError, UnicodeDecodeError) as error:
                     raise BadInput(f"cannot read the document {str(file)!r}: {error}") from error
                 id_ = str(file.relative_to(path)) if path.is_dir() else file.name

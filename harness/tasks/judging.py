@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import Field, JsonValue, ValidationError
 
-from harness.core import BadInput, Value, digest, first_fault, read_json
+from harness.core import BadInput, Value, digest, first_fault, read_foreign, read_json
 from harness.core.trust import Origin
 from harness.models import ChatModel
 
@@ -90,7 +90,7 @@ class JudgeSettings(Value):
             update["model"] = f"{kind}/{origin.file(root / file)}"
         if self.rubric.endswith(_FILES) and "\n" not in self.rubric:
             try:
-                update["rubric"] = origin.file(root / self.rubric).read_text("utf-8")
+                update["rubric"] = read_foreign(origin.file(root / self.rubric)).decode()
             except (OSError, UnicodeDecodeError) as error:
                 raise BadInput(f"judge: cannot read the rubric {self.rubric!r}: {error}") from error
             if not str(update["rubric"]).strip():

@@ -26,6 +26,7 @@ from harness.core import (
     failed,
     passed,
     plain,
+    read_foreign,
     read_work_file,
     render,
 )
@@ -58,7 +59,7 @@ class OutputFamily:
         copy_inputs(task, base, workdir)
         files: list[dict[str, object]] = []
         for name, source in task.files.items():
-            lines = (base / source).read_bytes().decode("utf-8", "replace").splitlines()
+            lines = read_foreign(base / source).decode("utf-8", "replace").splitlines()
             head = [line[:PREVIEW_CHARACTERS].replace("```", "'''") for line in lines]
             files.append({"name": name, "lines": head[:PREVIEW_LINES], "count": len(lines)})
         name = output_file(task)
@@ -177,6 +178,6 @@ def _golden(task: Task, base: Path) -> Any:
             f"({' or '.join(SUFFIXES)}), found {task.answer!r}"
         )
     try:
-        return _read(path.name, path.read_bytes())
+        return _read(path.name, read_foreign(path))
     except (OSError, ValueError, csv.Error, RecursionError) as error:
         raise BadInput(f"task {task.id!r}: golden file {str(path)!r}: {error}") from error

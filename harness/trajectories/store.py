@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-from harness.core import BadInput, Trajectory, write_atomic
+from harness.core import BadInput, Trajectory, read_foreign, write_atomic
 from harness.core.segments import SegmentWriter, only_writer, read_at, read_latest, read_placed
 
 _FRAME = struct.Struct("<II")  # length and CRC-32 of the payload: see harness.core.segments
@@ -113,10 +113,10 @@ class TrajectoryStore:
             return {}
         index: dict[str, int] = {}
         try:
-            for line in self._index_file.read_text("utf-8").splitlines():
+            for line in read_foreign(self._index_file).decode().splitlines():
                 row = json.loads(line)
                 index[row["id"]] = row["offset"]
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             index = {}
         return index if self._covers(index) else self._scan()
 

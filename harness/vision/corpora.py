@@ -23,7 +23,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from harness.core import BadInput, Task, digest
+from harness.core import BadInput, Task, digest, read_json
 from harness.corpora import Row, load, load_some, read_each, rows_of
 from harness.vision.questions import VisualQuestion, write_questions
 
@@ -90,10 +90,7 @@ def _read_questions(
 def _records(path: Path) -> Iterator[tuple[str, Row]]:
     value: Any = None
     if path.suffix == ".json" and path.is_file():
-        try:
-            value = json.loads(path.read_text("utf-8"))
-        except ValueError as error:
-            raise BadInput(f"{str(path)!r} is not JSON in UTF-8: {error}") from error
+        value = read_json(path)
     if not isinstance(value, dict) or "data" in value:
         yield from rows_of(path)
         return

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from harness.core import BadInput, Task, Value, digest, write_atomic
+from harness.core import BadInput, Task, Value, digest, read_foreign, write_atomic
 from harness.corpora import write_tasks
 
 VisualMetric = Literal[
@@ -90,7 +90,7 @@ def write_questions(questions: Iterable[VisualQuestion], out: Path, split: str) 
         files: dict[str, str] = {}
         for number, path in enumerate(question.images, 1):
             try:
-                data = path.read_bytes()
+                data = read_foreign(path)
             except OSError as error:
                 raise BadInput(f"{question.id!r}: cannot read its image: {error}") from error
             suffix = path.suffix.lower()

@@ -94,6 +94,30 @@ def test_trajectories(kind: str, name: str, tmp_path: Path) -> None:
         assert done.returncode == 2, (done.returncode, done.stderr)
 
 
+def nested(path: Path) -> None:
+    path.write_text("[" * 100_000)
+
+
+@pytest.mark.parametrize("kind", {**MAKERS, "nested": nested})
+def test_stores(kind: str, run: Path, tmp_path: Path) -> None:
+    """A store and an index from elsewhere have such a file, which says what they hold."""
+    (tmp_path / "documents").mkdir()
+    (tmp_path / "documents" / "a.md").write_text("The pump was replaced in 2019.\n")
+    store, index = tmp_path / "store", tmp_path / "index"
+    for words in (
+        ("trajectories", "import", run, "--out", store),
+        ("index", "build", tmp_path / "documents", "--out", index, "--encoder", "lexical"),
+    ):
+        done = command(*words)
+        assert done.returncode == 0, done.stderr
+    for file in (store / "index.jsonl", index / "manifest.json"):
+        file.unlink()
+        {**MAKERS, "nested": nested}[kind](file)
+    done = command("trajectories", "show", store, "t")
+    assert done.returncode in (0, 2), done.stderr
+    assert command("index", "search", "pump", "--index", index).returncode == 2
+
+
 @pytest.mark.parametrize("kind", MAKERS)
 def test_archive(kind: str, tmp_path: Path) -> None:
     """A skill is installed from such a file."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 from pydantic import Field, ValidationError, field_validator
 
 from harness.agents import SkillMode, ToolProtocol
-from harness.core import BadInput, Value, digest, first_fault, read_yaml, write_atomic
+from harness.core import BadInput, Value, digest, first_fault, read_json, read_yaml, write_atomic
 from harness.evals.suite import LoadedSuite, Suite
 from harness.models import SampleLimits, Sampling
 
@@ -188,12 +187,11 @@ def read_lock(folder: Path) -> MatrixLock:
     Raises:
         BadInput: if there is none, or one of another version.
     """
+    if not (folder / FILE).is_file():
+        raise BadInput(f"no matrix at {str(folder)!r} (expected a folder with {FILE})")
     try:
-        row = json.loads((folder / FILE).read_text("utf-8"))
-        return MatrixLock.model_validate(row)
-    except FileNotFoundError:
-        raise BadInput(f"no matrix at {str(folder)!r} (expected a folder with {FILE})") from None
-    except (ValueError, ValidationError) as error:
+        return MatrixLock.model_validate(read_json(folder / FILE))
+    except ValidationError as error:
         raise BadInput(f"{str(folder / FILE)!r} cannot be read: {error}") from error
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from harness.core import BadInput, Patch, Value, first_fault, read_json
+from harness.core import BadInput, Patch, Value, first_fault, read_foreign, read_json
 
 # Fields of an official edit.
 OFFICIAL_FIELDS = {
@@ -65,7 +65,7 @@ def read_official_patches(folder: Path) -> OfficialPatches:
         levels=tuple(tuple(map(patch_in, level)) for level in files),
         final=final,
         translated=translated,
-        diffs=diffs.read_text("utf-8", errors="replace") if diffs.is_file() else "",
+        diffs=read_foreign(diffs).decode("utf-8", errors="replace") if diffs.is_file() else "",
     )
 
 

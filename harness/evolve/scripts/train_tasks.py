@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from harness.core import Task
+from harness.core import Task, read_foreign
 
 # Characters of an input file that are searched, and rows of a workbook that may be its header.
 CHARACTERS, HEADER_ROWS = 400_000, 8
@@ -65,7 +65,7 @@ class TrainTask:
 def text_of(path: Path) -> str:
     """The text of an input file; of a workbook its sheet names and cells, a row a line."""
     if path.suffix != ".xlsx":
-        return path.read_bytes()[:CHARACTERS].decode("utf-8", "replace")
+        return read_foreign(path)[:CHARACTERS].decode("utf-8", "replace")
     from openpyxl import load_workbook
 
     rows: list[str] = []

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import yaml
 from pydantic import ValidationError
 
-from harness.core import BadInput, first_fault
+from harness.core import BadInput, first_fault, read_yaml
 from harness.judge.guards.layer import GuardedModel
 from harness.judge.guards.models import Guard, ModelGuard, WordGuard
 from harness.judge.guards.offline import OfflineGuard
@@ -46,9 +45,7 @@ def guard_layer(setting: str, opened: Callable[[str], Model]) -> Layer:
         value = GuardSetting(offline=True, mode="loose")
     elif setting.endswith((".yaml", ".yml")):
         try:
-            value = GuardSetting.model_validate(yaml.safe_load(Path(setting).read_text("utf-8")))
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-            raise BadInput(f"--guard: cannot read {setting!r}: {error}") from error
+            value = GuardSetting.model_validate(read_yaml(Path(setting)))
         except ValidationError as error:
             raise BadInput(f"--guard: {setting}: {first_fault(error, 'guard')}") from error
     if (value.model is not None) + bool(value.words) + value.offline != 1:

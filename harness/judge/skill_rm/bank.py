@@ -20,6 +20,7 @@ from harness.core import (
     inside,
     listing,
     mapping,
+    read_foreign,
     read_yaml,
     temporary_work_folder,
 )
@@ -138,7 +139,7 @@ class Bank:
         path = self._folder / self.resources[name].file
         if inside(self._folder, path) is None or not path.is_file():
             raise BadInput(f"resource {name!r}: expected a file of the skill, found {str(path)!r}")
-        return path.read_text("utf-8")[:LONGEST]
+        return read_foreign(path).decode()[:LONGEST]
 
     def run(self, name: str, sandbox: Sandbox) -> tuple[str, list[dict[str, Any]]]:
         """Run a verifier or script; return its output, and its records, one for each answer."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from pydantic import Field, ValidationError
 
-from harness.core import BadInput, Value, digest, digest_file, inside, write_atomic
+from harness.core import BadInput, Value, digest, digest_file, inside, read_foreign, write_atomic
 from harness.core.trust import Origin
 from harness.models import foreign_url, public_url
 from harness.rag.retrieve.chunk import Chunking
@@ -124,7 +124,7 @@ def read_manifest(folder: Path) -> Manifest:
     """
     path = folder / MANIFEST
     try:
-        row = json.loads(path.read_text("utf-8"))
+        row = json.loads(read_foreign(path))
         checksum = row.pop("checksum", None)
         computed = digest(row)
     except OSError as error:
@@ -132,7 +132,7 @@ def read_manifest(folder: Path) -> Manifest:
             f"no index at {str(folder)!r} (expected a folder with {MANIFEST}): "
             "`harness index build` makes one"
         ) from error
-    except (ValueError, TypeError, AttributeError) as error:
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise BadInput(f"{str(path)!r} is damaged: {error}") from error
     if row.get("format") != FORMAT:
         raise BadInput(

@@ -12,7 +12,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from harness.core import BadInput, Refused, Value, digest, inside, write_atomic
+from harness.core import (
+    BadInput,
+    Refused,
+    Value,
+    digest,
+    inside,
+    read_foreign,
+    read_json,
+    write_atomic,
+)
 from harness.skills.provenance import provenance_path, read_provenance
 from harness.skills.shipping.catalogues import marketplace_files, pack, site_files
 from harness.skills.skill import SKILL_FILE, Skill, diff, load_skill, strict, write_skill
@@ -110,7 +119,7 @@ class Folder:
         """Write a generated file (bytes, or what becomes JSON) unless it is there."""
         path = self.root / relative
         data = content if isinstance(content, bytes) else render(content)
-        same = path.is_file() and path.read_bytes() == data
+        same = path.is_file() and read_foreign(path) == data
         if not same and not self.check:
             write_atomic(path, data)
         return self._placed(relative, digest(data), same)
@@ -141,10 +150,10 @@ class Folder:
         if not path.is_file():
             return {"skills": {}, "sources": {}}
         try:
-            value: Any = json.loads(path.read_bytes())
+            value: Any = json.loads(read_foreign(path))
             skills = {str(name): str(sha) for name, sha in value["skills"].items()}
             sources = {str(name): dict(row) for name, row in value.get("sources", {}).items()}
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise BadInput(f"{str(path)!r} is damaged: delete it and use --force once") from error
         return {"skills": skills, "sources": sources}
 
@@ -364,7 +373,7 @@ def receipt_files(folder: Path, skill: Skill) -> dict[str, bytes]:
         if not paths[0].is_file():
             continue
         try:
-            value: Any = json.loads(paths[0].read_bytes())
+            value: Any = read_json(paths[0])
             measured = str(value["digests"]["skill"])
         except (ValueError, KeyError, TypeError) as error:
             raise BadInput(f"{str(paths[0])!r} is no receipt: {error!r}") from error
@@ -375,5 +384,5 @@ def receipt_files(folder: Path, skill: Skill) -> dict[str, bytes]:
             )
         # A link would bring a file of the host into what is exported.
         ours = (path for path in paths if path.is_file() and not path.is_symlink())
-        files |= {path.name: path.read_bytes() for path in ours}
+        files |= {path.name: read_foreign(path) for path in ours}
     return files

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from harness.core import BadInput, inside, listing, mapping, read_yaml, string
+from harness.core import BadInput, inside, listing, mapping, read_foreign, read_yaml, string
 
 Row = dict[str, Any]
 
@@ -54,7 +54,7 @@ def _template(path: Path, prompt: Any) -> str:
     file = inside(path.parent, path.parent / text.removeprefix("file://"))
     if file is None or not file.is_file():
         raise BadInput(f"{path}: expected a prompt below its folder, found none at {text!r}")
-    return file.read_text("utf-8")
+    return read_foreign(file).decode()
 
 
 def _check(path: Path, row: Row) -> Row:

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from harness.core import BadInput, UnfitFile, digest, read_work_file, work_files
+from harness.core import BadInput, UnfitFile, digest, read_foreign, read_work_file, work_files
 from harness.vision.images.opening import Opened, is_pdf, open_images, render_pages
 from harness.vision.profiles import ImageLimits
 
@@ -149,7 +149,7 @@ def _content(path: Path) -> bytes:
     """The bytes of a user's file, which may be a link."""
     if (size := path.stat().st_size) > _MOST_FILE_BYTES:
         raise BadInput(f"{str(path)!r}: expected at most {_MOST_FILE_BYTES:,} bytes, has {size:,}")
-    return path.read_bytes()
+    return read_foreign(path)
 
 
 def image_files(folder: Path) -> list[Path]:

@@ -6,11 +6,10 @@ skill directory, its provenance, the analysts' records), by their field names.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-from harness.core import BadInput, Edit
+from harness.core import BadInput, Edit, read_json
 from harness.core.redaction import redact
 from harness.debug.web.browse.library import Library, Place
 from harness.skills import (
@@ -110,9 +109,4 @@ def _edit(edit: Edit) -> dict[str, Any]:
 
 def _read(path: Path) -> Any:
     """The JSON of a file, None where there is none."""
-    if not path.is_file():
-        return None
-    try:
-        return json.loads(path.read_bytes())
-    except ValueError as error:
-        raise BadInput(f"{str(path)!r} is no JSON: {error}") from error
+    return read_json(path) if path.is_file() else None

@@ -14,6 +14,7 @@ from harness.core import (
     Task,
     UnfitFile,
     failed,
+    read_foreign,
     read_work_file,
     temporary_work_folder,
 )
@@ -145,7 +146,7 @@ def read_inputs(task: Task, base: Path) -> dict[str, bytes]:
     Raises:
         OSError: if one cannot be read.
     """
-    files = {name: (base / path).read_bytes() for name, path in task.files.items()}
+    files = {name: read_foreign(base / path) for name, path in task.files.items()}
     if task.check != "spreadsheet":
         files.setdefault(TASK_FILE, task.prompt.encode())
     return files
