@@ -472,7 +472,9 @@ def sub_that_sends() -> Any:
     """A sub-graph that leaves for its parent with a `Send`, beside one that asks."""
 
     def act(_: Any) -> Any:
-        return Command(graph=Command.PARENT, update={"path": ["act"]}, goto=Send("late", {"n": 7}))
+        return Command[Any](
+            graph=Command.PARENT, update={"path": ["act"]}, goto=Send("late", {"n": 7})
+        )
 
     graph = builder()
     graph.add_node("early", chain({"think": leaf([], "think"), "act": act}))
