@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist, fmean, stdev
+from math import isfinite
+from statistics import NormalDist, stdev
 from typing import Generic, TypeVar
 
 Policy = TypeVar("Policy")
@@ -72,7 +73,7 @@ class CoTeaching(Generic[Policy, Reward]):
 
 
 def trusted(gaps: Sequence[float], quantile: float = 0.8) -> list[int]:
-    """Places of the pairs whose gap is not far below 0.
+    """Places of the pairs whose gap is a number, and not far below 0.
 
     The paper drops pairs with a gap of at most -epsilon, adapted to the variance, and does not
     say how; here epsilon is so many deviations of the gaps that a normal gap of mean 0 falls
@@ -82,7 +83,9 @@ def trusted(gaps: Sequence[float], quantile: float = 0.8) -> list[int]:
         gaps: reward of the new text less that of the old.
         quantile: above 0.5; the higher, the fewer are dropped.
     """
-    if len(gaps) < 2:
-        return list(range(len(gaps)))
-    epsilon = NormalDist().inv_cdf(quantile) * stdev(gaps, fmean(gaps))
-    return [place for place, gap in enumerate(gaps) if not gap <= -epsilon or epsilon == 0]
+    places = [place for place, gap in enumerate(gaps) if isfinite(gap)]
+    if len(places) < 2:
+        return places
+    # Without a mean: its rounding error would be the deviation of equal gaps.
+    epsilon = NormalDist().inv_cdf(quantile) * stdev(gaps[place] for place in places)
+    return [place for place in places if not gaps[place] <= -epsilon or epsilon == 0]

@@ -27,7 +27,11 @@ def reverse_kl(student: Tensor, teacher: Tensor, top: int = 0, renormalize: bool
         top: tokens that count, the student's most likely; 0 for all.
         renormalize: make either a distribution over these tokens.
     """
-    mine, theirs = functional.log_softmax(student, -1), functional.log_softmax(teacher, -1)
+    # In half precision the error of a logarithm is larger than most divergences.
+    mine, theirs = (
+        functional.log_softmax(logits, -1, dtype=torch.promote_types(logits.dtype, torch.float32))
+        for logits in (student, teacher)
+    )
     if top and top < student.shape[-1]:
         best = mine.topk(top, dim=-1).indices
         mine, theirs = mine.gather(-1, best), theirs.gather(-1, best)

@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 
 IMITATION, PENALTY, CLIP, SUPERVISED = 0.1, 0.2, 0.2, 0.5
+FAR = 20.0
+"""Bound on the change of a mean log-likelihood: beyond it ratios leave single precision."""
 
 
 def imitation_loss(logprobs: Tensor, reference: Tensor, weights: Tensor) -> Tensor:
@@ -18,8 +20,9 @@ def imitation_loss(logprobs: Tensor, reference: Tensor, weights: Tensor) -> Tens
         reference: the same under the reference model; no gradient.
         weights: of the roles, so that each has half the say.
     """
-    change = logprobs - reference.detach()
-    return (weights * (-logprobs + IMITATION * logprobs.exp() * change)).mean()
+    change = (logprobs - reference.detach()).clamp(-FAR, FAR)
+    losses = weights * (-logprobs + IMITATION * logprobs.exp() * change)
+    return losses.sum() / max(len(losses), 1)
 
 
 def offline_loss(
@@ -38,11 +41,12 @@ def offline_loss(
         weights: of the roles.
         supervised: losses of ordinary instructions, any shape; half their mean is added.
     """
-    change = logprobs - reference.detach()
+    change = (logprobs - reference.detach()).clamp(-FAR, FAR)
     advantages = (rewards - PENALTY * change).detach()
     ratio = change.exp()
     clipped = ratio.clamp(1 - CLIP, 1 + CLIP)
-    loss = -(weights * torch.minimum(advantages * ratio, advantages * clipped)).mean()
+    losses = -weights * torch.minimum(advantages * ratio, advantages * clipped)
+    loss = losses.sum() / max(len(losses), 1)
     return loss if supervised is None else loss + SUPERVISED * supervised.mean()
 
 

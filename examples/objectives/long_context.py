@@ -32,6 +32,11 @@ class Likelihoods:
     tokens: Tensor
     reference: Tensor | None = None
 
+    @property
+    def mean(self) -> Tensor:
+        """Of a token, shape (pairs,); 0 for an answer without tokens."""
+        return self.total / self.tokens.clamp(min=1)
+
 
 def implicit_reward(answers: Likelihoods, form: Form, beta: float) -> Tensor:
     """Return what each form calls the reward of an answer, shape (pairs,).
@@ -43,7 +48,7 @@ def implicit_reward(answers: Likelihoods, form: Form, beta: float) -> Tensor:
         if answers.reference is None:
             raise ValueError("DPO needs the likelihoods of a reference model")
         return beta * (answers.total - answers.reference)
-    mean = answers.total / answers.tokens
+    mean = answers.mean
     if form == "simpo":
         return beta * mean
     # log odds of the mean likelihood; log(1 - p) without cancellation.
@@ -60,8 +65,8 @@ def preference_loss(
     gap = implicit_reward(chosen, form, beta) - implicit_reward(rejected, form, beta)
     each = -functional.logsigmoid(gap - margin)
     if form == "orpo":
-        each = beta * each - chosen.total / chosen.tokens
-    return each.mean()
+        each = beta * each - chosen.mean
+    return each.sum() / max(len(each), 1)
 
 
 def solopo_loss(
@@ -88,7 +93,7 @@ def solopo_loss(
     """
     alpha = WEIGHT[form] if weight is None else weight
     short = implicit_reward(chosen, form, beta)
-    moved = (short - implicit_reward(chosen_long, form, beta)).abs().mean()
+    moved = (short - implicit_reward(chosen_long, form, beta)).abs().sum() / max(len(short), 1)
     return preference_loss(chosen, rejected, form, beta, margin) + alpha * moved
 
 
@@ -97,4 +102,4 @@ def compression_fidelity(short: Likelihoods, long: Likelihoods) -> Tensor:
 
     Needs no training: 0 where the compressed context says as much about the answer as the whole.
     """
-    return (short.total / short.tokens - long.total / long.tokens).abs()
+    return (short.mean - long.mean).abs()

@@ -39,9 +39,9 @@ def minimum_norm_weights(gradients: Tensor, steps: int = 250, tolerance: float =
         steps: of Frank-Wolfe, at most.
         tolerance: ends where no source shortens the mixture by more.
     """
-    products = (gradients @ gradients.T).double()
-    weights = torch.full((len(gradients),), 1 / len(gradients), dtype=torch.float64)
-    for _ in range(steps):
+    products = gradients.double() @ gradients.double().T
+    weights = torch.ones(len(gradients), dtype=torch.float64) / max(len(gradients), 1)
+    for _ in range(steps if len(gradients) else 0):
         along = products @ weights
         best = int(along.argmin())
         length = float(weights @ along)
@@ -70,14 +70,16 @@ class GradientMixture:
 
         Args:
             gradients: of the sources' losses, shape (sources, width). A source without gradient
-                has weight 0: it would else hold all others still.
+                has weight 0: it would else hold all others still. A gradient that is not finite
+                counts as none.
 
         Raises:
             ValueError: a gradient too few or too many.
         """
         if len(gradients) != self.sources:
             raise ValueError(f"expected {self.sources} gradients, not {len(gradients)}")
-        fresh = gradients.detach()
+        fresh = gradients.detach().double()
+        fresh = torch.where(fresh.isfinite().all(-1, keepdim=True), fresh, 0.0)
         share = 1 - self.momentum
         self.mean = fresh if self.mean is None else share * self.mean + self.momentum * fresh
         lengths = self.mean.square().sum(-1).sqrt()
@@ -86,4 +88,4 @@ class GradientMixture:
         if moving.any():
             unit = self.mean[moving] / lengths[moving, None]
             weights[moving] = minimum_norm_weights(unit)
-        return weights
+        return weights.to(gradients.dtype)

@@ -54,9 +54,10 @@ def channel_norm_noise(
         )
     if not gamma >= 0:
         raise BadInput(f"expected a gamma of 0 or more, got {gamma!r}")
-    mean = z.mean(dim=-1, keepdim=True)
-    deviation = z.std(dim=-1, keepdim=True, correction=0)
-    normal: torch.Tensor = (z - mean) / (deviation + _EPSILON)
+    wide = z.double()  # in single precision a step of equal channels has a deviation
+    deviation = wide.std(dim=-1, keepdim=True, correction=0)
+    normal: torch.Tensor = (wide - wide.mean(dim=-1, keepdim=True)) / (deviation + _EPSILON)
+    normal = normal.to(z.dtype)
     if not training or not gamma:
         return normal
     options = {"dtype": z.dtype, "device": z.device, "generator": generator}

@@ -19,19 +19,21 @@ ADVERSARIAL = 0.1
 
 
 def bradley_terry(chosen: Tensor, rejected: Tensor) -> Tensor:
-    """Mean of -log sigma(chosen - rejected), a scalar; both of shape (pairs,)."""
-    return -functional.logsigmoid(chosen - rejected).mean()
+    """Mean of -log sigma(chosen - rejected), a scalar, 0 for no pairs; both of shape (pairs,)."""
+    return -functional.logsigmoid(chosen - rejected).sum() / max(len(chosen), 1)
 
 
 def club_bound(logits: Tensor, labels: Tensor) -> Tensor:
     """Upper bound on the mutual information of representations and labels, in nats, a scalar.
 
-    The mean log-likelihood of own labels less that of everybody's labels.
+    The mean log-likelihood of own labels less that of everybody's labels; 0 for no pairs.
 
     Args:
         logits: of q(label | representation), shape (pairs, classes).
         labels: shape (pairs,), integers.
     """
+    if not len(labels):
+        return logits.sum()
     likelihood = functional.log_softmax(logits, dim=-1)
     own = likelihood.gather(1, labels[:, None]).mean()
     return own - likelihood[:, labels].mean()
@@ -93,7 +95,8 @@ def ranking_loss(
             does, where a list of weight 0 still makes the loss smaller.
     """
     better = (scores[:, :, None] > scores[:, None, :]) & (scores >= 0)[:, None, :]
-    gap = rewards[:, :, None] - rewards[:, None, :]
+    # Zero before the logarithm: what stands for no answer may have any reward, NaN included.
+    gap = torch.where(better, rewards[:, :, None] - rewards[:, None, :], 0.0)
     each = -functional.logsigmoid(gap) if kind == "ranking" else -gap
     size = better.to(rewards.dtype)
     weighted = size if weights is None else size * weights[:, None, None]
@@ -117,5 +120,5 @@ def apo_loss(
         sampled: rewards of what the policy writes now, shape (prompts, samples).
         weight: of the second part, over the samples.
     """
-    beaten = -functional.logsigmoid(accepted[:, None] - sampled)
-    return ranking_loss(rewards, scores) + weight * beaten.mean()
+    beaten = bradley_terry((accepted[:, None] - sampled).flatten(), sampled.new_zeros(()))
+    return ranking_loss(rewards, scores) + weight * beaten

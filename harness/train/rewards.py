@@ -130,8 +130,10 @@ def contrastive(
         groups = [repr(prompt) for prompt in prompts]
         losses, _ = contrastive_losses(states, correct, groups, variant, temperature)
         penalties = [float(penalty) for penalty in contrastive_reward(losses)]
-        pairs = zip(values, penalties, strict=True)
-        return [None if value is None else value + penalty for value, penalty in pairs]
+        return [
+            None if value is None else value + penalty
+            for value, penalty in zip(values, penalties, strict=True)
+        ]
 
     changed.__name__ = "contrastive"
     return changed

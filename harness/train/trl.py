@@ -72,8 +72,7 @@ class GD2POTrainer(GRPOTrainer):
         groups = [number // size for number in range(len(self._rewards))]
         result = gd2po(self._rewards.T.cpu(), groups, self._rule, self._threshold)
         first = self.accelerator.process_index * len(inputs)
-        mine = result.values[first : first + len(inputs)]
-        batch["advantages"] = mine.to(batch["advantages"])
+        batch["advantages"] = result.values[first : first + len(inputs)].to(batch["advantages"])
         for name, values in (("conflict", result.conflict), ("keep", result.keep)):
             self._metrics[mode][f"gd2po/{name}"].append(float(values.double().mean()))
         return batch
@@ -109,8 +108,7 @@ class DUPOTrainer(GRPOTrainer):
         names, idle = refill(groups, self._draw)
         self._metrics["train"]["dupo/idle"].append(len(idle) / len(groups))
         rows = [int(name) * size + place for name in names for place in range(size)]
-        if not rows:
-            return batch
+        rows = rows or list(range(len(inputs)))
         return {
             name: value[rows]
             if isinstance(value, Tensor) and value.dim() and len(value) == len(inputs)

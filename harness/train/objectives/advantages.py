@@ -7,6 +7,7 @@ a query has left by its share.
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -53,15 +54,16 @@ def group_members(groups: Sequence[Hashable]) -> list[Tensor]:
 def normalized(rewards: Tensor, groups: Sequence[Hashable]) -> Tensor:
     """Rewards less the mean of their group over its deviation (GRPO), of the shape of `rewards`.
 
-    A group of one keeps its reward as it is: mean 0, deviation 1. A reward that is NaN, because it
-    does not apply or could not be had, has no part in its group and becomes 0. Where all rewards of
-    a group are equal each becomes exactly 0: the mean of equal floats can differ from them by a
-    rounding error, which division by a deviation of about 0 would turn into a sign.
+    A group of one keeps its reward as it is: mean 0, deviation 1. A reward that is NaN or infinite,
+    because it does not apply or could not be had, has no part in its group and becomes 0. Where all
+    rewards of a group are equal each becomes exactly 0: the mean of equal floats can differ from
+    them by a rounding error, which division by a deviation of about 0 would turn into a sign.
 
     Args:
-        rewards: the last dimension is of rollouts.
+        rewards: the last dimension is of rollouts; whole numbers give single precision.
         groups: the query of each rollout.
     """
+    rewards = torch.where(rewards.isfinite(), rewards, torch.nan)
     values = rewards.clone()
     for members in group_members(groups):
         if len(members) > 1:
@@ -99,11 +101,8 @@ def gd2po(
     total = each.sum(0)
     conflict = (each > ZERO).any(0) & (each < -ZERO).any(0)
     ratio = total / (each.abs().sum(0) + EPSILON)
-    keep = torch.ones_like(conflict)
-    if rule == "hard":
-        keep = ~conflict
-    elif rule == "snr":
-        keep = ~(conflict & (ratio.abs() < min(max(threshold, 0.0), 1.0)))
+    least = {"none": 0.0, "hard": math.inf, "snr": min(max(threshold, 0.0), 1.0)}[rule]
+    keep = ~(conflict & (ratio.abs() < least))
     share = torch.zeros_like(total)
     for members in group_members(groups):
         share[members] = keep[members].to(total.dtype).mean()
@@ -120,15 +119,23 @@ def whitened(advantages: Tensor, mask: Tensor) -> Tensor:
         advantages: shape (rollouts,).
         mask: 1 for tokens of responses that are kept, shape (rollouts, tokens).
     """
-    spread = advantages[:, None] * mask
-    values = spread[mask.bool()]
-    if len(values) < 2:
+    spread = advantages[:, None].expand(mask.shape)
+    # As in `normalized`, equal advantages must not differ from their mean by a rounding error.
+    values = spread[mask.bool()].double()
+    if len(values) < 2 or bool((values == values[0]).all()):
         return torch.zeros_like(spread)
-    return (spread - values.mean()) / torch.sqrt(values.var() + WHITENING) * mask
+    white = (spread - values.mean()) / torch.sqrt(values.var() + WHITENING)
+    return torch.where(mask.bool(), white, 0.0).to(spread)
 
 
 def conflict_rate(rewards: Tensor, groups: Sequence[Hashable]) -> float:
-    """Share of rollouts whose rewards pull in opposite directions: a diagnosis, no training."""
+    """Share of rollouts whose rewards pull in opposite directions: a diagnosis, no training.
+
+    Raises:
+        ValueError: no rollouts.
+    """
+    if not groups:
+        raise ValueError("expected a rollout at least: none have no share in conflict")
     return float(gd2po(rewards, groups).conflict.double().mean())
 
 
@@ -137,7 +144,8 @@ def refill(
 ) -> tuple[list[str], list[str]]:
     """A batch of constant size without groups that teach nothing (DUPO, arXiv 2507.02592).
 
-    Groups whose rewards are all alike are replaced by groups of the batch drawn at random.
+    Groups whose rewards are all alike are replaced by groups of the batch drawn at random. Rewards
+    that are NaN count in none.
 
     Args:
         groups: query -> rewards of its rollouts.
@@ -147,7 +155,7 @@ def refill(
         Names of the batch, as many as came in, and names of those that were replaced. Where all
         are alike the batch is empty, and the trainer has nothing to do.
     """
-    idle = [name for name, rewards in groups.items() if max(rewards) == min(rewards)]
+    idle = [name for name, row in groups.items() if len({r for r in row if r == r}) < 2]
     teaching = [name for name in groups if name not in set(idle)]
     if not teaching:
         return [], idle
@@ -175,7 +183,7 @@ def clipped_terms(
     # Zero before the exponential: an infinite difference outside the mask would make nan.
     ratio = torch.where(mask.bool(), logprobs - old_logprobs, torch.zeros_like(logprobs)).exp()
     clipped = ratio.clamp(1 - low, 1 + high)
-    return -torch.minimum(ratio * advantages, clipped * advantages) * mask
+    return torch.where(mask.bool(), -torch.minimum(ratio * advantages, clipped * advantages), 0.0)
 
 
 def clipped_loss(
@@ -197,4 +205,4 @@ def clipped_loss(
         high: as there.
     """
     terms = clipped_terms(logprobs, old_logprobs, advantages[:, None], mask, low, high)
-    return terms.sum() / mask.sum().clamp(min=1)
+    return terms.sum() / mask.bool().sum().clamp(min=1)

@@ -6,6 +6,7 @@ training, the same number is how much an exemplar stands apart.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from typing import Literal
 
@@ -39,10 +40,15 @@ def contrastive_losses(
             all, `supcon_in` the logarithm of their mean, `soft_nn` that of their sum.
         temperature: of the cosines.
         generator: which positive `infonce` draws.
+
+    Raises:
+        ValueError: a state that is not finite, which would spoil all of its group.
     """
+    if not states.isfinite().all():
+        raise ValueError("expected finite states of rollouts, found NaN or infinite ones")
     unit = torch.nn.functional.normalize(states, dim=-1)
     scores = unit @ unit.T / temperature
-    losses: list[Tensor] = [states.new_zeros(()) for _ in groups]
+    losses = [*unit.new_zeros(len(groups))]
     anchors = torch.zeros(len(groups), dtype=torch.bool)
     for members in group_members(groups):
         right = members[correct[members].bool()]
@@ -52,16 +58,14 @@ def contrastive_losses(
             compared, positives = members[members != anchor], right[right != anchor]
             total, alike = scores[anchor, compared].logsumexp(0), scores[anchor, positives]
             if variant == "infonce":
-                chosen = torch.randint(len(positives), (), generator=generator)
-                near = alike[chosen]
+                near = alike[torch.randint(len(positives), (), generator=generator)]
             elif variant == "supcon_out":
                 near = alike.mean()
             else:
-                near = alike.logsumexp(0)
-                if variant == "supcon_in":
-                    near = near - torch.tensor(float(len(positives))).log()
+                shared = len(positives) if variant == "supcon_in" else 1
+                near = alike.logsumexp(0) - math.log(shared)
             losses[anchor], anchors[anchor] = total - near, True
-    return torch.stack(losses), anchors
+    return torch.stack(losses) if losses else unit.new_zeros(0), anchors
 
 
 def contrastive_reward(losses: Tensor, weight: float = WEIGHT) -> Tensor:
