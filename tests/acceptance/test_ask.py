@@ -13,7 +13,8 @@ from pydantic import JsonValue
 
 from harness.cli import cli
 from harness.core import BadInput, LimitReached, Unreachable
-from harness.rag.ask import AskSettings, Citation, ask
+from harness.rag.ask import Answer, AskSettings, Citation, ask
+from harness.rag.ask.answering import check_citations
 from harness.rag.retrieve import create_index, open_encoder, parse_paths
 from tests.acceptance.conftest import ChatServer, Harness
 
@@ -94,24 +95,56 @@ def test_an_answer_without_citations_gets_one_by_its_words_or_a_warning(
     assert citation["text"] == "The seal of pump P-101 wears out within 14 months."
     text = (library / "pumps.md").read_text()
     assert citation["text"] == text[citation["start"] : citation["end"]]
+    says("According to the passages, it was within 14 months.")
+    framed = answered(*lexical(library, "--model", "openai/x"))
+    assert framed["answer"] == "According to the passages, it was within 14 months. [1]"
+
+
+def test_an_answer_that_no_passage_says_stays_with_the_nearest_sentences_beside_it(
+    library: Path, says: Says
+) -> None:
     says("After nineteen years of service.")
     invented = answered(*lexical(library, "--model", "openai/x"))
-    assert (invented["method"], invented["uncited"]) == (
-        "extract",
-        "After nineteen years of service.",
-    )
-    assert invented["citations"][0]["text"] in (library / "pumps.md").read_text()
-    assert any("cites nothing" in one for one in invented["warnings"])
+    assert (invented["method"], invented["citations"]) == ("model", [])
+    assert invented["answer"] == "After nineteen years of service."
+    assert invented["verdict"]["verdict"] != "PASS"
+    assert invented["nearest"][0]["text"] in (library / "pumps.md").read_text()
+    assert any("cites nothing" in warning for warning in invented["warnings"])
     page = library.parent / "answer.html"
     shown = typed(*lexical(library, "--model", "openai/x", "--out", str(page)))
-    assert "openai/x wrote, without support: After nineteen years of service." in shown.stdout
-    assert "without support: After nineteen years" in page.read_text()
+    assert "closest to the question:\n\n[1] " in shown.stdout
+    assert "The seal of pump P-101 wears out" in shown.stdout
+    assert "Close to the question: The seal of pump P-101" in page.read_text()
+
+
+def test_no_answer_is_overwritten_and_what_a_passage_says_is_cited(library: Path) -> None:
+    """Five hundred facts, each answered in four wordings."""
+    frames = ("{}", "The answer is {}.", "It was {}, as the text states.", "Seal {1} lasts {0}.")
+    for number in range(125):
+        texts = [
+            f"Seal S-{n} wears out within {n + 7} weeks of work." for n in range(number, number + 5)
+        ]
+        passages = tuple(
+            Citation(number=place, doc=f"{place}", source="", start=0, end=len(text), text=text)
+            for place, text in enumerate(texts, start=1)
+        )
+        read = Answer(
+            question=f"How long does seal S-{number} last?", passages=passages, context="retrieve",
+            arm="lexical", budget=9, tokens=9, tokenizer="",
+        )  # fmt: skip
+        for frame in frames:
+            reply = frame.format(f"{number + 7} weeks", f"S-{number}")
+            text, [citation], _ = check_citations(reply, read)
+            assert text == f"{reply} [1]"
+            assert (citation.number, citation.text) == (1, texts[0])
 
 
 def test_a_model_that_finds_no_answer_has_not_answered(library: Path, says: Says) -> None:
     says("The passages do not answer this. [1]")
     found = answered(*lexical(library, "--model", "openai/x"))
     assert (found["answered"], found["citations"]) == (False, [])
+    assert found["verdict"] is None
+    assert "14 months" in found["nearest"][0]["text"]
 
 
 def test_without_a_hit_no_model_is_called(
@@ -178,7 +211,7 @@ def test_a_spent_budget_shows_the_passages_too(
 
 def test_the_best_sentence_needs_no_model(library: Path) -> None:
     found = answered(*lexical(library, "--extract"))
-    assert found["method"] == "extract"
+    assert (found["method"], found["verdict"]) == ("extract", None)
     assert found["answer"].startswith("The seal of pump P-101 wears out within 14 months. [1]")
     citation = found["citations"][0]
     text = (library / "pumps.md").read_text()
@@ -222,7 +255,8 @@ def test_the_page_opens_the_passage_and_escapes_it(
     assert f'<a href="{(library / "pumps.md").as_uri()}">' in page
 
 
-def test_a_checker_gives_its_verdict(library: Path) -> None:
+def test_a_checker_gives_its_verdict_on_what_a_model_wrote(library: Path, says: Says) -> None:
+    says("Within 14 months [1].")
     seen: list[tuple[str, int]] = []
 
     def checker(question: str, answer: str, passages: Sequence[Citation]) -> JsonValue:
@@ -230,20 +264,24 @@ def test_a_checker_gives_its_verdict(library: Path) -> None:
         seen.append((question, len(passages)))
         return {"verdict": "supported"}
 
-    settings = AskSettings(question=QUESTION, paths=(library,), arm="lexical", extract=True)
-    found = ask(settings, checker=checker)
-    assert found.verdict == {"verdict": "supported"}
+    settings = AskSettings(question=QUESTION, paths=(library,), arm="lexical", model="openai/x")
+    assert ask(settings, checker=checker).verdict == {"verdict": "supported"}
+    quoted = settings.model_copy(update={"extract": True})
+    assert ask(quoted, checker=checker).verdict is None
     assert seen == [(QUESTION, 1)]
 
 
-def test_from_python(library: Path) -> None:
+def test_from_python(library: Path, says: Says) -> None:
     from harness.api import ask as api_ask
 
     found = api_ask(QUESTION, library, arm="lexical", extract=True)
     assert found.citations[0].where.endswith("pumps.md [9:59]")
-    assert isinstance(found.verdict, dict)
-    assert (found.verdict["verdict"], found.verdict["verifier"]) == ("PASS", "rules")
-    unchecked = api_ask(QUESTION, library, arm="lexical", extract=True, verifier="none")
+    assert found.verdict is None
+    says("Within 14 months [1].")
+    checked = api_ask(QUESTION, library, arm="lexical", model="openai/x")
+    assert isinstance(checked.verdict, dict)
+    assert (checked.verdict["verdict"], checked.verdict["verifier"]) == ("PASS", "rules")
+    unchecked = api_ask(QUESTION, library, arm="lexical", model="openai/x", verifier="none")
     assert unchecked.verdict is None
     with pytest.raises(Unreachable):
         api_ask(QUESTION, library, arm="lexical", model="vllm/x", base_url="http://127.0.0.1:9/v1")

@@ -83,9 +83,9 @@ class Answer(Value):
         usage: of the model call.
         seconds: `passages`, `answer` and `total`.
         warnings: what a reader must know.
-        verdict: of a checker, where one was given.
+        verdict: of a checker on what a model answered; quotes and refusals have none.
         error: why no model answered, where one was asked for.
-        uncited: what a model wrote that no passage says; the best sentences are the answer then.
+        nearest: sentences that come closest to the question, where a model cites no passage.
     """
 
     question: str
@@ -106,7 +106,7 @@ class Answer(Value):
     warnings: tuple[str, ...] = ()
     verdict: JsonValue = None
     error: str = ""
-    uncited: str = ""
+    nearest: tuple[Citation, ...] = ()
 
 
 Checker = Callable[[str, str, Sequence[Citation]], JsonValue]

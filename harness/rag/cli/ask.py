@@ -97,11 +97,11 @@ def answer_text(answer: Answer) -> str:
     if answer.simulated:
         head = f"SIMULATED model\n{head}"
     lines = [head]
-    if answer.uncited:
-        lines += ["", f"{answer.model} wrote, without support: {_cut(answer.uncited)}"]
-    if answer.answered and not answer.citations:
-        lines += ["", "It cites none of the passages that were read:"]
-    for citation in answer.citations or answer.passages:
+    if answer.method == "extract" and answer.answered:
+        lines += ["", "Quoted, and not judged to be the answer; found in:"]
+    elif answer.answered and not answer.citations:
+        lines += ["", "It cites none of the passages that were read; closest to the question:"]
+    for citation in answer.citations or answer.nearest or answer.passages:
         place = citation.where
         if citation.uri and sys.stdout.isatty():  # a hyperlink (OSC 8) that opens the document
             place = hyperlink(place, citation.uri)
@@ -131,7 +131,7 @@ def facts(answer: Answer) -> str:
     spent = f"{answer.model}: {tokens}, {cost}"
     method = {
         "model": spent,
-        "extract": f"best sentences; {spent}" if answer.model else "best sentences, no model",
+        "extract": "best sentences, no model",
         "none": "no model was asked" if not answer.error else f"{answer.model} did not answer",
     }[answer.method]
     return f"{read}; {method}; {answer.seconds['total']:.1f} s"
