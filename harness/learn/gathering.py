@@ -26,6 +26,7 @@ from harness.evolve import Event, extract
 from harness.learn.acts import prompts
 from harness.learn.entropy import random_words
 from harness.learn.outcomes import infer_outcome
+from harness.learn.personal import personal_data
 from harness.learn.session_logs import Spans, fault, session_files, since_time
 from harness.learn.types import LearnSettings, Outcome, Rebuilt, Session, Skipped
 from harness.skills import count_tokens
@@ -51,7 +52,8 @@ class Gathered(Value):
         folder: of the redacted sessions.
         sent: folder with the very text that goes into the analysts' prompts.
         excluded: folders that are left out for good.
-        suspects: file, line and beginning of what looks random in that text, and no rule explains.
+        suspects: file, line and value of what looks like personal data in that text, and the
+            beginning of what looks random and no rule explains.
     """
 
     key: str
@@ -248,7 +250,7 @@ def write_sessions(
         redactor: counts what it replaces.
 
     Returns:
-        The sessions, and what looks random in those that no model has read.
+        The sessions, and what a person should look at in those that no model has read.
     """
     known = {row.key: row for row in earlier}
     ids = {row.id for row in earlier}
@@ -277,6 +279,9 @@ def write_sessions(
             suspects += [
                 f"{sent}:{line}: {word[:6]}… ({len(word)} characters)"
                 for line, word in random_words(text)
+            ]
+            suspects += [
+                f"{sent}:{line}: {kind}: {value:.60}" for line, kind, value in personal_data(text)
             ]
         rows.append(row)
     rows += [_standing(row, held_out) for row in known.values() if is_there(row)]

@@ -22,8 +22,10 @@ REVIEW = "review.md"
 _LINE = re.compile(r"- \[([ xX])\] (pass|fail|unknown) (\S+)")
 _HEAD = """\
 [x] may leave this machine, [ ] never does; pass, fail and unknown may be changed. The next
-`harness learn` reads this file. Secrets are replaced. Names, telephone and account numbers and
-addresses of people are not looked for: read what stands in sent/.
+`harness learn` reads this file. Secrets and email addresses are replaced. What looks like personal
+data is listed and not replaced: names of people, telephone numbers, addresses, dates of birth,
+numbers of documents, accounts, customers and patients, network addresses, user names, places on a
+map. A first name alone, and what no word beside it explains, is not found: read sent/.
 """
 
 

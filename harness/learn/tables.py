@@ -48,3 +48,19 @@ def leaves_out(command: str, line: str) -> bool:
         _begins(row["command"]).match(command) and re.search(rf"[\s='\"](?:{row['part']})", line)
         for row in rows
     )
+
+
+@cache
+def kinds() -> list[tuple[str, re.Pattern[str], re.Pattern[str]]]:
+    """(kind, form, what is harmless though it has the form) of `personal.toml`."""
+    return [
+        (kind, re.compile(form, re.I), re.compile(row.get("harmless", "(?!)"), re.I))
+        for kind, row in _table("personal")["kind"].items()
+        for form in row["forms"]
+    ]
+
+
+@cache
+def ordinary_words() -> frozenset[str]:
+    """Words of prose that are names somewhere in the world."""
+    return frozenset(_table("personal")["ordinary"].split())

@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
@@ -107,13 +108,23 @@ def planted(file: Path, home: Path) -> dict[str, Any]:
         write_claude(home / ".claude", f"p{number:05}", events)
     settings = LearnSettings(out=home / "out", rebuild=False, limit=10**6)
     gathered = gather(settings, environment={"HOME": str(home)})
-    listed = {Path(word.partition(":")[0]).stem for word in gathered.suspects}
+    suspects: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    for suspect in gathered.suspects:
+        place, line, value = suspect.split(":", 2)
+        suspects[Path(place).stem].append((int(line), value))
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     missed: list[str] = []
     for number, row in enumerate(rows):
         name = f"claude-code-p{number:05}"
         text = (Path(gathered.sent) / f"{name}.txt").read_text("utf-8")
-        kind = "listed" if name in listed else "missed"
+        # Beside the plant, and at least four characters of it.
+        kind = "missed"
+        for number_listed, value in suspects[name]:
+            same = SequenceMatcher(None, value, row["secret"] or row["line"], autojunk=False)
+            size = same.find_longest_match().size
+            own = 3 <= number_listed <= 3 + row["line"].count("\n")
+            if own and size >= min(4, len(row["secret"])):
+                kind = "listed"
         if row["label"] == "none":
             whole = all(line.strip() in text for line in row["line"].split("\n"))
             kind = kind.replace("missed", "left alone") if whole else "altered"

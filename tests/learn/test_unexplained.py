@@ -43,7 +43,7 @@ def test_what_looks_random_is_listed_with_its_line_before_anything_is_sent(tmp_p
     write_claude(tmp_path / ".claude", "s1", (*session, ("edit", "prices.py"), GREEN))
     settings = LearnSettings(out=tmp_path / "out", rebuild=False)
     gathered = gather(settings, environment={"HOME": str(tmp_path)})
-    (listed,) = gathered.suspects
+    (listed,) = (row for row in gathered.suspects if row.endswith("characters)"))
     file, line, _ = listed.split(":", 2)
     assert word in Path(file).read_text().split("\n")[int(line) - 1]
     page = (settings.out / REVIEW).read_text()
