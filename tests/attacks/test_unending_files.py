@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -44,13 +45,28 @@ def test_reader(kind: str, tmp_path: Path) -> None:
         open_foreign(tmp_path / "file")
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A suite, replies, a run, its store, and an index."""
+    folder = tmp_path_factory.mktemp("made")
+    suite = suite_of(folder / "suite", [TASK])
+    (folder / "replies.json").write_text('[{"text": "ok"}]')
+    (folder / "documents").mkdir()
+    (folder / "documents" / "a.md").write_text("The pump was replaced in 2019.\n")
+    for words in (
+        ("eval", suite, "--out", folder / "run", "--sandbox", "none",
+         "--model", f"scripted/{folder}/replies.json"),
+        ("trajectories", "import", folder / "run", "--out", folder / "store"),
+        ("index", "build", folder / "documents", "--out", folder / "index", "--encoder", "lexical"),
+    ):  # fmt: skip
+        done = command(*words)
+        assert done.returncode == 0, done.stderr
+    return folder
+
+
 @pytest.fixture
-def run(tmp_path: Path) -> Path:
-    suite = suite_of(tmp_path / "suite", [TASK])
-    (tmp_path / "replies.json").write_text('[{"text": "ok"}]')
-    done = command("eval", suite, "--out", tmp_path / "run", "--sandbox", "none",
-                   "--model", f"scripted/{tmp_path}/replies.json")  # fmt: skip
-    assert done.returncode == 0, done.stderr
+def run(made: Path, tmp_path: Path) -> Path:
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     return tmp_path / "run"
 
 
@@ -101,15 +117,7 @@ def nested(path: Path) -> None:
 @pytest.mark.parametrize("kind", {**MAKERS, "nested": nested})
 def test_stores(kind: str, run: Path, tmp_path: Path) -> None:
     """A store and an index from elsewhere have such a file, which says what they hold."""
-    (tmp_path / "documents").mkdir()
-    (tmp_path / "documents" / "a.md").write_text("The pump was replaced in 2019.\n")
-    store, index = tmp_path / "store", tmp_path / "index"
-    for words in (
-        ("trajectories", "import", run, "--out", store),
-        ("index", "build", tmp_path / "documents", "--out", index, "--encoder", "lexical"),
-    ):
-        done = command(*words)
-        assert done.returncode == 0, done.stderr
+    store, index = run.with_name("store"), run.with_name("index")
     for file in (store / "index.jsonl", index / "manifest.json"):
         file.unlink()
         {**MAKERS, "nested": nested}[kind](file)
