@@ -78,6 +78,8 @@ def shortage(error: BaseException) -> str | None:
         return "no more processes or threads: raise `ulimit -u`, or lower --concurrency"
     if isinstance(error, MemoryError) or number == errno.ENOMEM:
         return "out of memory: free some, or lower --concurrency"
+    if isinstance(error, RecursionError) and "decoding a JSON" in str(error):
+        return "a JSON document that was given is nested too deeply"
     if isinstance(error, OSError) and number in _DISK:
         place = f" ({error.filename})" if error.filename else ""
         return f"{error.strerror}{place}: {_DISK[number]}, then resume"

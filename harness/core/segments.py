@@ -30,6 +30,7 @@ from harness.core.files import (
 )
 
 _HEADER = struct.Struct("<II")
+_ZSTD = b"\x28\xb5\x2f\xfd"  # begins what is compressed
 
 
 class SegmentWriter:
@@ -191,6 +192,9 @@ def _frames(handle: BinaryIO, path: Path) -> Iterator[bytes]:
     while len(header := handle.read(_HEADER.size)) == _HEADER.size:
         length, crc = _HEADER.unpack(header)
         if length > os.fstat(handle.fileno()).st_size - handle.tell():
+            begun = handle.read(len(_ZSTD))
+            if not _ZSTD.startswith(begun) and begun.strip(b"\0"):
+                raise BadInput(f"{str(path)!r} is damaged at byte {handle.tell() - len(begun)}")
             return
         payload = handle.read(length)
         if not length or zlib.crc32(payload) != crc:  # no record is empty

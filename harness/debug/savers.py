@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
 
 from harness.checkpoints import config_at
-from harness.core import BadInput
+from harness.core import BadInput, decoding
 from harness.core.plugins import install_command
 
 if TYPE_CHECKING:
@@ -126,12 +126,12 @@ class _Sqlite:
         columns = {row[1] for row in self._db.execute("PRAGMA table_info(writes)")}
         query = _WRITES.format(path="task_path" if "task_path" in columns else "''")
         for ns, name, parent, kind, data, metadata in self._db.execute(_CHECKPOINTS, (thread,)):
-            writes = [
-                (*head, serde.loads_typed((value_kind, value)))
-                for *head, value_kind, value in self._db.execute(query, (thread, ns, name))
-            ]
-            checkpoint = serde.loads_typed((kind, data))
-            yield ns, name, parent, checkpoint, json.loads(metadata or b"{}"), writes
+            rows = self._db.execute(query, (thread, ns, name)).fetchall()
+            with decoding(f"checkpoint {name}"):
+                writes = [(*head, serde.loads_typed((form, value))) for *head, form, value in rows]
+                checkpoint = serde.loads_typed((kind, data))
+                about = json.loads(metadata or b"{}")
+            yield ns, name, parent, checkpoint, about, writes
 
 
 @contextmanager

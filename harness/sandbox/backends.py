@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import stat
 import sys
@@ -15,6 +16,8 @@ from harness.sandbox.execution import Launch, Plan, Sandbox
 
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 MOST_SIGNALS = 512
+MOST_OPEN = min(1024, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+"""Descriptors of a process; each takes memory of the kernel's, which no limit counts."""
 """Signals that wait at one time; they are counted for the whole user."""
 _HIDDEN = (
     *("cmdline", "config.gz", "kallsyms", "kcore", "kpagecgroup", "kpagecount", "kpageflags"),
@@ -34,6 +37,7 @@ def _prlimit(plan: Plan) -> list[str]:
         f"--cpu={limits.cpu_s}:{limits.cpu_s + 2}",
         f"--nproc={limits.processes}",
         f"--sigpending={MOST_SIGNALS}",
+        f"--nofile={MOST_OPEN}",
         "--",
     ]
 
@@ -145,6 +149,7 @@ def launch_landlock(plan: Plan, unshare: bool = True) -> Launch:
         "file": plan.max_file_bytes,
         "processes": limits.processes + 1,
         "signals": MOST_SIGNALS,
+        "open": MOST_OPEN,
         "unshare": unshare,
         "seccomp": seccomp.program("landlock").hex(),
     }

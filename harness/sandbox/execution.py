@@ -100,16 +100,16 @@ class Sandbox:
         if not workdir.is_dir():
             raise BadInput(f"sandbox: expected an existing work folder, found {str(workdir)!r}.")
         folder = workdir.resolve()
-        for name, content in (files or {}).items():
-            write_work_file(folder, name, content)
-        size, largest = folder_size(folder)
         limits = limits or Limits()
-        if size == float("inf"):
+        if folder_size(folder)[0] == float("inf"):
             problem = "sandbox: the work folder holds a folder that cannot be read."
             return Result(
                 exit_code=None, stdout="", stderr=problem, seconds=0.0, limit="disk",
                 backend=self.name,
             )  # fmt: skip
+        for name, content in (files or {}).items():
+            write_work_file(folder, name, content)
+        size, largest = folder_size(folder)
         with (
             temporary_work_folder(".sandbox-", folder) as scratch,
             temporary_work_folder("harness-sandbox-") as outside,

@@ -75,6 +75,7 @@ def _confine(plan: dict[str, Any]) -> None:
         (resource.RLIMIT_FSIZE, (plan["file"],) * 2),
         (resource.RLIMIT_CORE, (1, 1)),  # 0 would leave it to a handler of the host's
         (resource.RLIMIT_SIGPENDING, (plan["signals"],) * 2),
+        (resource.RLIMIT_NOFILE, (plan["open"],) * 2),
     ]
     if plan["namespaces"]:  # elsewhere it would count every process of the user
         bounds.append((resource.RLIMIT_NPROC, (plan["processes"],) * 2))

@@ -6,6 +6,7 @@ One loop in the calling thread; no lock, no thread, so any number may run side b
 from __future__ import annotations
 
 import os
+import re
 import selectors
 import signal
 import subprocess
@@ -75,7 +76,7 @@ def supervise(
                 hit = "output"
             elif now >= tick_due:
                 tick_due = now + _TICK_S
-                hit = _exceeded(process.pid, limits)
+                hit = _exceeded(process.pid, limits, busy=now - begin > limits.cpu_s)
                 if hit is None and now >= disk_due:
                     hidden = unseen.bytes(_descendants(process.pid))
                     hit = "disk" if folder_size(workdir)[0] + hidden > disk_limit else None
@@ -154,11 +155,12 @@ class _Output:
             os.close(self.pidfd)
 
 
-def _exceeded(root: int, limits: Limits) -> LimitHit | None:
+def _exceeded(root: int, limits: Limits, *, busy: bool) -> LimitHit | None:
     """The limit of processes or memory that the processes below `root` exceed together.
 
     Memory is private, plus shared-anonymous, plus page tables (reading a vast empty mapping fills
-    those alone); threads count as processes.
+    those alone); threads count as processes. If `busy`, also the processor time of one that goes on
+    after its signal.
     """
     pids = _descendants(root)
     threads = memory_kb = 0
@@ -169,6 +171,10 @@ def _exceeded(root: int, limits: Limits) -> LimitHit | None:
                     memory_kb += int(line.split()[1])
                 elif line.startswith(b"Threads:"):
                     threads += int(line.split()[1])
+            if busy:
+                times = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[11:13]
+                if sum(map(int, times)) > limits.cpu_s * os.sysconf("SC_CLK_TCK"):
+                    return "cpu"
     if len(pids) > limits.processes + _OWN_PROCESSES:
         return "processes"
     if memory_kb > limits.memory_mb << 10:
@@ -196,6 +202,11 @@ def _descendants(root: int) -> list[int]:
 
 def _kill_tree(root: int) -> None:
     """Stop, then kill, everything below `root`; `root` goes last so that no child escapes it."""
+    for pid in _descendants(root):
+        with suppress(OSError):  # with the first of a namespace the kernel ends all of them
+            if re.search(rb"^NSpid:.*\t1$", read_live(pid, "status", b"NSpid:"), re.MULTILINE):
+                _send(os.kill, pid, signal.SIGKILL)
+                break
     deadline = time.monotonic() + 5.0
     stopped: set[int] = set()
     while time.monotonic() < deadline:

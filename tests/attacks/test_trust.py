@@ -232,6 +232,16 @@ def test_named(kind: str, names: str, tmp_path: Path) -> None:
         CELLS[kind, names](tmp_path / "stranger")
 
 
+def test_data_set_with_a_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What stands behind OWNER/NAME is a configuration: the folder is the one in front of it."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    with pytest.raises(BadInput, match="--trust"):
+        opened_suite(Path("stranger"), tasks="hf:../home/default")
+    with pytest.raises(BadInput, match="--trust"):
+        run_matrix(Path("matrix"), suites=["hf:../home/default:test"])
+
+
 def test_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A matrix and an index name a server of this machine, which waits for the user's key."""
     with serve(lambda _body: completion("ok")) as served:

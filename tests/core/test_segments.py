@@ -57,6 +57,12 @@ def test_damage_in_the_middle_is_an_error(tmp_path: Path) -> None:
         list(read_segment(path))
 
 
+def test_bytes_that_are_no_frames_are_no_torn_tail(tmp_path: Path) -> None:
+    (tmp_path / "a.seg").write_bytes(b"\xff\x01" * 500)
+    with pytest.raises(BadInput, match="damaged at byte 8"):
+        list(read_segment(tmp_path / "a.seg"))
+
+
 def test_a_full_disk_is_reported_with_the_path(tmp_path: Path) -> None:
     path = tmp_path / "full.seg"
     writer = SegmentWriter(path)

@@ -181,8 +181,16 @@ def test_ordinary_files_are_made_copied_and_marked_as_ever(backend: str, tmp_pat
     assert select(backend).exec(devices, workdir=tmp_path).stdout == "\0\0\0"
 
 
-def test_cpu_limit_names_itself(tmp_path: Path, backend: str) -> None:
-    limits = Limits(cpu_s=1, wall_s=8)
-    script = "while True: pass"
-    result = select(backend).exec([sys.executable, "-c", script], workdir=tmp_path, limits=limits)
+@pytest.mark.parametrize("before", ["", "trap '' XCPU; "])
+def test_cpu_limit_names_itself(before: str, tmp_path: Path, backend: str) -> None:
+    limits = Limits(cpu_s=1, wall_s=60)
+    script = f"{before}while :; do :; done"
+    result = select(backend).exec(["sh", "-c", script], workdir=tmp_path, limits=limits)
     assert result.limit == "cpu"
+
+
+def test_a_process_holds_a_thousand_descriptors_open(tmp_path: Path, backend: str) -> None:
+    """Each takes memory of the kernel's, which is counted only where control groups can be made."""
+    script = "import os\nwhile True: os.open('.', os.O_RDONLY)"
+    result = select(backend).exec([sys.executable, "-c", script], workdir=tmp_path)
+    assert result.exit_code == 1 and "Too many open files" in result.stderr

@@ -15,9 +15,18 @@ from harness.sandbox.attacks import ATTACKS
 NOBODY = 65534
 PROGRAM = """
 import json
+from pathlib import Path
 from harness.sandbox import probe_backends, select
 rows = [report.model_dump() for report in probe_backends(refresh=True)]
-print(json.dumps({"rows": rows, "selected": select().name}))
+shut = []
+for row in rows:
+    folder = Path(row["name"])
+    folder.mkdir()
+    if row["available"]:
+        for files in ({}, {"a/b": b"1"}):
+            done = select(row["name"]).exec(["/bin/chmod", "000", "."], workdir=folder, files=files)
+            shut.append(done.limit)
+print(json.dumps({"rows": rows, "selected": select().name, "shut": shut}))
 """
 
 
@@ -53,5 +62,6 @@ def test_a_back_end_stops_every_attack_for_an_unprivileged_user(
     answer = json.loads(done.stdout)
     available = [row for row in answer["rows"] if row["available"]]
     assert answer["selected"] in [row["name"] for row in available]
+    assert {*answer["shut"]} <= {None, "disk"}, "a folder that its command shut is no fault of ours"
     for row in available:
         assert row["escaped"] == [] and len(row["stopped"]) == len(ATTACKS), row

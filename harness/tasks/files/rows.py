@@ -32,13 +32,16 @@ from urllib.parse import parse_qsl
 from pydantic import ValidationError
 
 from harness.core import (
+    STREAMED_BYTES,
     BadInput,
     Task,
     csv_rows,
+    decoding,
     digest,
     first_fault,
     listing,
     mapping,
+    open_foreign,
     parse_json,
     read_json,
     read_rows,
@@ -119,7 +122,8 @@ def read_tasks(source: str, columns: Mapping[str, str]) -> tuple[Task, ...]:
         rows = read_table(path)
     elif path.suffix == ".parquet":
         parquet: Any = require("pyarrow.parquet", "Parquet files need pyarrow", "pyarrow")
-        rows = enumerate(map(without_gaps, parquet.read_table(path).to_pylist()), start=1)
+        with decoding(path), open_foreign(path, STREAMED_BYTES) as file:
+            rows = enumerate(map(without_gaps, parquet.read_table(file).to_pylist()), start=1)
     elif path.suffix == ".json":
         rows = _of_list(path)
     elif path.suffix in (".yaml", ".yml"):
@@ -277,14 +281,19 @@ def _of_list(path: Path) -> Iterator[tuple[int, Row]]:
         yield number, cast("Row", row)
 
 
+def divided_data_set(source: str) -> tuple[str, str, str]:
+    """Name of a data set of the hub or its folder here, its configuration and split, if any."""
+    name, _, split = source.removeprefix(HUB).partition(":")
+    if Path(name).exists():
+        return name, "", split
+    owner, _, rest = name.partition("/")
+    rest, _, config = rest.partition("/")
+    return f"{owner}/{rest}" if rest else owner, config, split
+
+
 def _of_hub(source: str) -> Iterator[tuple[int, Row]]:
     library: Any = require("datasets", "data sets of the hub need datasets", "datasets")
-    name, _, split = source.removeprefix(HUB).partition(":")
-    config = None
-    if not Path(name).exists():
-        owner, _, rest = name.partition("/")
-        rest, _, config = rest.partition("/")
-        name = f"{owner}/{rest}" if rest else owner
+    name, config, split = divided_data_set(source)
     try:
         rows = library.load_dataset(name, config or None, split=split or "test")
     except Exception as error:  # of many libraries: network, formats, names
