@@ -472,9 +472,10 @@ def sub_that_sends() -> Any:
     """A sub-graph that leaves for its parent with a `Send`, beside one that asks."""
 
     def act(_: Any) -> Any:
-        return Command[Any](
+        leave: Command[Any] = Command(
             graph=Command.PARENT, update={"path": ["act"]}, goto=Send("late", {"n": 7})
         )
+        return leave
 
     graph = builder()
     graph.add_node("early", chain({"think": leaf([], "think"), "act": act}))
