@@ -43,14 +43,7 @@ from harness.core import (
 from harness.core.trust import Origin, own_folder
 from harness.models import SampleLimits, Sampling
 from harness.tasks import JudgeSettings
-from harness.tasks.files.rows import (
-    HUB,
-    SUFFIXES,
-    divided_data_set,
-    divided_reference,
-    in_groups,
-    read_tasks,
-)
+from harness.tasks.files.rows import HUB, SUFFIXES, divided_reference, in_groups, of_hub, read_tasks
 from harness.tools import is_remote
 
 Split = Literal["train", "selection", "test"]
@@ -213,7 +206,7 @@ def load_suite(reference: str, split: Split | None = None, *, trusted: bool = Fa
         file = Path(source)
         hub = source.startswith(HUB)
         base = root if hub else file.parent
-        local = Path(divided_data_set(source)[0]) if hub else file
+        local = Path(of_hub(source)[0]) if hub else file
         if suite.corpus is None and not reference.startswith(HUB) and (not hub or local.exists()):
             Origin(f"suite {suite.name!r}", root, trusted).file(local)
     try:

@@ -15,7 +15,7 @@ from harness.evals.runner import Evaluator, ProgressHook, open_agent_model
 from harness.evals.settings import EvalSettings, Sandbox, TrustSettings
 from harness.evals.suite import LoadedSuite, load_suite, refuse_remote_tools
 from harness.models import Budget, CallStore, foreign_url
-from harness.tasks.files.rows import HUB, divided_data_set, divided_reference
+from harness.tasks.files.rows import HUB, divided_reference, of_hub
 
 
 class MatrixSettings(TrustSettings):
@@ -111,7 +111,7 @@ class MatrixRun:
         """The suite's path from here, or the name of a shipped one."""
         name = self.matrix.suites[cell.suite]
         file, _ = divided_reference(name)
-        path = self._path(divided_data_set(file)[0] if file.startswith(HUB) else file)
+        path = self._path(of_hub(file)[0] if file.startswith(HUB) else file)
         return f"{path}{name.removeprefix(file)}" if path.exists() else name
 
     def _skill(self, cell: Cell) -> Path | None:

@@ -117,7 +117,7 @@ def read_tasks(source: str, columns: Mapping[str, str]) -> tuple[Task, ...]:
     """
     path = Path(source)
     if source.startswith(HUB):
-        rows = _of_hub(source)
+        rows = _hub_rows(source)
     elif path.suffix in (".csv", ".tsv"):
         rows = read_table(path)
     elif path.suffix == ".parquet":
@@ -281,7 +281,7 @@ def _of_list(path: Path) -> Iterator[tuple[int, Row]]:
         yield number, cast("Row", row)
 
 
-def divided_data_set(source: str) -> tuple[str, str, str]:
+def of_hub(source: str) -> tuple[str, str, str]:
     """Name of a data set of the hub or its folder here, its configuration and split, if any."""
     name, _, split = source.removeprefix(HUB).partition(":")
     if Path(name).exists():
@@ -291,9 +291,9 @@ def divided_data_set(source: str) -> tuple[str, str, str]:
     return f"{owner}/{rest}" if rest else owner, config, split
 
 
-def _of_hub(source: str) -> Iterator[tuple[int, Row]]:
+def _hub_rows(source: str) -> Iterator[tuple[int, Row]]:
     library: Any = require("datasets", "data sets of the hub need datasets", "datasets")
-    name, config, split = divided_data_set(source)
+    name, config, split = of_hub(source)
     try:
         rows = library.load_dataset(name, config or None, split=split or "test")
     except Exception as error:  # of many libraries: network, formats, names
