@@ -1,4 +1,7 @@
-"""Random-looking words of a text about to be sent: a person decides whether they are secrets."""
+"""Words of a text about to be sent that may be secrets: a person decides whether they are.
+
+They look random, or they look like no word and stand where a line speaks of passwords or keys.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,9 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 
+from harness.core.redaction import REDACTED
+from harness.learn.tables import sign
+
 LEAST = 20
 """Characters of a word that is looked at."""
 PIECE = 12
@@ -15,7 +21,11 @@ PIECE = 12
 BITS, CHANGES = 3.0, 0.3
 """Entropy a character, and changes between small letters, capitals and digits a character, of a
 random piece: in names of programs and files they are rarer."""
-_WORD = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{LEAST},}}={{0,2}}")
+LONGEST = 500
+"""Characters of a line whose words are looked at for what it says of them."""
+_WORD = re.compile(
+    rf"(?<![A-Za-z0-9+/_-])(?<!sha256=)(?<!base64,)[A-Za-z0-9+/_-]{{{LEAST},}}={{0,2}}"
+)
 _HARMLESS = re.compile(
     r"[0-9a-fA-F-]+$"  # digests, commits, UUIDs
     r"|sha(?:1|256|384|512)-|AAAA[BCE][123]Nz"  # digests of packages, public keys
@@ -34,6 +44,17 @@ def random_words(text: str) -> Iterator[tuple[int, str]]:
             word = match[0]
             if not _HARMLESS.match(word) and _is_random(word.rstrip("=")):
                 yield number, word
+
+
+def doubtful_words(text: str) -> list[tuple[int, str]]:
+    """(line from 1, word) of every word that looks random, or that its line says is a secret."""
+    doubtful = list(random_words(text))
+    for number, line in enumerate(text.split("\n"), 1):
+        words = [match[1] or match[2] for match in sign("told_secret").finditer(line[:LONGEST])]
+        if sign("secret_cue").search(line[:LONGEST]):
+            words += [match[0] for match in sign("odd_word").finditer(line[:LONGEST])]
+        doubtful += [(number, word) for word in words if REDACTED[1:-1] not in word]
+    return list(dict.fromkeys(doubtful))
 
 
 def _is_random(word: str) -> bool:

@@ -24,7 +24,7 @@ from harness.core import (
 from harness.core.redaction import REDACTED, Redactor
 from harness.evolve import Event, extract
 from harness.learn.acts import prompts
-from harness.learn.entropy import random_words
+from harness.learn.entropy import doubtful_words
 from harness.learn.outcomes import infer_outcome
 from harness.learn.personal import personal_data
 from harness.learn.session_logs import Spans, fault, session_files, since_time
@@ -278,7 +278,7 @@ def write_sessions(
             write_atomic(sent, text + "\n")
             suspects += [
                 f"{sent}:{line}: {word[:6]}… ({len(word)} characters)"
-                for line, word in random_words(text)
+                for line, word in doubtful_words(text)
             ]
             suspects += [
                 f"{sent}:{line}: {kind}: {value:.60}" for line, kind, value in personal_data(text)

@@ -59,6 +59,15 @@ def test_no_planted_secret_is_left(client: str, tmp_path: Path) -> None:
         'API_KEY = os.getenv("API_KEY_1")',
         "token: ${{ secrets.GITHUB_TOKEN1 }}",
         "postgres://$DB_USER:$DB_PASSWORD@db/shop",
+        "postgres://postgres:postgres@localhost/test",
+        "DB_PASSWORD=${DB_PASSWORD:-shop12345}",
+        "csrf_token = generate_csrf_token(32)",
+        'cookie: "theme=dark; lang=en-GB"',
+        "credentials: 'same-origin'",
+        'SECRET_KEY = "test-secret-key"',
+        "OLDPWD=/home/app2",
+        "clientSecret: process.env.CLIENT_SECRET!",
+        "GITHUB_TOKEN: ghp_xxxxxxxxxxxxxxxxxxxx",
     ],
 )
 def test_what_is_no_secret_stays(text: str) -> None:

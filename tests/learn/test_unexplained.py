@@ -9,9 +9,11 @@ import uuid
 from hashlib import sha256
 from pathlib import Path
 
+import pytest
+
 from harness.core.redaction import Redactor
 from harness.learn import REVIEW, LearnSettings, gather
-from harness.learn.entropy import random_words
+from harness.learn.entropy import doubtful_words, random_words
 from tests.core.plants import PLANTS, chars
 from tests.learn.clients import Event, write_claude
 
@@ -73,3 +75,32 @@ def test_no_plant_is_left_in_anything_that_learn_writes(tmp_path: Path) -> None:
 def test_a_file_of_another_encoding_is_redacted() -> None:
     content = "passwort: ä9Gr4nite$Otter".encode("latin-1")
     assert b"Gr4nite" not in Redactor(thorough=True).content(content)
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ("log in with admin / m0nkey.Forest", "m0nkey.Forest"),
+        ("the password is correcthorse", "correcthorse"),
+        ('connect("h", "svc", "gr3enApple_9")', "gr3enApple_9"),
+        ("sqlplus scott/Tr0ub4dor&3@orcl", "Tr0ub4dor&3"),
+        ("algolia admin ae9f64b6be07811d749c917c7bf89b7d", "ae9f64b6be07811d749c917c7bf89b7d"),
+        ("2FA backup codes: 48213-99120", "48213-99120"),
+    ],
+)
+def test_what_a_line_says_is_a_secret_is_listed(line: str, word: str) -> None:
+    assert any(word in listed for _, listed in doubtful_words(line))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "the password is required",
+        "commit 9fceb02d0ae598e95dc970b74767f19372d61af8",
+        'key: "KeyA KeyB"',
+        "def login(user: str, password: str) -> Session:",
+        "AWS_REGION=eu-central-1",
+    ],
+)
+def test_other_lines_are_not_listed(line: str) -> None:
+    assert doubtful_words(line) == []

@@ -29,7 +29,7 @@ _VARIABLE = (
 )
 # A value without quotes: no variable, template, call or subscript, and not what ends a sentence,
 # a list or a block. Within it any mark may stand: passwords hold them.
-_START = r"(?!\$[\w{(]|[<{}(\[=:])(?![\w./]{0,99}[(\[])"
+_START = r"(?!\$[\w{(]|[<{}(\[=:-])(?![\w./]{0,99}[(\[])"
 _BODY, _END = r"[^\s\"'`]", r"[^\s\"'`,;:.)\]}>\\]"
 _QUOTED = r"(?P<mark>[\"'`])(?P<value>(?:\\.|(?!(?P=mark))[^\s\\]){6,})(?P=mark)"
 _MIXED = r"(?=\S{0,99}[A-Za-z])(?=\S{0,99}[0-9!#$%^&*?~])"
@@ -198,13 +198,13 @@ NAMED: tuple[Form, ...] = (
     form(
         "login",
         rf"(?i)(?<![a-z0-9])(?:_?auth|identitytoken){_IS}",
-        r"(?P<value>(?=\S{0,99}(?:\d|=|(?-i:[a-z][A-Z])))[a-z0-9+/]{12,}={0,2})",
+        r"(?P<value>(?=\S{0,99}(?:\d|=))[a-z0-9+/]{12,}={0,2})",
         hints="auth identitytoken",
     ),
     form(
         "cookie",
         rf"(?i)(?<![\w-])(?:set-)?cookie2?{_IS}",
-        r"(?P<value>[\w.$-]{1,99}=[^\s;,\"']{4,}[^\r\n\"'\\]{0,4000})",
+        r"(?P<value>(?=[^\r\n\"'\\]{0,400}\d)[\w.$-]{1,99}=[^\s;,\"']{4,}[^\r\n\"'\\]{0,4000})",
         hints="cookie",
     ),
     form(
@@ -222,7 +222,7 @@ NAMED: tuple[Form, ...] = (
         "cookie",
         r"(?i)(?<![a-z0-9])(?:session_?id|sessid|phpsessid|jsessionid|connect\.sid|session|sid",
         rf"|csrf_?token|xsrf-?token|remember_?me){_IS}",
-        r"(?P<value>(?=[^\s;]{0,99}\d)(?=[^\s;]{0,99}[a-z])[\w%.+/:-]{16,})",
+        r"(?P<value>(?=[^\s;]{0,99}\d)(?=[^\s;]{0,99}[a-z])[\w%.+/:-]{16,}+)(?![(\[])",
         hints="session sessid csrf xsrf remember sid= sid: sid\" sid'",
     ),
     form(
@@ -257,7 +257,7 @@ NAMED: tuple[Form, ...] = (
     Form("seed phrase", _seed_phrases),
     form(
         "email address",
-        r"(?<![A-Za-z0-9._%+-])(?<!://)(?P<value>[A-Za-z0-9][A-Za-z0-9._%+-]{0,63}",
+        r"(?<![A-Za-z0-9._%+-])(?<!://)(?!(?:user|test|name|you|foo|bar)\w?@example\.)(?P<value>[A-Za-z0-9][A-Za-z0-9._%+-]{0,63}",
         r"@(?!github\.com|users\.noreply)[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,})\b",
         hints="@",
     ),

@@ -34,9 +34,12 @@ _KEY_PARAMETER = re.compile(
 """Names of a query's parameters whose values are keys; `page_token` is none."""
 _KEY_VARIABLE = re.compile(r"(?i)(api_?key|token|secret|password)$")
 _PLACEHOLDER = re.compile(
-    r"(?i)^(?:\[REDACTED\]?|x{4,}|\*+|\.{3,}|(?:\\u[0-9a-f]{4})+|none|null|true|false|your[_-]?\w*|example\w*|changeme"
-    r"|(?=[\w.]*(?:environ|getenv|config|settings|process\.env))[\w.]+|string|optional\w*|secret|token"
-    r"|password|str|self\.\w+"
+    r"(?i)^(?:\[REDACTED\]?|x{4,}|\*+|\.{3,}|(?:\\u[0-9a-f]{4})+|none|null|true|false|your[_-]?\w*|example\w*"
+    r"|(?=[\w.]*(?:environ|getenv|config|settings|process\.env))[\w.]+!?|string|optional\w*|secret|token"
+    r"|str|self\.\w+|pass(?:word)?\d{0,3}|change[_-]?me\d{0,3}|postgres|root|admin|guest|user|test"
+    r"|include|omit|same-origin|[\w/+]*EXAMPLE(?:KEY)?|(?:[a-z]{2,10}_|[TB]0+/)*[x0*.]{6,}"
+    r"|(?:[a-z]{1,20}[_-]){0,5}(?:your|test|fake|dummy|sample|placeholder|example|needed|here)"
+    r"(?:[_-][a-z]{1,20}){0,5}\d{0,3}|~?(?-i:/[a-z][\w.-]{0,30}){2,}"
     r"|\$\w+|\$\(.*\)|\$?\{.*\}|<.*>|%\(\w+\)s|.*[$#]\{[\w.]+\}.*)$"  # what stands for a value
 )
 _MARKS = re.compile(r"(?<!\\)\\++(?:([nrt\"'/])|u([0-9a-fA-F]{4}))")
