@@ -70,8 +70,9 @@ class Subject:
             meter=None if self.answers is None else self.answers.meter,
             **settings,
         )
-        if self.answers is not None and self.over_http:
-            self.answers.place = debugger.place
+        if self.answers is not None:
+            self.answers.ask = debugger.ask
+            self.answers.place = debugger.place if self.over_http else self.answers.place
         if self.start is not None:
             debugger.start(self.start, thread=self.thread, hold=self.hold)
         elif self.thread is not None:

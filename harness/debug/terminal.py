@@ -19,6 +19,7 @@ from harness.debug.engine.expressions import Expression
 from harness.debug.engine.history import Event, Point, listed, timeline
 from harness.debug.engine.session import Debugger
 from harness.debug.engine.stops import Breakpoint, Stop, TaskInfo
+from harness.debug.engine.usage import Sent
 
 PROMPT = "(debug) "
 WIDTH = 100
@@ -27,6 +28,7 @@ SHORT = {"b": "break", "s": "step", "c": "continue", "r": "replay", "w": "watch"
 """Beginnings of several commands, and the one that is meant."""
 PASSED_OVER = ("breaks", "locals", "branches", "reload", "help", "quit")
 """Commands without arguments that pass over words behind them: `help step` is the list, too."""
+_LINE = re.compile(rf"\n|(.{{{WIDTH}}})")
 _IMAGE = re.compile(r"data:(image/[\w+.-]+);base64,([A-Za-z0-9+/=]+)")
 
 
@@ -59,8 +61,8 @@ class Terminal:
             write(printable(text))
 
         self._debugger, self._write = debugger, printed
-        self._reload = reload
-        self.ended = False
+        self._reload, self._streamed, self.ended = reload, "", False
+        debugger.meter.hear = self._hear
         points, d = debugger.breakpoints, debugger
         self.commands: dict[str, Command] = {
             "step": Command("", "run this node", lambda _: d.step()),
@@ -92,6 +94,9 @@ class Terminal:
             "output": Command("STEP JSON", "change what a step returned", self._output),
             "fork": Command("STEP [NAME]", "run again from a step", self._fork),
             "rewind": Command("[STEPS]", "go back", lambda words: d.rewind(_number(words or "1"))),
+            "calls": Command(
+                "[CALL [CALL]]", "what models were sent, or the difference", self._calls
+            ),
             "branches": Command("", "list branches", lambda _: self._branches()),
             "compare": Command("BRANCH BRANCH", "where two branches part", self._compare),
             "replay": Command(
@@ -116,8 +121,15 @@ class Terminal:
         }
 
     def show(self, stop: Stop) -> None:
-        """Write where the run stands."""
+        """Write where the run stands, behind what models streamed on the way."""
+        self._hear("\n" if self._streamed else "")
         self._write(stop_text(stop))
+
+    def _hear(self, text: str) -> None:
+        """Write what a model streams, a line at a time: escape codes may come in parts."""
+        *lines, self._streamed = _LINE.split(self._streamed + text)
+        for line in filter(None, lines):
+            self._write(f"  … {line}")
 
     def run(self, lines: Iterable[str]) -> None:
         """Run commands until `quit` or the end of the lines. Errors are shown."""
@@ -173,11 +185,11 @@ class Terminal:
         return f"breakpoint {number}"
 
     def _breaks(self) -> str:
-        lines: list[str] = []
-        for number, point in self._debugger.breakpoints.points.items():
-            visit = "" if point.visit is None else f":{point.visit}"
-            condition = "" if point.condition is None else f" if {point.condition}"
-            lines.append(f"{number:>4}  {point.node}{visit}{condition}")
+        lines = (
+            f"{number:>4}  {point.node}{f':{point.visit}' if point.visit else ''}"
+            f"{f' if {point.condition}' if point.condition else ''}"
+            for number, point in self._debugger.breakpoints.points.items()
+        )
         return "\n".join(lines) or "none"
 
     def _locals(self) -> str:
@@ -198,7 +210,7 @@ class Terminal:
         lines: list[str] = []
         for number, (event, usage) in enumerate(self._events(branch)):
             wrote = ", ".join(f"{key}={short(value, 40)}" for key, value in event.wrote)
-            sent = f" ← {short(event.input, 40)}" if event.pushed else ""
+            sent = f" ← {short(event.input, 40)}" if event.pushed and not event.called else ""
             goes = f" → {', '.join(event.goes_to)}" if event.goes_to else ""
             state = "  not finished" if event.error is None else f"  failed: {event.error}"
             tokens = "" if usage is None else f"{_usage_text(usage)}  "
@@ -221,13 +233,24 @@ class Terminal:
         ]
         return "\n".join(lines)
 
-    def _point(self, number: str) -> Point:
+    def _calls(self, words: str) -> str:
+        """Every call, the messages of one, or what differs between two."""
+        if words:
+            return "\n".join(self._debugger.meter.shown(*words.split()[:2]))
+        nodes = self._debugger.breakpoints.names
+        return "\n".join(
+            f"{number:>4}  {nodes.get(call.task, '?')}  {len(call.messages)} messages, "
+            f"{sum(map(len, call.lines))} characters  {short(call.lines[-1], 60)}"
+            for number, call in enumerate(self._debugger.meter.sent)
+        )
+
+    def _event(self, number: str) -> Event:
         events = self._events()
         if not number.isdigit() or int(number) >= len(events):
             raise BadInput(
                 f"expected a step from 0 to {len(events) - 1} (see steps), found {number!r}"
             )
-        return events[int(number)][0].point
+        return events[int(number)][0]
 
     def _set(self, words: str) -> Stop:
         key, _, value = words.partition(" ")
@@ -235,12 +258,15 @@ class Terminal:
 
     def _output(self, words: str) -> Stop:
         number, _, value = words.partition(" ")
-        return self._debugger.edit_output(self._point(number), _value(value))
+        return self._debugger.edit_output(self._event(number).point, _value(value))
 
     def _fork(self, words: str) -> Stop:
         number, _, name = words.partition(" ")
-        point = self._point(number)
-        return self._debugger.fork(Point(point.ns, point.checkpoint), name=name or None)
+        event = self._event(number)
+        # Nodes beside it run again, too; of what a function called, what came before stays.
+        task = event.point.task if event.called else None
+        point = Point(event.point.ns, event.point.checkpoint, task)
+        return self._debugger.fork(point, name=name or None)
 
     def _branches(self) -> str:
         """Every branch, with where it comes from; the current one is marked."""
@@ -362,13 +388,16 @@ def stop_text(stop: Stop) -> str:
         lines.append(f"  {stop.failure.type}: {stop.failure.message}")
     lines += [f"  held in memory, not stored: {', '.join(stop.held)}"] if stop.held else []
     lines += [
-        f"  {name} ({stop.asked_by.get(name, 'a node')}): " + short(value)
+        f"  {name} ({stop.asked_by.get(name, 'a node')}): {short(value)}"
         for name, value in stop.interrupts.items()
+        if stop.reason == "interrupt"
     ]
+    calls = stop.interrupts.values() if stop.reason == "model call" else ()
+    lines += [f"  {line}" for call in calls for line in Sent("", "", **call).lines]
     if stop.reason == "done" and stop.values is not None:
         lines.append(full(stop.values))
     command, more = stop.hint
-    if stop.ended or stop.failure is not None:
+    if stop.ended or stop.failure is not None or stop.interrupts:
         lines.append(f"  next: {command}" + (f"  ({more})" if more else ""))
     return "\n".join(lines)
 

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import JsonValue
 
-from harness.core import Step, canonical_json, digest
-from harness.debug.engine.controller import LeftRecording
+from harness.core import Step, Usage, canonical_json, digest
 from harness.debug.engine.history import History, find_branch
-from harness.debug.engine.usage import Meter
+from harness.debug.engine.recording import LeftRecording
+from harness.debug.engine.usage import Meter, Sent, mapping
 from harness.models import (
     Message,
     Model,
@@ -82,6 +82,7 @@ class Answers:
         counts: how much was served since the beginning.
         meter: what each task's calls used, when they were made.
         place: of the node that asks.
+        ask: stops in that node until a person has typed an answer.
         constrained: whether replies were held to a JSON schema.
     """
 
@@ -101,7 +102,7 @@ class Answers:
             place: of the node that asks; by default of that which runs in the asking context.
         """
         self.beyond: Beyond | None = None
-        self.meter = Meter()
+        self.meter = Meter(at_model=True)
         self.counts = Counts()
         self.constrained = constrained(calls)
         self._calls = list(calls)
@@ -116,6 +117,7 @@ class Answers:
                 key = digest([call.function_name, call.arguments])
                 self._results[key].append((number, content_text(result.content or "")))
         self._store, self.place = store, place or _place
+        self.ask: Callable[[Any], Awaitable[Any]] | None = None
         # By thread and super-step, the tool calls that led to a step of a branch: they run again
         # where live tools continue. The same call of a node that ran twice counts once.
         self._effects: defaultdict[str, dict[int, dict[str, ToolCall]]] = defaultdict(dict)
@@ -126,6 +128,7 @@ class Answers:
     async def reply(self, body: dict[str, Any], live: Callable[[Model], Awaitable[Reply]]) -> Reply:
         """The recorded reply to a request, or a live one where the user allowed it."""
         thread, _, task = self.place()
+        self.meter.sent.append(Sent(thread, task, body["messages"], body.get("tools")))
         call = None if thread in self._live else self._by_request.get(_request_key(body))
         if call is not None:
             self.counts.replies += 1
@@ -222,6 +225,30 @@ class RecordedModel:
             )
 
         return await self._answers.reply(body, live)
+
+
+@dataclass
+class Person:
+    """A person answers each call as it comes (:class:`harness.models.types.Model`)."""
+
+    answers: Answers
+    spec, simulated, constrains = "person", False, False
+
+    async def complete(self, messages: list[Message], **settings: Any) -> Reply:
+        """Stop and ask: for `{"content", "tool_calls": [{"name", "arguments"}]}`, or any text."""
+        if self.answers.ask is None:
+            raise LeftRecording("a person answers graphs that the debugger runs")
+        value = await self.answers.ask({"messages": messages, "tools": settings.get("tools")})
+        message: dict[str, Any] = {**mapping(value)}
+        if not message.keys() & {"content", "tool_calls"}:
+            message = {"content": value if isinstance(value, str) else canonical_json(value)}
+        message["tool_calls"] = [
+            {"function": {**call, "arguments": canonical_json(call.get("arguments", {}))}}
+            for call in map(mapping, message.get("tool_calls") or ())
+        ]
+        ending = "tool_calls" if message["tool_calls"] else "stop"
+        body = {"choices": [{"message": message, "finish_reason": ending}], "model": self.spec}
+        return read_reply("", body, Usage(calls=1), cached=False)
 
 
 def recorded_tool(tool: Tool, answers: Answers) -> Tool:

@@ -15,6 +15,7 @@ from harness.core.rundir import RunReader
 from harness.debug.attempts.answers import (
     Answers,
     Beyond,
+    Person,
     RecordedModel,
     ToolCall,
     recorded_tool,
@@ -307,7 +308,7 @@ def _beyond(
         from harness.sandbox import select
 
         spec = settings.model or str(finished.lock.get("model"))
-        model = live_model(spec, settings.base_url)
+        model = live_model(spec, settings.base_url, answers)
         sandbox = select(settings.sandbox)
 
         async def place(bench: Bench, calls: Sequence[ToolCall] | None) -> Bench:
@@ -324,8 +325,10 @@ def _beyond(
     return open_live
 
 
-def live_model(spec: str, base_url: str | None) -> Model:
-    """The model of a spec, for runs that have an event loop each."""
+def live_model(spec: str, base_url: str | None, answers: Answers) -> Model:
+    """The model of a spec, for runs that have an event loop each; `person` asks the user."""
     from harness.models import open_model
 
+    if spec == Person.spec:
+        return Person(answers)
     return _Closing(open_model(spec, base_url=base_url))

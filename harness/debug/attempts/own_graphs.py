@@ -62,8 +62,8 @@ def ask_model(spec: str, base_url: str | None, store: CheckpointStore, stack: Ex
         store: of the debugging session.
         stack: ends the address that the graph asks.
     """
-    model = live_model(spec, base_url)
     answers = Answers((), (), store)
+    model = live_model(spec, base_url, answers)
     answers.beyond = Beyond(model, _unchanged)
     stack.enter_context(asking(answers, spec, model.simulated, None))
     return answers
@@ -136,7 +136,7 @@ def open_own_graph(
     spec_of_model = str(lock.get("model"))
 
     def open_live() -> None:
-        model = live_model(settings.model or spec_of_model, settings.base_url)
+        model = live_model(settings.model or spec_of_model, settings.base_url, answers)
         answers.beyond = answers.beyond or Beyond(model, _unchanged)
 
     number = int(lock.get("seed", 0)) + int(finished.record.get("epoch", 0))

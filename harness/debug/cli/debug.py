@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 @shared_option(
     "--model",
     metavar="SPEC",
-    help="Answers GRAPH's clients (default: their own), or beyond the recording (the run's).",
+    help="Answers GRAPH's clients (default: their own) or beyond a recording; person: you do.",
 )
 @shared_option("--base-url", help="Its endpoint.")
 @shared_option("--sandbox", help="Of tools that run live.")

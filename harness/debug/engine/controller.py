@@ -12,25 +12,25 @@ import queue
 import threading
 from collections.abc import Awaitable, Callable, Collection, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from harness.core import HarnessError
 from harness.debug.engine.graphs import digest_of, langgraph
+from harness.debug.engine.recording import LeftRecording, Recording
 from harness.debug.engine.stops import (
+    FREE,
     Breakpoints,
     Failure,
+    Mode,
     Reason,
     Stop,
     TaskInfo,
-    describe_failure,
     describe_task,
     is_inside,
 )
 
 if TYPE_CHECKING:
     from harness.checkpoints import CheckpointStore
-    from harness.debug.engine.recording import Recording
 
 Verdict = Literal["go", "suspend", "raise", "retry", "serve"]
 _SETTLE = 3
@@ -38,64 +38,23 @@ _SETTLE = 3
 _RESUMING = "__pregel_resuming"
 
 
-class LeftRecording(HarnessError):
-    """A node asks a model or a tool for what was not recorded (exit code 2)."""
-
-    exit_code = 2
-
-
 @dataclass(eq=False)
 class Gate:
     """A task in front of its node, or in it with an exception.
 
     `wake` lets its thread or coroutine resume and read `verdict`; with `serve`, `writes` are what
-    the node is taken to have written.
+    the node is taken to have written, or the model to have said of a `request`.
     """
 
     info: TaskInfo
     task: Any
-    wake: Callable[[], None]
+    wake: Callable[[], Any]
     reason: Reason | None = None
     breakpoint: int | None = None
     failure: Failure | None = None
     verdict: Verdict | None = None
-    writes: list[tuple[str, Any]] | None = None
-
-
-@dataclass(frozen=True)
-class Mode:
-    """Extent of a command to go on.
-
-    Attributes:
-        free: no task waits (except at breakpoints).
-        target: own namespace of the task that is being stepped over; what is inside may run.
-        into: stop inside the target too.
-        through: namespaces on the way to which tasks are entered without a stop.
-        goal: own namespace of the only task to stop at, or None for the next one.
-        reason: of a stop that no task has asked for itself.
-    """
-
-    free: bool = False
-    target: str | None = None
-    into: bool = False
-    through: frozenset[str] = frozenset()
-    goal: str | None = None
-    reason: Reason = "step"
-
-    def lets(self, info: TaskInfo) -> bool:
-        """Return whether the task may run without a stop."""
-        if self.free or any(is_inside(ns, info.own_ns) for ns in self.through):
-            return True
-        return not self.into and self.target is not None and is_inside(info.ns, self.target)
-
-    def stops_at(self, gate: Gate) -> bool:
-        """Return whether to announce a stop at a task that is held and has not asked for one."""
-        if self.target is not None:
-            return self.into and is_inside(gate.info.ns, self.target)
-        return not self.free and self.goal in (None, gate.info.own_ns)
-
-
-FREE = Mode(free=True)
+    writes: Any = None
+    request: Any = None
 
 
 class Controller:
@@ -106,6 +65,7 @@ class Controller:
         mutated: nodes that changed their input in place.
         emitted: what nodes wrote to the custom stream.
         current: the gate of the last stop, while the run stands there.
+        mode: extent of the command that goes on.
         arrivals: how many tasks have come.
         suspended: whether no more tasks start.
     """
@@ -131,12 +91,12 @@ class Controller:
         self._breakpoints = breakpoints
         self._store = store
         self._recording = recording
-        self._mode = mode
+        self.mode = mode
         self._stop_on_exception = stop_on_exception
         self._find_mutations = find_mutations
         self._lock = threading.RLock()
         self._held: list[Gate] = []
-        self._running: dict[str, TaskInfo] = {}
+        self._running: dict[str, Gate] = {}
         self.arrivals = 0
         self.suspended = False
         self._seen: dict[int, Exception] = {}
@@ -225,21 +185,41 @@ class Controller:
                 gate.verdict = "suspend"
             elif gate.breakpoint is not None:
                 self._hold(gate, "breakpoint")
-            elif self._mode.lets(info):
+            elif self.mode.lets(info):
                 self._go(gate)
             else:
                 self._hold(gate, None)
         return gate
 
-    def innermost(self) -> list[TaskInfo]:
+    def innermost(self) -> list[Gate]:
         """Tasks that run and wait for no task inside them."""
         with self._lock:
-            running = list(self._running.values())
+            places = dict(self._running)
         return [
-            task
-            for task in running
-            if not any(is_inside(other.own_ns, task.own_ns) for other in running if other != task)
+            gate
+            for own_ns, gate in places.items()
+            if not any(is_inside(other, own_ns) for other in places if other != own_ns)
         ]
+
+    async def ask(self, request: Any) -> Any:
+        """Stop in the node that asks a model until a person has typed the answer; the answer.
+
+        Of several nodes that run, none can be told to have asked: the stop names them all.
+        """
+        loop, woken = asyncio.get_running_loop(), asyncio.Event()
+        with self._lock:
+            running = [] if self.suspended else self.innermost()
+            if not running:
+                raise LeftRecording("nobody is there to answer")
+            info = replace(running[0].info, node=" or ".join(gate.info.node for gate in running))
+            gate = replace(running[0], info=info, request=request)
+            gate.wake = lambda: loop.call_soon_threadsafe(woken.set)
+            self._hold(gate, "model call")
+        self._announce()
+        await woken.wait()
+        if gate.verdict != "serve":
+            raise LeftRecording("nobody has answered")
+        return gate.writes
 
     def _hold(self, gate: Gate, reason: Reason | None, failure: Failure | None = None) -> None:
         with self._lock:
@@ -278,6 +258,8 @@ class Controller:
         # Clients of a user's own graph hear of it from the gateway, whose refusals name it.
         left = isinstance(error, LeftRecording) or f"{LeftRecording.__name__}: " in str(error)
         reason = "left recording" if left else "exception"
+        from harness.debug.engine.sources import describe_failure
+
         failure = describe_failure(error)  # shows a user's objects: not under the lock
         with self._lock:
             if not self._stop_on_exception or self.suspended:
@@ -313,9 +295,9 @@ class Controller:
                 self._held.remove(gate)
             if self.current is gate:
                 self.current = None
-            target = self._mode.target
+            target = self.mode.target
             if target is not None and is_inside(target, gate.info.own_ns):
-                self._mode = Mode(reason=self._mode.reason)
+                self.mode = Mode(reason=self.mode.reason)
         self._announce()
 
     def _announce(self) -> None:
@@ -323,12 +305,13 @@ class Controller:
         with self._lock:
             if self.current is not None or self.suspended:
                 return
-            mode = self._mode
-            asking = [gate for gate in self._held if gate.reason is not None]
-            gate = next(iter(asking or filter(mode.stops_at, self._held)), None)
-            if gate is None:
+            mode = self.mode
+            asking = [held for held in self._held if held.reason is not None]
+            asking += [held for held in self._held if mode.stops_at(held.info)]
+            if (gate := next(iter(asking), None)) is None:
                 return
-            self.current, self._mode = gate, Mode()
+            self.mode = Mode() if gate.request is None else mode  # which an answer goes on in
+            self.current, call = gate, {} if gate.request is None else {gate.info.id: gate.request}
             waiting = [gate, *(held for held in self._held if held is not gate)]
             self.stops.put(
                 Stop(
@@ -336,10 +319,12 @@ class Controller:
                     gate.info,
                     sent=gate.task.input if gate.info.pushed else None,
                     waiting=tuple(held.info for held in waiting),
-                    running=tuple(self._running.values()),
+                    running=tuple(gate.info for gate in self._running.values()),
                     breakpoint=gate.breakpoint,
                     watches=self._breakpoints.watched(gate.task),
                     failure=gate.failure,
+                    interrupts=call,
+                    asked_by=dict.fromkeys(call, gate.info.where),
                 )
             )
 
@@ -349,7 +334,7 @@ class Controller:
         """Resume in `mode`; the current task goes first."""
         with self._lock:
             current, self.current = self.current, None
-            self._mode = mode
+            self.mode = mode
             if current is not None:
                 self._release(current)
             for gate in list(self._held):
@@ -360,21 +345,21 @@ class Controller:
     def stand(self, namespaces: Collection[str]) -> None:
         """Stop in front of the next tasks, which a graph's own `interrupt_before` names."""
         with self._lock:
-            self._mode = Mode(through=frozenset(namespaces), reason="static interrupt")
+            self.mode = Mode(through=frozenset(namespaces), reason="static interrupt")
             self._begun = None
 
     def pause(self) -> None:
         """Stop at the next task, wherever it is."""
         with self._lock:
             if self.current is None:
-                self._mode = Mode(reason="pause")
+                self.mode = Mode(reason="pause")
         self._announce()
 
     def free(self) -> None:
         """Stop no task any more; exceptions are raised."""
         with self._lock:
             self._stop_on_exception = False
-            self._mode, self.current = FREE, None
+            self.mode, self.current = FREE, None
             for gate in list(self._held):
                 self._release(gate)
 
@@ -397,4 +382,4 @@ class Controller:
     def _go(self, gate: Gate) -> None:
         if gate.verdict is None:
             gate.verdict = "raise" if gate.failure is not None else "go"
-        self._running[gate.info.own_ns] = gate.info
+        self._running[gate.info.own_ns] = gate

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from langgraph.store.base import BaseStore
 
     from harness.checkpoints import CheckpointStore, Held
+    from harness.debug.engine.usage import Meter
 
 _LOADED = re.compile(r"_harness_loaded_(\w+)_[0-9a-f]{16}\Z")
 """Names of modules that were loaded from a file: its stem is what stays when the file is edited."""
@@ -123,6 +124,33 @@ def subgraph(graph: Any, names: tuple[str, ...]) -> Any | None:
     for name in names:
         graph = None if graph is None else dict(graph.get_subgraphs()).get(name)
     return graph
+
+
+def listener(meter: Meter) -> Any:
+    """A handler of LangChain's callbacks that notes what models are sent, and hands on tokens.
+
+    LangGraph's stream of messages has the tokens, too, but makes every call a streaming one: a
+    debugger changes nothing of what it shows.
+    """
+    from langchain_core.callbacks import BaseCallbackHandler
+
+    from harness.debug.engine.usage import Sent
+
+    class Listener(BaseCallbackHandler):
+        run_inline = ignore_chain = ignore_retriever = True
+
+        def on_chat_model_start(self, serialized: Any, messages: Any, **facts: Any) -> None:
+            place, settings = facts.get("metadata") or {}, facts.get("invocation_params") or {}
+            task = str(place.get("langgraph_checkpoint_ns")).rpartition(":")[2]
+            if not meter.at_model:
+                thread, tools = str(place.get("thread_id")), settings.get("tools")
+                meter.sent += [Sent(thread, task, batch, tools) for batch in messages]
+
+        def on_llm_new_token(self, token: Any, **_: Any) -> None:
+            if isinstance(token, str) and token:
+                meter.hear(token)
+
+    return Listener()
 
 
 def with_store(graph: Any, store: CheckpointStore) -> Any:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import count
+from types import MappingProxyType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal, cast
 from uuid import UUID
 
@@ -29,6 +31,10 @@ ROUTES = ("branch:", "join:")
 """Beginnings of the channels by which a task calls others; behind the last colon is their name."""
 OUTSIDE = "00000000-0000-0000-0000-000000000000"
 """The task id of writes that come from outside (`Command`)."""
+RETURNS = {"__return__": "returned", "__end__": "returned"}
+"""Channels of what functions of the functional interface return, and how they are shown."""
+_CALLED = "~__pregel_push, "
+"""The path of a task that a function called: this, the path of its caller, and its number."""
 CONTROL = frozenset(("__interrupt__", "__resume__", "__error__", "__error_source_node__"))
 """Channels that tell what happened to a task; every other holds what it wrote."""
 
@@ -87,7 +93,8 @@ class Event:
         point: where to fork to run it again, its neighbours' writes kept.
         step: number of the super-step in its graph.
         pushed: whether a `Send` or a call made it, not an edge.
-        input: what it got.
+        called: whether a function called it (`@task`).
+        input: what it got; None for a call, of which LangGraph keeps no arguments.
         wrote: state keys and values, in order.
         goes_to: nodes that it chose.
         interrupts: what it asked.
@@ -99,6 +106,7 @@ class Event:
     point: Point
     step: int
     pushed: bool
+    called: bool
     input: Any
     wrote: tuple[tuple[str, Any], ...]
     goes_to: tuple[str, ...]
@@ -109,14 +117,18 @@ class Event:
 
 def listed(store: CheckpointStore) -> list[Branch]:
     """Every branch of a store, parents before their forks."""
-    branches: list[Branch] = []
-    for thread, info in store.threads().items():
-        point = Point(**info["point"]) if "point" in info else None
-        name, kind = info.get("name", thread), info.get("kind", "run")
-        stood = tuple((begun, ended) for begun, ended in info.get("stood", ()))
-        left = info.get("left")
-        branches.append(Branch(thread, name, kind, info.get("parent"), point, left, stood))
-    return branches
+    return [
+        Branch(
+            thread,
+            info.get("name", thread),
+            info.get("kind", "run"),
+            info.get("parent"),
+            Point(**info["point"]) if "point" in info else None,
+            info.get("left"),
+            tuple((begun, ended) for begun, ended in info.get("stood", ())),
+        )
+        for thread, info in store.threads().items()
+    ]
 
 
 def find_branch(store: CheckpointStore, name: str) -> Branch:
@@ -148,14 +160,9 @@ def keep_branch(store: CheckpointStore, branch: Branch) -> None:
     for rival in listed(store):
         if branch.name in (rival.name, rival.thread) and rival.thread != branch.thread:
             raise BadInput(f"the name {branch.name!r} belongs to thread {rival.thread!r}")
-    info = {
-        "name": branch.name,
-        "kind": branch.kind,
-        "parent": branch.parent,
-        "point": branch.point and asdict(branch.point),
-        "left": branch.left_at,
-        "stood": branch.stood or None,
-    }
+    point = branch.point and asdict(branch.point)
+    info = {"name": branch.name, "kind": branch.kind, "parent": branch.parent, "point": point,
+            "left": branch.left_at, "stood": branch.stood or None}  # fmt: skip
     store.describe(branch.thread, {key: value for key, value in info.items() if value is not None})
 
 
@@ -166,14 +173,13 @@ def made_at(checkpoint: str) -> float | None:
         digits = UUID(checkpoint).hex
     except ValueError:
         return None
-    ticks = int(digits[:12], 16) << 12 | int(digits[13:16], 16)
-    return ticks / _TICKS - _EPOCH
+    return (int(digits[:12], 16) << 12 | int(digits[13:16], 16)) / _TICKS - _EPOCH
 
 
 def shown(saved: CheckpointTuple) -> dict[str, Any]:
     """The state's keys and values; LangGraph's own channels are left out."""
-    values = saved.checkpoint["channel_values"]
-    return {name: value for name, value in values.items() if not name.startswith(HIDDEN)}
+    values = saved.checkpoint["channel_values"].items()
+    return {name: value for name, value in values if not name.startswith(HIDDEN)}
 
 
 def written(saved: CheckpointTuple) -> dict[str, list[tuple[str, Any]]]:
@@ -184,6 +190,12 @@ def written(saved: CheckpointTuple) -> dict[str, list[tuple[str, Any]]]:
     return writes
 
 
+def named(writes: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """The output of a task by state key or as `returned`, without LangGraph's own channels."""
+    names = [(RETURNS.get(channel, channel), value) for channel, value in outputs(writes)]
+    return [(name, value) for name, value in names if not name.startswith(HIDDEN)]
+
+
 def outputs(writes: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
     """The writes of a task that are output."""
     return [(channel, value) for channel, value in writes if channel not in CONTROL]
@@ -192,10 +204,12 @@ def outputs(writes: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
 class History:
     """A store's history of one thread; values are read when they are asked for."""
 
+    names: Mapping[str, str] = MappingProxyType({})
+    """Names of tasks that functions called, by id: LangGraph keeps none."""
+
     def __init__(self, store: CheckpointStore, thread: str) -> None:
         """Read the thread's outline; `moments` are its checkpoints, oldest first."""
-        self.thread = thread
-        self._store = store
+        self.thread, self._store = thread, store
         self.moments = store.outline(thread)
         self._by_place = {(moment.ns, moment.id): moment for moment in self.moments}
 
@@ -244,10 +258,7 @@ class History:
         return next((moment for moment in reversed(self.moments) if moment.ns == ns), None)
 
     def trail(self) -> list[Moment]:
-        """The checkpoints on the way to the latest state, sub-graphs' included, oldest first.
-
-        What was left by time travel inside the thread is not on it.
-        """
+        """The checkpoints on the way to the latest state, sub-graphs' included, oldest first."""
         latest = self.latest()
         if latest is None:
             return []
@@ -258,12 +269,34 @@ class History:
         return [moment for moment in on if moment.id in lines[moment.ns]]
 
     def tasks(self, graph: Any, moment: Moment, saved: CheckpointTuple | None = None) -> list[Any]:
-        """The tasks that follow a checkpoint, as LangGraph prepares them, with their inputs.
-
-        Empty if the graph of the namespace cannot be found (one that a function calls).
-        """
+        """The tasks behind a checkpoint, if LangGraph finds its graph, and what they called."""
         inner = subgraph(graph, moment.names)
-        return [] if inner is None else prepare(inner, self._store, saved or self.load(moment))
+        tasks = [] if inner is None else prepare(inner, self._store, saved or self.load(moment))
+        paths = self.paths.get((moment.ns, moment.id), {})
+        for task, path in sorted(paths.items(), key=lambda row: row[1].replace(_CALLED, "")):
+            if path.startswith(f"{_CALLED}~"):
+                name = self.names.get(task, "task")
+                call = {"id": task, "name": name, "path": (path,), "input": None, "called": True}
+                tasks.append(SimpleNamespace(**call))
+        return tasks
+
+    def reruns(self, moment: Moment, task: str | None) -> list[str | None]:
+        """Tasks that run again where one does: its callers, and what was called from there on."""
+        writers = self.paths.get((moment.ns, moment.id), {})
+        places = {name: f"{path.replace(_CALLED, '')}, " for name, path in writers.items()}
+        if task is None or task not in places:
+            return [task]
+        own, root = places[task], f"{places[task].removesuffix(', ').partition(', 0')[0]}, "
+        behind = {name for name, path in places.items() if path >= own and path.startswith(root)}
+        return [*(name for name, path in places.items() if name in behind or own.startswith(path))]
+
+    @cached_property
+    def paths(self) -> dict[tuple[str, str], dict[str, str]]:
+        """LangGraph's paths of tasks that wrote, by namespace and checkpoint, and by task id."""
+        paths: dict[tuple[str, str], dict[str, str]] = {}
+        for write in self._store.writes(self.thread):
+            paths.setdefault((write.ns, write.checkpoint), {})[write.task] = write.path
+        return paths
 
 
 def timeline(graph: Any, history: History) -> list[Event]:
@@ -272,8 +305,7 @@ def timeline(graph: Any, history: History) -> list[Event]:
     Nodes of graphs that LangGraph cannot find (called by a function through a container, say) are
     not listed; their states are in the history.
     """
-    events: list[Event] = []
-    finished = Finished()
+    events, finished = list[Event](), Finished()
     for moment in history.trail():
         saved = history.load(moment)
         writes = written(saved)
@@ -281,39 +313,38 @@ def timeline(graph: Any, history: History) -> list[Event]:
         for task in history.tasks(graph, moment, saved):
             if task.name.startswith("__"):
                 continue
-            own = writes.get(task.id, [])
+            own, called = writes.get(task.id, []), hasattr(task, "called")
             output = outputs(own)
             if output:
                 finished.add(moment, task.id, task.name)
             errors = [
                 f"{type(value).__name__}: {value}"
                 if isinstance(value, BaseException)
-                else str(value)
+                else f"{value}"
                 for channel, value in own
                 if channel == "__error__"
             ]
             questions = [value for channel, value in own if channel == "__interrupt__"]
-            targets: list[str] = []
-            for channel, value in output:
-                if channel.startswith(ROUTES):
-                    targets.append(channel.rpartition(":")[2])
-                elif channel == "__pregel_tasks":
-                    targets.append(value.node)
-            event = Event(
-                node="/".join((*moment.names, task.name)),
-                point=Point(moment.ns, moment.id, task.id),
-                step=moment.step + 1,
-                pushed=task.path[0] != "__pregel_pull",
-                input=task.input,
-                wrote=tuple(write for write in output if not write[0].startswith(HIDDEN)),
-                goes_to=tuple(targets),
-                interrupts=tuple(
-                    interrupt.value for question in questions for interrupt in question
-                ),
-                error=errors[-1] if errors and not output else None,
-                done=bool(output) or is_over,
+            targets = (
+                value.node if channel == "__pregel_tasks" else channel.rpartition(":")[2]
+                for channel, value in output
+                if channel.startswith((*ROUTES, "__pregel_tasks"))
             )
-            events.append(event)
+            events.append(
+                Event(
+                    task.name if called else "/".join((*moment.names, task.name)),
+                    Point(moment.ns, moment.id, task.id),
+                    moment.step + 1,
+                    pushed=task.path[0] != "__pregel_pull",
+                    called=called,
+                    input=task.input,
+                    wrote=(*named(own),),
+                    goes_to=tuple(targets),
+                    interrupts=tuple(question.value for batch in questions for question in batch),
+                    error=errors[-1] if errors and not output else None,
+                    done=bool(output) or is_over,
+                )
+            )
     return events
 
 

@@ -16,6 +16,7 @@ from collections import defaultdict, deque
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from harness.core import HarnessError
 from harness.debug.engine.graphs import digest_of, is_graph
 from harness.debug.engine.history import (
     ROUTES,
@@ -30,6 +31,13 @@ from harness.debug.engine.stops import HIDDEN, TaskInfo
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
     from langgraph.checkpoint.serde.base import SerializerProtocol
+
+
+class LeftRecording(HarnessError):
+    """A node asks a model or a tool for what was not recorded (exit code 2)."""
+
+    exit_code = 2
+
 
 Beyond = Literal["stop", "live"]
 """What to do where the recording has nothing: stand still in front of the node, or run it."""
@@ -84,7 +92,7 @@ class Recording:
                     (channel, _with_ids(value, fresh.get(channel)))
                     for channel, value in outputs(by_task.get(task.id, []))
                 ]
-                if not writes:
+                if not writes or hasattr(task, "called"):
                     continue
                 # Its sub-graph may keep its checkpoints under the task, or under its name.
                 inside = str(task.config["configurable"]["checkpoint_ns"])

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from harness.checkpoints import Moment, config_at, segments
 from harness.core import BadInput
 from harness.debug.engine import graphs
-from harness.debug.engine.controller import FREE, Controller, Mode
+from harness.debug.engine.controller import Controller
 from harness.debug.engine.graphs import checked, held_at, subgraph
 from harness.debug.engine.history import (
     OUTSIDE,
@@ -27,13 +27,12 @@ from harness.debug.engine.history import (
     Point,
     fresh_thread,
     keep_branch,
-    prepare,
     replace_writes,
     shown,
 )
 from harness.debug.engine.recording import Beyond, Recording
 from harness.debug.engine.stepping import Stepper
-from harness.debug.engine.stops import Breakpoint, Stop, alike
+from harness.debug.engine.stops import FREE, Breakpoint, Mode, Stop, alike
 from harness.debug.engine.usage import mapping
 
 if TYPE_CHECKING:
@@ -152,12 +151,15 @@ class Debugger(Stepper):
         self._use(graph)
         branch = self._cut(source, history, point, name, "output edit")
         saved = History(self.store, branch.thread).load(moment)
-        tasks = prepare(subgraph(self.graph, moment.names), self.store, saved)
+        tasks = history.tasks(self.graph, moment, saved)
         task = next((prepared for prepared in tasks if prepared.id == point.task), None)
         if task is None:
             raise BadInput(f"checkpoint {moment.id!r} has no task {point.task!r}")
         config = config_at(branch.thread, moment.ns, moment.id)
-        self.store.put_writes(config, replace_writes(task, values), task.id)
+        called = hasattr(task, "called")
+        writes = [("__return__", values)] if called else replace_writes(task, values)
+        path = history.paths.get((moment.ns, moment.id), {}).get(task.id, "")
+        self.store.put_writes(config, writes, task.id, path)
         self.branch = branch
         return self._run(None, _enter(point))
 
@@ -244,6 +246,30 @@ class Debugger(Stepper):
         values = recording.input_with_ids(channels.get("__start__", state))
         return self._run(values, Mode() if hold else FREE, recording)
 
+    def retry(self) -> Stop:
+        """Run the node that raised once more."""
+        gate = self._standing
+        if gate.failure is None:
+            raise BadInput("no exception to try again; `step` runs the node")
+        gate.verdict = "retry"
+        return self.go()
+
+    def live(self) -> Stop:
+        """Continue behind the recording: run the node that left it, and stop before the next."""
+        if self.last is None or self.last.reason != "left recording":
+            raise BadInput("the run does not stand where it left its recording; `step` runs a node")
+        if self.last.failure is not None:
+            if self._beyond is not None:
+                self._beyond()
+            self._standing.verdict = "retry"
+        return self.step()
+
+    def serve(self, values: Any) -> Stop:
+        """Continue as if the current node had returned `values`, without running it."""
+        gate = self._standing
+        gate.verdict, gate.writes = "serve", replace_writes(gate.task, values)
+        return self._go(lambda _: Mode())
+
     def _refuse_held(
         self, history: History, end: Moment, task: str | None, values: Collection[str] = ()
     ) -> None:
@@ -314,7 +340,8 @@ class Debugger(Stepper):
             if channels := channels - {"__resume__"}:
                 store.drop_writes(thread, (ns, checkpoint), task, channels)
             store.drop_writes(thread, (ns, checkpoint), OUTSIDE)
-        store.drop_writes(thread, (end.ns, end.id), point.task)
+        for task in history.reruns(end, point.task):
+            store.drop_writes(thread, (end.ns, end.id), task)
         store.drop_writes(thread, (end.ns, end.id), OUTSIDE)
         self.breakpoints.keep_visits({checkpoint for _, checkpoint in earlier})
         return branch

@@ -1,4 +1,4 @@
-"""The source of a node in the user's file: read it, put another in its place.
+"""The source of a node in the user's file: read it, put another in its place; frames of a failure.
 
 What is written runs as the user's own program once the graph is loaded again; it is the user's own
 request to do so. Files outside the folder of the graph's file are never written.
@@ -9,15 +9,25 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import linecache
+import os
+import reprlib
+import sysconfig
+import traceback
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from harness.core import BadInput, digest, write_atomic
 from harness.debug.engine.graphs import is_graph, subgraph
+from harness.debug.engine.stops import Failure, SourceFrame
 
 BACKUP = ".bak"
 """Behind the name of the file, for what it held before the last change."""
+_LIBRARY = sysconfig.get_path("stdlib")
+_MACHINERY = ("/langgraph/", "/langchain_core/", "/harness/debug/", "/concurrent/", "/asyncio/")
+_SHOWN = 400
+"""Characters of a local variable."""
 
 
 @dataclass(frozen=True)
@@ -121,3 +131,41 @@ def _definition(tree: ast.Module, function: Any) -> ast.FunctionDef | ast.AsyncF
                 inner = f"{prefix}{child.name}."
             bodies.append((child, inner))
     return min(matches, key=lambda match: abs(match.lineno - line), default=None)
+
+
+def describe_failure(error: BaseException) -> Failure:
+    """The exception's type, message and frames, those of LangGraph and of Python left out.
+
+    Secrets among the variables are masked, and the environment is not shown.
+    """
+    from harness.core.redaction import redact
+
+    frames = list(traceback.walk_tb(error.__traceback__))
+    own = [(frame, line) for frame, line in frames if not _is_library(frame.f_code.co_filename)]
+    short = reprlib.Repr()
+    short.maxstring = short.maxother = 10 * _SHOWN  # a secret is masked whole, then it is cut
+    sources = tuple(
+        SourceFrame(
+            frame.f_code.co_filename,
+            line,
+            frame.f_code.co_name,
+            linecache.getline(frame.f_code.co_filename, line).strip(),
+            {
+                name: "the environment" if value is os.environ else _cut(redact(short.repr(value)))
+                for name, value in frame.f_locals.items()
+            },
+        )
+        for frame, line in own or frames
+    )
+    return Failure(type(error).__name__, redact(str(error)), sources)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+
+
+def _is_library(name: str) -> bool:
+    """Return whether a file is LangGraph's, the debugger's or Python's own."""
+    name = name.replace("\\", "/")
+    of_python = name.startswith(("<frozen", _LIBRARY)) and "-packages/" not in name
+    return of_python or any(part in name for part in _MACHINERY)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.core import BadInput
 from harness.debug.engine import graphs
-from harness.debug.engine.controller import FREE, Controller, Gate, Mode
+from harness.debug.engine.controller import Controller, Gate
 from harness.debug.engine.history import (
     Branch,
     History,
@@ -21,14 +21,14 @@ from harness.debug.engine.history import (
     fresh_thread,
     keep_branch,
     made_at,
-    replace_writes,
     shown,
 )
 from harness.debug.engine.stops import (
+    FREE,
     Breakpoints,
+    Mode,
     Stop,
     TaskInfo,
-    describe_failure,
     end_of,
     state_names,
     unfinished,
@@ -140,9 +140,13 @@ class Stepper:
         return self.last
 
     def answer(self, value: Any, *, hold: bool = False) -> Stop:
-        """Answer an interrupt: a value, or values by interrupt id where several wait."""
+        """Answer an interrupt or a model call: a value, or values by id where several wait."""
         from langgraph.types import Command
 
+        gate = self._gate
+        if gate is not None and gate.request is not None and self._controller is not None:
+            mode, gate.verdict, gate.writes = self._controller.mode, "serve", value
+            return self._go(lambda _: mode)
         if self.last is None or self.last.reason != "interrupt":
             raise BadInput("expected a run that waits for an answer; this one does not")
         questions = self.last.interrupts
@@ -219,37 +223,22 @@ class Stepper:
             self._thread.join()
         self._controller = self._thread = None
 
+    def innermost(self) -> list[TaskInfo]:
+        """The nodes that run and wait for none inside them."""
+        return [gate.info for gate in (self._controller.innermost() if self._controller else ())]
+
     def place(self) -> tuple[str, int, str]:
         """Thread, step and id of the only node that runs; of several, none can be told apart."""
-        running = [] if self._controller is None else self._controller.innermost()
+        running = self.innermost()
         thread = "" if self.branch is None else self.branch.thread
-        return (thread, running[0].step, running[0].id) if len(running) == 1 else (thread, -1, "")
+        task = running[0] if len(running) == 1 else None
+        return (thread, -1, "") if task is None else (thread, task.step, task.id)
 
-    # Exceptions
-
-    def retry(self) -> Stop:
-        """Run the node that raised once more."""
-        gate = self._standing
-        if gate.failure is None:
-            raise BadInput("no exception to try again; `step` runs the node")
-        gate.verdict = "retry"
-        return self.go()
-
-    def live(self) -> Stop:
-        """Continue behind the recording: run the node that left it, and stop before the next."""
-        if self.last is None or self.last.reason != "left recording":
-            raise BadInput("the run does not stand where it left its recording; `step` runs a node")
-        if self.last.failure is not None:
-            if self._beyond is not None:
-                self._beyond()
-            self._standing.verdict = "retry"
-        return self.step()
-
-    def serve(self, values: Any) -> Stop:
-        """Continue as if the current node had returned `values`, without running it."""
-        gate = self._standing
-        gate.verdict, gate.writes = "serve", replace_writes(gate.task, values)
-        return self._go(lambda _: Mode())
+    async def ask(self, request: Any) -> Any:
+        """What a person answers for the model that the node which runs asks."""
+        if self._controller is None:
+            raise BadInput("nothing runs that a person could answer")
+        return await self._controller.ask(request)
 
     # Looking
 
@@ -266,7 +255,9 @@ class Stepper:
 
     def history(self, name: str | None = None) -> History:
         """A branch's checkpoints."""
-        return History(self.store, self._source(name).thread)
+        history = History(self.store, self._source(name).thread)
+        history.names = self.breakpoints.names
+        return history
 
     # Inside
 
@@ -297,10 +288,12 @@ class Stepper:
         resumable = self.last is not None and self.last.reason in ("suspended", "failed")
         if self._gate is None and resumable:
             return self._run(None, otherwise or Mode())
-        task = self._standing.info
+        gate = self._standing
+        if gate.request is not None and gate.verdict is None:
+            raise BadInput("the node waits for what its model says: 'answer \"…\"'")
         self._start_clock()
         assert self._controller is not None
-        self._controller.release(mode(task))
+        self._controller.release(mode(gate.info))
         return self.wait()
 
     def _use(self, graph: Any) -> None:
@@ -343,6 +336,8 @@ class Stepper:
 
     def _run(self, values: Any, mode: Mode, recording: Recording | None = None) -> Stop:
         """Run the current branch in a thread of its own, with its event loop."""
+        from langchain_core.runnables.config import merge_configs
+
         branch = self._now
         if self._thread is not None:
             self._thread.join()
@@ -359,7 +354,8 @@ class Stepper:
         )
         place = {**self._config.get("configurable", {}), "thread_id": branch.thread}
         place[graphs.HOOK] = controller
-        config = {**self._config, "configurable": place}
+        callbacks: dict[str, Any] = {"callbacks": [graphs.listener(self.meter)]}
+        config = {**merge_configs(self._config, callbacks), "configurable": place}
         graph, modes = self.graph, ["values", "custom"]
         settings: dict[str, Any] = {"stream_mode": modes, "context": self._context}
         saved = {"configurable": {"thread_id": branch.thread}}
@@ -393,6 +389,8 @@ class Stepper:
             begun, pending = self.history().latest() is not None, ()
             with suppress(Exception):  # the state may be what failed
                 pending = tuple[str, ...]((await graph.aget_state(saved)).next)
+            from harness.debug.engine.sources import describe_failure
+
             failure = describe_failure(error)
             stop = Stop("failed", failure=failure, pending=pending, saved=begun)
             return stop if begun else replace(stop, sent=values)

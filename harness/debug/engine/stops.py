@@ -1,15 +1,10 @@
-"""Positions and stops of a run: tasks, reasons, exceptions; breakpoints and watches."""
+"""Positions and stops of a run: tasks, reasons, modes to go on; breakpoints and watches."""
 
 from __future__ import annotations
 
 import itertools
 import json
-import linecache
-import os
-import reprlib
-import sysconfig
 import threading
-import traceback
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -20,11 +15,12 @@ from harness.core import BadInput
 from harness.debug.engine.expressions import Expression
 
 Reason = Literal[
-    "step", "breakpoint", "pause", "static interrupt", "exception", "interrupt", "left recording",
-    "done", "failed", "suspended",
+    "step", "breakpoint", "pause", "static interrupt", "exception", "interrupt", "model call",
+    "left recording", "done", "failed", "suspended",
 ]  # fmt: skip
 """A reason for which a run stands still. `static interrupt`: `interrupt_before` or
-`interrupt_after`; `failed`: it ended with an exception; `suspended`: it can go on."""
+`interrupt_after`; `model call`: a person answers for the model; `failed`: it ended with an
+exception; `suspended`: it can go on."""
 _HINTS: dict[Reason, tuple[str, str]] = {
     "step": ("step", ""),
     "breakpoint": ("step", "or continue"),
@@ -35,14 +31,9 @@ _HINTS: dict[Reason, tuple[str, str]] = {
     "done": ("replay", "or fork STEP, rewind, start JSON"),
     "failed": ("continue", "runs what failed again"),
     "suspended": ("continue", ""),
-    "interrupt": ("answer", ""),
 }
 HIDDEN = ("__", "branch:", "join:")
 """Beginnings of LangGraph's own channels; every other is a key of the state."""
-_LIBRARY = sysconfig.get_path("stdlib")
-_MACHINERY = ("/langgraph/", "/langchain_core/", "/harness/debug/", "/concurrent/", "/asyncio/")
-_SHOWN = 400
-"""Characters of a local variable."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +110,7 @@ class Stop:
         breakpoint: the number of the breakpoint, if one was hit.
         watches: each watch expression with its value, or the error that it gave.
         failure: what was raised.
-        interrupts: id and value of each question that waits for an answer.
+        interrupts: id and value of each question that waits for an answer; what a model was sent.
         asked_by: the node (`outer/node`) of each question, by id.
         pending: nodes that would run next where a run has failed.
         saved: whether a run that has failed has taken its input.
@@ -151,7 +142,7 @@ class Stop:
     @property
     def hint(self) -> tuple[str, str]:
         """A command of the terminal that goes on from here, and what it does."""
-        if self.reason == "interrupt":
+        if self.interrupts:
             if len(self.interrupts) == 1:
                 return 'answer "…"', "JSON"
             answers = json.dumps(dict.fromkeys(self.interrupts, "…"), ensure_ascii=False)
@@ -209,6 +200,42 @@ def is_inside(ns: str, outer: str) -> bool:
     return ns == outer or (0 < len(around) <= len(parts) and all(map(alike, parts, around)))
 
 
+@dataclass(frozen=True)
+class Mode:
+    """Extent of a command to go on.
+
+    Attributes:
+        free: no task waits (except at breakpoints).
+        target: own namespace of the task that is being stepped over; what is inside may run.
+        into: stop inside the target too.
+        through: namespaces on the way to which tasks are entered without a stop.
+        goal: own namespace of the only task to stop at, or None for the next one.
+        reason: of a stop that no task has asked for itself.
+    """
+
+    free: bool = False
+    target: str | None = None
+    into: bool = False
+    through: frozenset[str] = frozenset()
+    goal: str | None = None
+    reason: Reason = "step"
+
+    def lets(self, info: TaskInfo) -> bool:
+        """Return whether the task may run without a stop."""
+        if self.free or any(is_inside(ns, info.own_ns) for ns in self.through):
+            return True
+        return not self.into and self.target is not None and is_inside(info.ns, self.target)
+
+    def stops_at(self, info: TaskInfo) -> bool:
+        """Return whether to announce a stop at a task that is held and has not asked for one."""
+        if self.target is not None:
+            return self.into and is_inside(info.ns, self.target)
+        return not self.free and self.goal in (None, info.own_ns)
+
+
+FREE = Mode(free=True)
+
+
 def describe_task(task: Any) -> TaskInfo:
     """Read a task that LangGraph is about to run."""
     place: Mapping[str, Any] = task.config["configurable"]
@@ -250,44 +277,6 @@ def state_names(task: Any) -> dict[str, Any]:
     return names
 
 
-def describe_failure(error: BaseException) -> Failure:
-    """The exception's type, message and frames, those of LangGraph and of Python left out.
-
-    Secrets among the variables are masked, and the environment is not shown.
-    """
-    from harness.core.redaction import redact
-
-    frames = list(traceback.walk_tb(error.__traceback__))
-    own = [(frame, line) for frame, line in frames if not _is_library(frame.f_code.co_filename)]
-    short = reprlib.Repr()
-    short.maxstring = short.maxother = 10 * _SHOWN  # a secret is masked whole, then it is cut
-    sources = tuple(
-        SourceFrame(
-            frame.f_code.co_filename,
-            line,
-            frame.f_code.co_name,
-            linecache.getline(frame.f_code.co_filename, line).strip(),
-            {
-                name: "the environment" if value is os.environ else _cut(redact(short.repr(value)))
-                for name, value in frame.f_locals.items()
-            },
-        )
-        for frame, line in own or frames
-    )
-    return Failure(type(error).__name__, redact(str(error)), sources)
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
-
-
-def _is_library(name: str) -> bool:
-    """Return whether a file is LangGraph's, the debugger's or Python's own."""
-    name = name.replace("\\", "/")
-    of_python = name.startswith(("<frozen", _LIBRARY)) and "-packages/" not in name
-    return of_python or any(part in name for part in _MACHINERY)
-
-
 def end_of(state: Any, values: Any) -> Stop:
     """The stop at the end of a run, by the state that it left."""
     if state.interrupts:
@@ -322,6 +311,7 @@ class Breakpoints:
     Attributes:
         points: every breakpoint under its number.
         watches: the expressions that are shown at every stop, by their texts.
+        names: of every task that came, `outer/inner/node` by id.
     """
 
     def __init__(self) -> None:
@@ -330,6 +320,7 @@ class Breakpoints:
         self._conditions: dict[int, Expression | None] = {}
         # By `outer/inner/node`, own namespaces of its visits, each with its checkpoint.
         self._visits: dict[str, dict[str, str]] = {}
+        self.names: dict[str, str] = {}
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
 
@@ -378,6 +369,7 @@ class Breakpoints:
     def count(self, task: TaskInfo) -> TaskInfo:
         """The task with its visit number. A task that comes again keeps its number."""
         with self._lock:
+            self.names[task.id] = task.where
             visits = self._visits.setdefault(task.where, {})
             visits.setdefault(task.own_ns, task.checkpoint)
             return replace(task, visit=list(visits).index(task.own_ns) + 1)

@@ -41,9 +41,19 @@ LOOKS: Mapping[str, Callable[[Desk, Query], Any]] = {
     "graph": lambda desk, _: drawing(desk.debugger.graph),
     "session": lambda desk, _: desk.session(),
     "timeline": lambda desk, query: steps(
-        desk.debugger.graph, desk.debugger.store, needed(query, "branch")
+        desk.debugger.graph,
+        desk.debugger.store,
+        needed(query, "branch"),
+        desk.debugger.breakpoints.names,
     ),
     "usage": lambda desk, query: desk.usage(needed(query, "branch")),
+    "calls": lambda desk, _: [
+        {"branch": call.thread, "task": call.task, "end": call.lines[-1][:200]}
+        for call in desk.debugger.meter.sent
+    ],
+    "sent": lambda desk, query: desk.debugger.meter.shown(
+        query.get("first", ""), query.get("second", "")
+    ),
     "source": lambda desk, query: desk.source(needed(query, "node")),
     "memory": lambda desk, _: {name: tree(value) for name, value in desk.debugger.memory().items()},
     "sheets": lambda desk, query: sheets(needed(query, "path"), desk.folders),
@@ -169,9 +179,9 @@ def app(desks: Desks, browsing: Browsing, guard: Guard) -> Starlette:
         if name in LOOKS:
             return reply(await run_in_threadpool(LOOKS[name], desk, query))
         # The version, as soon as it is not `version` any more.
-        version = query.get("version", "")
-        await desk.wait(int(version) if version.isdecimal() else 0, WAIT_S)
-        return reply({"version": desk.version})
+        version, heard = query.get("version", ""), query.get("heard", "")
+        await desk.wait(int(version) if version.isdecimal() else 0, heard, WAIT_S)
+        return reply({"version": desk.version, **desk.meanwhile()})
 
     async def command(request: Request) -> Response:
         """Do as the body says."""

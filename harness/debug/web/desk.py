@@ -59,7 +59,7 @@ def _fork(debugger: Debugger, arguments: Arguments) -> Any:
 def _edit_output(debugger: Debugger, arguments: Arguments) -> Any:
     return debugger.edit_output(
         _point(arguments),
-        _read(arguments, "values", dict),
+        arguments.get("values"),
         of=_text(arguments, "of"),
         name=_text(arguments, "name"),
     )
@@ -142,6 +142,8 @@ class Desk:
         self._thread = ThreadPoolExecutor(1, "debugger")
         self._busy: str | None = None
         self._error: dict[str, str] | None = None
+        self._streamed, debugger.meter.hear = "", self._hear
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._news = asyncio.Event()
         self._lock = threading.Lock()
 
@@ -168,17 +170,16 @@ class Desk:
                 except BaseException:  # a file that is not UTF-8, a function without a source, …
                     self._busy = None
                     raise
-            self._error = None
-            loop = asyncio.get_running_loop()
-            self._thread.submit(self._run, name, dict(arguments), loop)
+            self._error, self._streamed, self._loop = None, "", asyncio.get_running_loop()
+            self._thread.submit(self._run, name, dict(arguments), self._loop)
         else:
             names = ", ".join(sorted({*RUNNING, *SETTING, *LOADING}))
             raise BadInput(f"expected a command ({names}), found {name!r}")
         self._announce()
 
-    async def wait(self, version: int, timeout_s: float) -> None:
-        """Return when the version is no longer this one, or after some seconds."""
-        if self.version == version:
+    async def wait(self, version: int, heard: str, timeout_s: float) -> None:
+        """Return when the version, or the length of what was streamed, is another, or in time."""
+        if self.version == version and heard in ("", str(len(self._streamed))):
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._news.wait(), timeout_s)
 
@@ -192,6 +193,7 @@ class Desk:
             "title": self.title,
             "notes": [*self.notes],
             "busy": self._busy,
+            **self.meanwhile(),
             "error": self._error,
             "stop": None if stop is None else _stop(stop),
             "state": {key: tree(value) for key, value in state.items()},
@@ -216,6 +218,11 @@ class Desk:
             "can_reload": self._reload is not None,
             "can_edit": self._root is not None,
         }
+
+    def meanwhile(self) -> dict[str, Any]:
+        """Nodes that run, and what models have streamed since the command."""
+        running = [task.where for task in self.debugger.innermost()]
+        return {"running": running if self._busy else [], "streamed": self._streamed}
 
     def source(self, node: str) -> dict[str, Any]:
         """The source of a node, for the page's editor.
@@ -277,8 +284,17 @@ class Desk:
         self._error, self._busy = error, None
         loop.call_soon_threadsafe(self._announce)
 
+    def _hear(self, text: str) -> None:
+        """Tell the page what a model streams."""
+        self._streamed = (self._streamed + text)[-4000:]  # the page shows its end
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._wake)
+
     def _announce(self) -> None:
         self.version += 1
+        self._wake()
+
+    def _wake(self) -> None:
         news, self._news = self._news, asyncio.Event()
         news.set()
 

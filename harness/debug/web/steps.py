@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from harness.core import HarnessError
@@ -18,7 +18,7 @@ from harness.debug.engine.history import (
     Moment,
     listed,
     made_at,
-    outputs,
+    named,
     shown,
     written,
 )
@@ -33,7 +33,9 @@ MOST = 500
 _PULLED = "~__pregel_pull, "
 
 
-def steps(graph: Any, store: CheckpointStore, thread: str) -> dict[str, Any]:
+def steps(
+    graph: Any, store: CheckpointStore, thread: str, names: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     """Steps of a branch in order of time, visits of nodes, and the edges taken; JSON only.
 
     Each step is a checkpoint: `tasks` are those that started from it and wrote something, `on` says
@@ -41,6 +43,7 @@ def steps(graph: Any, store: CheckpointStore, thread: str) -> dict[str, Any]:
     time in which the run stood and a person looked. No value is read: fast for thousands of steps.
     """
     history = History(store, thread)
+    history.names = names or {}
     branch = {branch.thread: branch for branch in listed(store)}.get(thread, Branch(thread, thread))
     trail = {(moment.ns, moment.id) for moment in history.trail()}
     writers: dict[tuple[str, str], dict[str, tuple[str, list[str]]]] = {}
@@ -112,7 +115,7 @@ def _tasks(
             {
                 "id": task,
                 "node": node,
-                "where": "/".join((*moment.names, node)),
+                "where": node if path.count("~") > 1 else "/".join((*moment.names, node)),
                 "goes_to": ["/".join((*moment.names, target)) for target in targets],
                 "keys": sorted({name for name in channels if not name.startswith(HIDDEN)}),
                 "failed": "__error__" in channels,
@@ -149,8 +152,7 @@ def look(store: CheckpointStore, thread: str, ns: str, checkpoint: str) -> dict[
         "writes": [
             {"task": task, "channel": channel, "value": tree(value)}
             for task, writes in written(saved).items()
-            for channel, value in outputs(writes)
-            if not channel.startswith(HIDDEN)
+            for channel, value in named(writes)
         ],
     }
 
@@ -175,8 +177,10 @@ def compared(store: CheckpointStore, first: str, second: str) -> dict[str, Any]:
         }
         for pair in pairs
     ]
-    parted = next((number for number, row in enumerate(rows) if not row["same"]), None)
-    return {"parted": parted, "pairs": rows}
+    return {
+        "parted": next((number for number, row in enumerate(rows) if not row["same"]), None),
+        "pairs": rows,
+    }
 
 
 def _changes(changes: Sequence[Difference]) -> list[dict[str, Any]]:

@@ -100,7 +100,16 @@ def test_a_session_with_the_keyboard_alone(tmp_path: Path) -> None:
                 "aria-selected", "true"
             )
             await reach(page, "State")
-            for tab in ("Changes", "Stop", "Breakpoints", "Branches", "Store", "Start", "State"):
+            for tab in (
+                "Changes",
+                "Stop",
+                "Breakpoints",
+                "Branches",
+                "Calls",
+                "Store",
+                "Start",
+                "State",
+            ):
                 await page.keyboard.press("ArrowRight")
                 await expect(page.get_by_role("tab", name=tab)).to_be_focused()
                 if tab == "Changes":

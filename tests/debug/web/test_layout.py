@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from itertools import combinations
 from pathlib import Path
 
+import harness.debug.web
 from harness.debug.web.drawing import drawing
 from tests.debug.web.agent import graph
 from tests.debug.web.test_page import page_of
@@ -73,3 +75,15 @@ def test_a_graph_of_sixty_nodes_is_fitted_apart_and_zoomed(tmp_path: Path) -> No
             assert abs((await page.evaluate(BOXES))[0][2] - boxes[0][2]) < 0.5
 
     asyncio.run(scenario())
+
+
+def test_the_page_loads_ahead_what_its_modules_import() -> None:
+    static = Path(harness.debug.web.__file__).parent / "static"
+    needed, modules = set[str](), ["main.js"]
+    for module in modules:
+        imports = re.findall(r'^import .* from "\./(.+)";$', (static / module).read_text(), re.M)
+        modules += [name for name in imports if name not in modules]
+        needed |= {*imports}
+    page = (static / "index.html").read_text()
+    ahead = re.findall(r'<link rel="modulepreload" href="(.+)">', page)
+    assert sorted(ahead) == sorted(needed)

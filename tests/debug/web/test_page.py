@@ -324,3 +324,99 @@ def test_a_question_opens_its_box_and_a_refused_answer_is_kept(tmp_path: Path) -
             await expect(page.locator("#where")).to_contain_text("done")
 
     asyncio.run(scenario())
+
+
+def test_a_call_is_answered_and_compared_in_the_page(tmp_path: Path) -> None:
+    from contextlib import ExitStack
+
+    from harness.debug.attempts import ask_model
+    from harness.debug.subjects import Subject
+    from tests.debug.test_calls import ASKING
+
+    (tmp_path / "asking.py").write_text(ASKING)
+
+    async def scenario() -> None:
+        from playwright.async_api import expect
+
+        with ExitStack() as stack:
+            store = stack.enter_context(open_store(tmp_path / "store.sqlite"))
+            answers = ask_model("person", None, store, stack)
+            graph = load_graph(f"{tmp_path / 'asking.py'}:graph")
+            subject = Subject(graph, {"messages": ["go"]}, answers=answers, over_http=True)
+            debugger = subject.begin(store)
+            async with (
+                open_page(debugger, "asking") as url,
+                browser_at(url, ready="body[data-ready]") as (page, _),
+            ):
+                await page.keyboard.press("s")
+                area = page.get_by_label("Answer (JSON or text)")
+                await expect(page.locator("#panel")).to_contain_text("first?")
+                await expect(page.locator("#where")).to_contain_text("model call in twice")
+                await expect(page.get_by_role("button", name="Step", exact=True)).to_be_disabled()
+                await examine(page, "debug-model-call")
+                await area.fill("One. ")
+                await page.get_by_role("button", name="Answer", exact=True).click()
+                await expect(page.locator("#panel")).to_contain_text("second?")
+                await area.fill("Two.")
+                await page.get_by_role("button", name="Answer", exact=True).click()
+                await expect(page.locator("#where")).to_contain_text("in front of inner")
+                await page.get_by_role("tab", name="Calls").click()
+                await page.get_by_label("Call", exact=True).select_option("0")
+                await page.get_by_label("Compared with").select_option("1")
+                await page.get_by_role("button", name="Show").click()
+                await expect(page.locator(".sent .old")).to_contain_text("first?")
+                await expect(page.locator(".sent .new")).to_contain_text("second?")
+                await examine(page, "debug-calls")
+                await page.keyboard.press("s")
+                await expect(page.locator('[data-where="inner/streamed"]')).to_have_attribute(
+                    "aria-label", re.compile("waits for an answer")
+                )
+                await area.fill("Three.")
+                await page.get_by_role("button", name="Answer", exact=True).click()
+                await expect(page.locator("#where")).to_contain_text("done")
+
+    asyncio.run(scenario())
+
+
+STREAMS = """
+import threading
+from langchain_core.language_models import FakeListChatModel
+from langgraph.graph import START, MessagesState, StateGraph
+
+model = FakeListChatModel(responses=["so far"])
+GO = threading.Event()
+
+def talk(state):
+    text = "".join(chunk.content for chunk in model.stream("go"))
+    GO.wait(60)
+    return {"messages": [("ai", text)]}
+
+graph = StateGraph(MessagesState).add_node(talk).add_edge(START, "talk").compile()
+"""
+
+
+def test_what_a_model_streams_is_seen_while_its_node_runs(tmp_path: Path) -> None:
+    (tmp_path / "streams.py").write_text(STREAMS)
+    graph = load_graph(f"{tmp_path / 'streams.py'}:graph")
+    go: Any = graph.nodes["talk"].bound.func.__globals__["GO"]
+
+    async def scenario() -> None:
+        from playwright.async_api import expect
+
+        with open_store(tmp_path / "store.sqlite") as store:
+            async with (
+                open_page(Debugger(graph, store), "streams") as url,
+                browser_at(url, ready="body[data-ready]") as (page, _),
+            ):
+                await start(page, '{"messages": []}')
+                await expect(page.locator("#where")).to_contain_text("in front of talk")
+                await page.keyboard.press("s")
+                await expect(page.locator("#streamed")).to_have_text("so far")
+                node = page.locator('[data-where="talk"]')
+                await expect(node).to_have_attribute("aria-label", "talk, runs")
+                await examine(page, "debug-streaming")
+                go.set()
+                await expect(page.locator("#where")).to_contain_text("done")
+                await expect(page.locator("#streamed")).to_be_hidden()
+
+    asyncio.run(scenario())

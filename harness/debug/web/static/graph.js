@@ -159,18 +159,20 @@ export function markGraph({ session, visits, taken, chosen, used = {} }) {
     const now = stop && !stop.ended && stop.task && stop.task.where === where;
     made.classList.toggle("ran", count > 0);
     made.classList.toggle("now", Boolean(now) || running.has(where));
+    const runs = (session.running || []).includes(where);
+    made.classList.toggle("runs", runs);
     made.classList.toggle("failed", Boolean(now) && Boolean(stop.failure));
     made.classList.toggle("chosen", chosen.has(where));
     made.querySelector(".dot").setAttribute("r", point && made.classList.contains("start") === false && made.classList.contains("end") === false ? 5 : 0);
     const asks = (stop?.asked || []).some((asked) => asked === where);
     made.classList.toggle("asks", asks);
-    const line = [asks ? "asks" : "", count ? `×${count}` : "", used[where] ? usedText(used[where]) : ""].filter(Boolean).join(" · ");
+    const line = [asks ? "asks" : runs ? "runs" : "", count ? `×${count}` : "", used[where] ? usedText(used[where]) : ""].filter(Boolean).join(" · ");
     const text = made.querySelector(".count");
     const room = made.querySelector("rect").width.baseVal.value - 10;
     text.textContent = line;
     // A long line is narrowed to its box; the label tells it whole.
     if (line.length * 5.8 > room) { text.setAttribute("textLength", room); text.setAttribute("lengthAdjust", "spacingAndGlyphs"); } else text.removeAttribute("textLength");
-    const facts = [name, count ? `ran ${count === 1 ? "once" : `${count} times`}` : null, used[where] ? usedText(used[where]) : null, now ? "the run stands here" : null, asks ? "waits for an answer" : null, point ? "breakpoint" : null];
+    const facts = [name, count ? `ran ${count === 1 ? "once" : `${count} times`}` : null, used[where] ? usedText(used[where]) : null, now ? "the run stands here" : null, runs ? "runs" : null, asks ? "waits for an answer" : null, point ? "breakpoint" : null];
     made.setAttribute("aria-label", facts.filter(Boolean).join(", "));
     made.querySelector("title").textContent = facts.filter(Boolean).join(", ");
     if (made.getAttribute("role") === "button") made.setAttribute("aria-pressed", point ? "true" : "false");

@@ -3,13 +3,13 @@
 import { get, home, pageOf, post } from "./api.js";
 import { el } from "./dom.js";
 import { drawGraph, markGraph, setUpGraph } from "./graph.js";
-import { branchesPanel, breaksPanel, changesPanel, memoryPanel, startPanel, statePanel, stopPanel } from "./panels.js";
+import { branchesPanel, breaksPanel, callsPanel, changesPanel, memoryPanel, startPanel, statePanel, stopPanel } from "./panels.js";
 import { openSource, setUpSource } from "./source.js";
 import { chooseStep, setUp, showLast, showSteps, showUsed } from "./steps.js";
 import { usedByNode } from "./used.js";
 
 const $ = (selector) => document.querySelector(selector);
-const page = { session: null, graph: null, steps: [], visits: {}, taken: [], branch: null, checkpoint: null, tab: "state", look: null, comparison: null, used: {}, last: null, asked: false };
+const page = { session: null, graph: null, steps: [], visits: {}, taken: [], branch: null, checkpoint: null, tab: "state", look: null, comparison: null, used: {}, last: null, asked: false, calls: null };
 
 async function attempt(work) {
   try {
@@ -51,9 +51,11 @@ function writeAddress() {
 // What waits for the user, as a text that tells one from the next; "" for nothing.
 function wanting(session) {
   const stop = session?.busy ? null : session?.stop;
-  if (!stop || !(stop.failure || stop.reason === "interrupt")) return "";
+  if (!stop || !(stop.failure || asksSomebody(stop))) return "";
   return [session.branch, stop.task?.id, stop.failure?.message, ...Object.keys(stop.interrupts)].join(" ");
 }
+
+const asksSomebody = (stop) => Object.keys(stop.interrupts).length > 0;
 
 async function refresh() {
   const before = page.session;
@@ -89,7 +91,7 @@ async function loadBranch() {
     page.visits = found.visits;
     page.taken = found.taken;
   }
-  showSteps(page.steps, $("#search").value, page.session.stop);
+  showSteps(page.steps, $("#search").value, page.session.stop, page.session.busy);
   chooseStep(page.checkpoint, true);
   await loadState();
   if (document.body.dataset.ready) await loadLast();
@@ -109,6 +111,7 @@ async function loadUsage(branch) {
 
 async function loadMemory() {
   if (page.tab === "memory") page.memory = await get("memory").catch(() => ({}));
+  if (page.tab === "calls") page.calls = { ...page.calls, list: await get("calls").catch(() => []) };
 }
 
 async function loadState() {
@@ -172,19 +175,23 @@ function panel() {
   if (page.tab === "stop") return stopPanel(session, acts);
   if (page.tab === "breaks") return breaksPanel(session, acts);
   if (page.tab === "branches") return branchesPanel(session, page.branch, page.comparison, acts);
+  if (page.tab === "calls") return callsPanel(page.calls, nodesOfTasks(), session.branches, acts);
   if (page.tab === "memory") return memoryPanel(page.memory);
   if (page.tab === "start") return startPanel(session, acts);
   if (atStep) return statePanel(page.look, session.read_only ? {} : { json: acts.json, edit: acts.editThere, fork: acts.forkThere, editOutput: acts.editOutput, rerun: acts.rerun });
   const standing = session.stop && !session.stop.ended;
-  const title = session.busy ? "Running …" : standing ? `Now, in front of ${session.stop.task.where}` : "Latest state";
+  const place = standing && asksSomebody(session.stop) ? "in" : "in front of";
+  const title = session.busy ? "Running …" : standing ? `Now, ${place} ${session.stop.task.where}` : "Latest state";
   return statePanel({ values: session.state, title, last: lastChange() }, { json: acts.json, edit: standing ? acts.editHere : null });
 }
+
+const nodesOfTasks = () => Object.fromEntries([...page.steps.flatMap((step) => step.tasks), ...(page.session.stop?.task ? [page.session.stop.task] : [])].map((task) => [task.id, task.where]));
 
 const lastChange = () => (page.session.busy || page.last?.branch !== page.branch ? null : page.last);
 
 function renderControls() {
   const { session } = page;
-  const standing = Boolean(session.stop && !session.stop.ended && !session.busy);
+  const standing = Boolean(session.stop && !session.stop.ended && !session.busy && !asksSomebody(session.stop));
   const resumable = Boolean(session.stop && ["failed", "suspended"].includes(session.stop.reason) && !session.busy);
   const able = { continue: standing || resumable, step: standing || resumable, pause: Boolean(session.busy), replay: Boolean(session.branch) && !session.busy, reload: session.can_reload && !session.busy, rewind: Boolean(session.branch) && !session.busy };
   $("#edit-source").disabled = !session.can_edit || Boolean(session.busy);
@@ -200,7 +207,7 @@ function renderWhere() {
   else {
     const bad = ["exception", "failed"].includes(stop.reason);
     made.push(el(bad ? "span" : "strong", { class: bad ? "bad" : null }, stop.reason));
-    if (stop.task && !stop.ended) made.push(stop.failure ? " in " : " in front of ", el("strong", {}, stop.task.where), `, step ${stop.task.step}, visit ${stop.task.visit}`);
+    if (stop.task && !stop.ended) made.push(stop.failure || asksSomebody(stop) ? " in " : " in front of ", el("strong", {}, stop.task.where), `, step ${stop.task.step}, visit ${stop.task.visit}`);
     if (stop.asked.length) made.push(`: ${stop.asked.join(", ")} asks`);
     if (stop.held.length) made.push(` (held in memory, not stored: ${stop.held.join(", ")})`);
     if (stop.failure) made.push(`: ${stop.failure.type}: ${stop.failure.message}`);
@@ -247,6 +254,10 @@ const acts = {
     page.comparison = { ...(await get("compare", { a: first, b: second })), first, second };
     render();
   }),
+  sent: (first, second) => attempt(async () => {
+    page.calls = { ...page.calls, first, second, lines: await get("sent", second ? { first, second } : { first }) };
+    render();
+  }),
 };
 
 // The focused node, else where the run stands, else what ran at the chosen step.
@@ -287,10 +298,19 @@ function onTabKey(event) {
 }
 
 async function follow() {
+  let heard = 0;
   for (;;) {
     try {
-      const { version } = await get("news", { version: page.session.version });
+      const { version, streamed, running } = await get("news", { version: page.session.version, heard });
       if (version !== page.session.version) await refresh();
+      else {
+        page.session.running = running;
+        mark();
+        await new Promise((done) => setTimeout(done, 80)); // tokens come one by one
+      }
+      heard = streamed.length;
+      $("#streamed").textContent = page.session.busy ? streamed : "";
+      $("#streamed").scrollTop = $("#streamed").scrollHeight;
     } catch (error) {
       $("#toast").textContent = `The debugger does not answer: ${error.message}`;
       await new Promise((done) => setTimeout(done, 2000));
@@ -313,7 +333,7 @@ for (const button of document.querySelectorAll("[data-command]")) button.addEven
 for (const tab of document.querySelectorAll("[role=tab]")) tab.addEventListener("click", () => showTab(tab.dataset.tab));
 $("#tabs").addEventListener("keydown", onTabKey);
 $("#branch").addEventListener("change", (event) => acts.open(event.target.value));
-$("#search").addEventListener("input", () => showSteps(page.steps, $("#search").value, page.session.stop));
+$("#search").addEventListener("input", () => showSteps(page.steps, $("#search").value, page.session.stop, page.session.busy));
 window.addEventListener("hashchange", () => attempt(async () => {
   readAddress();
   await loadBranch();

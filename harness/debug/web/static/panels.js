@@ -13,7 +13,7 @@ export function statePanel(look, act) {
     el("p", { class: "note" }, look.title),
     fork,
     ...rows,
-    rows.length ? null : el("p", { class: "note" }, "No values yet."),
+    rows.length || look.title === "Running …" ? null : el("p", { class: "note" }, "No values yet."),
     tasks.length ? el("h3", {}, "What ran from here") : null,
     ...tasks,
   ];
@@ -33,7 +33,8 @@ function keyRow(key, value, act) {
 function taskRow(task, look, act) {
   const writes = (look.writes || []).filter((one) => one.task === task.id);
   const row = el("div", { class: "key-row" });
-  const values = Object.fromEntries(writes.map((one) => [one.channel, null]));
+  // What a function of the functional interface returned is no state.
+  const values = writes.some((one) => one.channel === "returned") ? null : Object.fromEntries(writes.map((one) => [one.channel, null]));
   const edit = act.editOutput
     ? el("button", { on: { click: () => row.append(editor(JSON.stringify(values, null, 1), `Output of ${task.where} instead`, (json) => act.editOutput(task, json))) } }, "Edit output")
     : null;
@@ -122,15 +123,35 @@ function failureOf(stop, act) {
 function interruptsOf(stop, act) {
   const asked = Object.entries(stop.interrupts);
   if (!asked.length) return [];
-  return asked.map(([id, value]) => el("div", {}, el("h3", {}, stop.asked_by[id] ? `${stop.asked_by[id]} asks` : "The graph asks"), valueOf(value),
+  return asked.map(([id, value]) => el("div", {}, el("h3", {}, stop.asked_by[id] ? `${stop.asked_by[id]} asks${stop.reason === "model call" ? " its model" : ""}` : "The graph asks"), valueOf(value),
     editor("", "Answer (JSON or text)", (json) => act.answer(asked.length > 1 ? id : null, json), id, "Answer")));
 }
 
 function serveOf(stop, act) {
-  if (stop.ended || !stop.task) return [];
+  if (stop.ended || !stop.task || Object.keys(stop.interrupts).length) return [];
   const made = el("div", {});
   made.append(el("div", { class: "row" }, el("button", { on: { click: () => made.append(editor("{}", `What ${stop.task.where} is taken to return`, act.serve)) } }, "Skip the node, give its output")));
   return [made];
+}
+
+// What models were sent: one call, or what differs between two.
+export function callsPanel(calls, nodes, branches, act) {
+  const list = calls?.list || [];
+  if (!list.length) return [el("p", { class: "note" }, "No model was called yet, or its client is not known here.")];
+  const names = Object.fromEntries(branches.map((one) => [one.thread, one.name]));
+  const option = (one, at) => el("option", { value: at }, `${at}: ${nodes[one.task] || names[one.branch] || "?"} · ${one.end.slice(0, 40)}`);
+  const select = (label, value, ...more) => {
+    const made = el("select", { "aria-label": label }, ...more, ...list.map(option));
+    made.value = value;
+    return made;
+  };
+  const first = select("Call", calls.first ?? list.length - 1);
+  const second = select("Compared with", calls.second ?? "", el("option", { value: "" }, "nothing: the whole call"));
+  const show = el("button", { on: { click: () => act.sent(first.value, second.value) } }, "Show");
+  const kinds = { "-": "old", "+": "new", "@": "gap", "!": "cut" };
+  const line = (text) => el("span", { class: calls.second ? kinds[text[0]] || null : null }, text.replace(/={9,}/g, "===="));
+  const same = calls.lines && !calls.lines.length ? el("p", {}, "Both calls sent the same.") : null;
+  return [el("div", { class: "row" }, first, second, show), same, calls.lines?.length ? el("pre", { class: "sent" }, ...calls.lines.map(line)) : null];
 }
 
 export function memoryPanel(items) {

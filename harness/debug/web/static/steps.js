@@ -9,6 +9,7 @@ const spacer = document.querySelector("#spacer");
 let rows = [];
 let chosen = -1;
 let standing = null;
+let running = false;
 let onChoose = () => {};
 let used = {};
 
@@ -30,7 +31,8 @@ export function showUsed(tasks) {
   render();
 }
 
-export function showSteps(steps, search, stop) {
+export function showSteps(steps, search, stop, busy) {
+  running = Boolean(busy);
   standing = stop && !stop.ended ? stop.task : null;
   const kept = rows[chosen]?.checkpoint;
   const words = search.trim().toLowerCase();
@@ -70,7 +72,7 @@ function render() {
 function rowOf(step, at) {
   const here = standing && standing.checkpoint === step.checkpoint && standing.ns === step.ns;
   const ran = step.tasks.filter((task) => !here || task.id !== standing.id).map((task) => `${task.where}${task.failed ? " ✗" : task.asks ? " ?" : ""}`);
-  const nodes = [...ran, ...(here ? [`▶ ${standing.where}`] : [])].join(", ") || (step.names.length ? `end of ${step.names.join("/")}` : "end");
+  const nodes = [...ran, ...(here ? [`▶ ${standing.where}`] : [])].join(", ") || (running && step.on ? "▶ …" : step.names.length ? `end of ${step.names.join("/")}` : "end");
   const keys = [...new Set(step.tasks.flatMap((task) => task.keys))].join(" ");
   const time = step.seconds == null ? "" : step.seconds < 1 ? `${Math.round(step.seconds * 1000)} ms` : `${step.seconds.toFixed(1)} s`;
   const spent = step.tasks.map((task) => used[task.id]).filter(Boolean);

@@ -1,6 +1,7 @@
 // Tokens and money, short enough for a badge. An unknown price is a question mark, not nothing.
 
 export function usedText([tokens, cost]) {
+  if (!tokens && !cost) return ""; // a person answered
   const count = tokens < 10000 ? String(tokens) : tokens < 1e6 ? `${(tokens / 1e3).toFixed(0)}k` : `${(tokens / 1e6).toFixed(1)}M`;
   const money = cost === null ? "$?" : cost === 0 ? "" : cost < 0.01 ? `$${cost.toFixed(4)}` : `$${cost.toFixed(2)}`;
   return [`${count} tok`, money].filter(Boolean).join(" ");
