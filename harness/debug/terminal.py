@@ -392,8 +392,12 @@ def stop_text(stop: Stop) -> str:
         for name, value in stop.interrupts.items()
         if stop.reason == "interrupt"
     ]
-    calls = stop.interrupts.values() if stop.reason == "model call" else ()
-    lines += [f"  {line}" for call in calls for line in Sent("", "", **call).lines]
+    lines += [
+        f"  {line}"
+        for call in stop.interrupts.values()
+        if stop.reason == "model call"
+        for line in Sent("", "", **call).lines
+    ]
     if stop.reason == "done" and stop.values is not None:
         lines.append(full(stop.values))
     command, more = stop.hint

@@ -284,7 +284,10 @@ def tasks_of_nodes(log: list[str]) -> Any:
         return name
 
     def node(name: str) -> Any:
-        return lambda state: {"path": [note(name).result(), note(f"{name}{name}").result()]}  # pyright: ignore[reportUnknownLambdaType]  # a node of one line
+        def call(state: Any) -> dict[str, Any]:
+            return {"path": [note(name).result(), note(f"{name}{name}").result()]}
+
+        return call
 
     return fan(leaf(log, "a"), {"x": node("x"), "xy": node("y")}, leaf(log, "z"))
 

@@ -137,13 +137,20 @@ def listener(meter: Meter) -> Any:
     from harness.debug.engine.usage import Sent
 
     class Listener(BaseCallbackHandler):
-        run_inline = ignore_chain = ignore_retriever = True
+        run_inline = True
+
+        @property
+        def ignore_chain(self) -> bool:
+            return True  # a call of the handler for every node would cost time
 
         def on_chat_model_start(self, serialized: Any, messages: Any, **facts: Any) -> None:
-            place, settings = facts.get("metadata") or {}, facts.get("invocation_params") or {}
+            place, settings = (
+                cast("dict[str, Any]", facts.get(name) or {})
+                for name in ("metadata", "invocation_params")
+            )
+            thread, tools = str(place.get("thread_id")), settings.get("tools")
             task = str(place.get("langgraph_checkpoint_ns")).rpartition(":")[2]
             if not meter.at_model:
-                thread, tools = str(place.get("thread_id")), settings.get("tools")
                 meter.sent += [Sent(thread, task, batch, tools) for batch in messages]
 
         def on_llm_new_token(self, token: Any, **_: Any) -> None:

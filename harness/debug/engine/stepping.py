@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from harness.core import BadInput
 from harness.debug.engine import graphs
@@ -354,8 +354,8 @@ class Stepper:
         )
         place = {**self._config.get("configurable", {}), "thread_id": branch.thread}
         place[graphs.HOOK] = controller
-        callbacks: dict[str, Any] = {"callbacks": [graphs.listener(self.meter)]}
-        config = {**merge_configs(self._config, callbacks), "configurable": place}
+        callbacks: Any = {"callbacks": [graphs.listener(self.meter)]}
+        config = {**merge_configs(cast("Any", self._config), callbacks), "configurable": place}
         graph, modes = self.graph, ["values", "custom"]
         settings: dict[str, Any] = {"stream_mode": modes, "context": self._context}
         saved = {"configurable": {"thread_id": branch.thread}}

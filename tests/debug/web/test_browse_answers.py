@@ -156,8 +156,8 @@ def test_a_damaged_evolution_is_told_of_and_the_rest_is_listed(tmp_path: Path) -
     (tmp_path / "bad").mkdir()
     (tmp_path / "bad" / "evolve.json").write_text("{")
     rows = {row["name"]: row for row in Browsing(Library(tmp_path)).runs({})["rows"]}
-    assert "is no JSON" in rows["bad"]["error"] and "report" in rows["eval"]
-    with pytest.raises(BadInput, match="is no JSON"):
+    assert "not JSON" in rows["bad"]["error"] and "report" in rows["eval"]
+    with pytest.raises(BadInput, match="not JSON"):
         Browsing(Library(tmp_path)).evolution({"evolution": "bad"})
 
 
