@@ -177,16 +177,21 @@ class _Signs:
     def _ran(self, act: Act) -> None:
         gone: set[str] = set()
         for program in parse(act.text, act.folder).programs if act.exit_code in (0, None) else ():
-            if (verb := sign("kept").match(program.text)) and self._files:
+            refused = sign("not_kept").search(act.output)
+            if (verb := sign("kept").match(program.text)) and self._files and not refused:
                 meant = act.by_user and not re.search(r"\bwip\b", act.text, re.I)
                 own = _claim("approval", "pass", act.text, act, self._spans) if meant else None
                 self._add(own or self._approval)
                 self._approval = None
                 self._commits += sign("committed").findall(act.output) or ["?"]
-                self._commits += ["pushed"] if verb[1] != "commit" else []
+                self._commits += ["pushed"] if verb[1] != "commit" else [program.text]
             if stash := sign("stash").match(program.text):
                 self._stashed = not stash["back"]
             gone |= taken_back(program, self._files, self._commits)
+            # A quiet commit has no digest in the log: the revert names its title.
+            title = sign("reverted").search(act.output)
+            if title and any(title[1] in commit for commit in self._commits):
+                gone |= self._files
         if gone:
             self._forget("work was taken back after the tests ran")
             self._gone = self._gone or gone == self._files
@@ -194,7 +199,7 @@ class _Signs:
                 self.favour = []
                 self._add(_claim("revert", "fail", act.text, act, self._spans))
         elif (run := test_run(act)) and not (self._gone or self._stashed):
-            if not self._concerns(run.folder):
+            if not self._concerns(run):
                 self.void = self.void or "its tests are of another folder than the work"
                 return
             verdict = "pass" if run.verdict == "pass" else "fail"
@@ -202,8 +207,14 @@ class _Signs:
             self.tests.append((run, None if run.verdict == "unclear" else claim))
             self.void = ""
 
-    def _concerns(self, folder: str | None) -> bool:
-        """Return True if tests of a folder are tests of the work, or that cannot be told."""
+    def _concerns(self, run: TestRun) -> bool:
+        """Return True if a run's tests are tests of the work, or that cannot be told."""
+        folder, package = run.folder, sign("package").search(run.command)
+        if package and "" not in self._files:
+            name = str(next(filter(None, package.groups()))).rstrip("/.*'\"").rpartition("/")[2]
+            parts = {part for file in self._files for part in PurePosixPath(file).parts}
+            if not any(len(p) > 1 and (p in name or name in p) for p in parts):
+                return False
         if not self._root or "" in self._files or within(self._root, folder):
             return True
         inner = str(folder).removeprefix(self._root) if within(str(folder), self._root) else ""

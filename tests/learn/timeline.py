@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.learn.cases import ASK, DONE, EDIT, GREEN, RED, Case
 
+HOOK = "ruff.....Failed\n- hook id: ruff\n- exit code: 1\n\nprices.py:1:1: E401"
 SED = "sed -i 's/{}/{}/' tests/test_prices.py"
 FETCH = 'const r = await tools.exec_command({cmd: "npm test", yield_time_ms: 900});\ntext(r.output)'
 PATCH = (
@@ -130,4 +131,24 @@ TIMELINE: tuple[Case, ...] = (
          (ASK, EDIT, GREEN, ("user", "commit it"),
           ("sh", "git commit -qam x", "[main 1a2b3c4] x", 0), ("user", "drop that commit"),
           ("sh", "git reset --hard HEAD~1", "", 0), DONE)),
+    # Commits, their refusal and their end; one package of several.
+    Case("commit-refused-by-hook", "codex-2", "unknown",
+         (ASK, EDIT, DONE, ("user", "good, commit it"),
+          ("sh", "git commit -am 'Subtract' 2>&1 | tail -5", HOOK, 0), DONE)),
+    Case("push-refused", "codex-3", "unknown",
+         (ASK, EDIT, DONE, ("user", "push it"),
+          ("sh", "git push 2>&1 | tail -3", " ! [rejected]  main -> main (fetch first)", 0), DONE)),
+    Case("quiet-commit-reverted", "claude", "fail",
+         (ASK, EDIT, GREEN, ("sh", "git commit -qam 'Subtract the discount'", "", 0), DONE,
+          ("bang", "git revert --no-edit 1a2b3c4",
+           '[main 9f8e7d6] Revert "Subtract the discount"'))),
+    Case("other-commit-reverted", "claude", "pass",
+         (ASK, EDIT, GREEN, ("sh", "git commit -qam 'Subtract the discount'", "", 0), DONE,
+          ("bang", "git revert --no-edit 1a2b3c4", '[main 9f8e7d6] Revert "Add a tax"'))),
+    ran("other-crate", "cargo test -p web", "test result: ok. 3 passed; 0 failed"),
+    ran("other-workspace", "npm test -w packages/site", "Tests:       4 passed, 4 total"),
+    ran("other-folder", "pytest -q apps/site/tests"),
+    Case("own-package", "claude", "pass",
+         (ASK, ("edit", "packages/core/sum.js"),
+          ("sh", "npm test --workspace=@shop/core", "Tests:       4 passed, 4 total", 0), DONE)),
 )  # fmt: skip
