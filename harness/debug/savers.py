@@ -126,12 +126,11 @@ class _Sqlite:
         columns = {row[1] for row in self._db.execute("PRAGMA table_info(writes)")}
         query = _WRITES.format(path="task_path" if "task_path" in columns else "''")
         for ns, name, parent, kind, data, metadata in self._db.execute(_CHECKPOINTS, (thread,)):
-            rows = self._db.execute(query, (thread, ns, name)).fetchall()
+            rows = self._db.execute(query, (thread, ns, name))
             with decoding(f"checkpoint {name}"):
                 writes = [(*head, serde.loads_typed((form, value))) for *head, form, value in rows]
-                checkpoint = serde.loads_typed((kind, data))
-                about = json.loads(metadata or b"{}")
-            yield ns, name, parent, checkpoint, about, writes
+                values = serde.loads_typed((kind, data)), json.loads(metadata or b"{}")
+            yield ns, name, parent, *values, writes
 
 
 @contextmanager

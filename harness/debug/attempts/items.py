@@ -307,8 +307,9 @@ def _beyond(
             return
         from harness.sandbox import select
 
-        spec = settings.model or str(finished.lock.get("model"))
-        model = live_model(spec, settings.base_url, answers)
+        model = live_model(
+            settings.model or str(finished.lock.get("model")), settings.base_url, answers
+        )
         sandbox = select(settings.sandbox)
 
         async def place(bench: Bench, calls: Sequence[ToolCall] | None) -> Bench:

@@ -86,11 +86,12 @@ def _skill(place: Place) -> tuple[Path | None, Provenance | None]:
 def _lines(folder: Path, provenance: Provenance | None) -> list[dict[str, Any]]:
     skill = load_skill(folder)
     provenance = provenance or Provenance(skill=skill.digest, parent=skill.digest)
-    numbers = {edit: number for number, edit in enumerate(provenance.edits)}
     return [
         {
             **block._asdict(),
-            "edit": None if block.edit is None or not block.text.strip() else numbers[block.edit],
+            "edit": provenance.edits.index(block.edit)
+            if block.edit and block.text.strip()
+            else None,
         }
         for block in shown_blocks(provenance, skill)
     ]
