@@ -165,7 +165,7 @@ def main(options: Options) -> Result:
     ):
         rows = Path(folder) / "rows.json"
         recorder = [sys.executable, "-m", "harness", "record", "--out", f"{folder}/r",
-                    "--upstream", url, "--", *again, "--role", "client", "--direct", url,
+                    "--base-url", url, "--", *again, "--role", "client", "--direct", url,
                     "--blocks", str(options.blocks), "--out", str(rows)]  # fmt: skip
         subprocess.run(recorder, check=True)
         result = summary(json.loads(rows.read_text()))

@@ -187,6 +187,7 @@ INTENTS: dict[str, dict[str, tuple[str, str]]] = {
     cls=LazyGroup,
     intents=INTENTS,
     path="",
+    epilog="Words such as receipt, look, habit and detectable lift: docs/glossary.md.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(package_name="agent-skill-harness", prog_name="harness")

@@ -93,11 +93,14 @@ def first_fault(
         document: stands for the field where the value itself is at fault.
         kind: of the document, to name the field that was probably meant.
     """
-    first = error.errors()[0]
+    # A misspelt name explains a missing one.
+    first = min(error.errors(), key=lambda fault: fault["type"] != "extra_forbidden")
     message = first["msg"]
     if first["type"] == "extra_forbidden":
-        close = get_close_matches(str(first["loc"][-1]), _fields_at(kind, first["loc"][:-1]), 1)
-        message = "no such field" + (f" (did you mean {close[0]!r}?)" if close else "")
+        fields = _fields_at(kind, first["loc"][:-1])
+        close = get_close_matches(str(first["loc"][-1]), fields, 1)
+        known = f": there are {', '.join(fields)}" if fields else ""
+        message = "no such field" + (f" (did you mean {close[0]!r}?)" if close else known)
     elif first["type"] == "model_type":
         message = f"expected fields with values, got {first['input']!r:.60}"
     return f"{'.'.join(str(part) for part in first['loc']) or document}: {message}"

@@ -71,8 +71,8 @@ class Suite(Value):
         split_by: how one task file is divided, in place of the halves.
         group_by: column or field of `meta` that holds a task's group: part of no digest.
         corpus: name of one of our generated corpora, instead of `tasks`.
-        agent: agent spec; relative files start at the suite. Default: see
-            :func:`harness.evals.settings.agent_spec`.
+        agent: agent spec; relative files start at the suite. Default `graph:react`; with `local/`
+            models `graph:program` where every task leaves a file.
         skill_mode: preloaded or discovered.
         sampling: sampling parameters of the agent.
         max_turns: model calls per attempt.

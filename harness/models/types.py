@@ -51,7 +51,16 @@ Limit = Annotated[int, Field(lt=2**31)] | None
 class Sampling(Value):
     """Sampling parameters; every one that is set goes on the wire.
 
-    `extra` is merged into the request body (`top_k`, `min_p`, `chat_template_kwargs`, ...).
+    Attributes:
+        temperature: 0 takes the most likely token.
+        top_p: least share of the probability that is sampled from.
+        max_tokens: of one completion; default the server's.
+        presence_penalty: on tokens that stand in the text already.
+        frequency_penalty: the same, for every time that they do.
+        stop: texts that end a completion.
+        seed: sent with every call.
+        timeout_s: seconds that a call may take.
+        extra: merged into the request body (`top_k`, `min_p`, `chat_template_kwargs`, ...).
     """
 
     temperature: float | None = None

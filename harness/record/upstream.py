@@ -128,6 +128,7 @@ def find_upstream(
     environment: Mapping[str, str] = os.environ,
     *,
     translate: bool = False,
+    base_url: str | None = None,
 ) -> Upstream:
     """The upstream of an option's text.
 
@@ -136,13 +137,14 @@ def find_upstream(
             variables name (`OPENAI_BASE_URL`, `ANTHROPIC_BASE_URL`), else the providers.
         environment: where those variables are looked up.
         translate: whether it speaks chat completions only; models in this process always do.
+        base_url: endpoint of a model spec, in place of its own.
 
     Raises:
         BadInput: if it is neither a URL nor a model spec that can be opened.
     """
     if named is None and translate:
         raise BadInput(
-            "--translate and --guard need --upstream: the server that speaks chat completions"
+            "--translate and --guard need --model or --base-url: a server of chat completions"
         )
     if named is None:
         openai = environment.get("OPENAI_BASE_URL") or environment.get("OPENAI_API_BASE")
@@ -151,9 +153,9 @@ def find_upstream(
     if named.startswith(("http://", "https://")):
         return Upstream(*_both(named), translate=translate)
     if "://" in named:
-        raise BadInput(f"expected --upstream http(s)://HOST or a model spec, got {named!r}")
+        raise BadInput(f"expected http(s)://HOST or a model spec, got {named!r}")
     spec = parse_spec(named)
-    endpoint = resolve(spec, None)
+    endpoint = resolve(spec, base_url)
     urls, chat_only = _both(endpoint.given_url), translate or endpoint.backend is not None
     return Upstream(*urls, spec, endpoint.key, endpoint.backend, translate=chat_only)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -66,6 +67,15 @@ def test_every_command_has_help_with_an_example(name: str, command: click.Comman
     assert command.help, name
     assert "Example:" in command.help, name
     assert f"harness {name}" in command.help, name
+
+
+def test_help_names_the_page_that_explains_the_words(repository: Path) -> None:
+    (page,) = re.findall(r"docs/\w+\.md", CliRunner().invoke(cli, ["--help"]).output)
+    words = re.findall(r"^\| \*\*([\w ]+)\*\* \| \w", (repository / page).read_text(), re.MULTILINE)
+    asked = {"receipt", "look", "unit", "rung", "habit", "stratum", "detectable lift"}
+    assert asked <= set(words) and len(words) >= 10
+    linking = [path for path in (repository / "docs").rglob("*.md") if page[5:] in path.read_text()]
+    assert len(linking) >= 4, linking
 
 
 def test_every_command_of_the_table_loads() -> None:

@@ -1,5 +1,5 @@
 """docs/reference/commands.md is the help text of every command, python.md that of every function of
-`harness.api`; they cannot drift.
+`harness.api`, suite.md and suite.schema.json are the fields of a suite; they cannot drift.
 
 After a change: HARNESS_UPDATE_DOCS=1 pytest tests/cli/test_reference.py
 """
@@ -7,6 +7,7 @@ After a change: HARNESS_UPDATE_DOCS=1 pytest tests/cli/test_reference.py
 from __future__ import annotations
 
 import inspect
+import json
 import os
 import re
 import subprocess
@@ -23,7 +24,11 @@ from harness.api.work import as_keywords
 from harness.cli import cli
 from harness.core import Option, Value
 from harness.evals import EvalSettings
+from harness.evals.suite import Suite
 from harness.evolve import EvolveSettings
+from harness.models import SampleLimits, Sampling
+from harness.tasks import JudgeSettings
+from tests.test_api_keywords import spelled
 
 pytestmark = pytest.mark.wing(
     "rag", "debug", "record", "receipts", "vision", "engines", "learn", "fleet", "train", "judge"
@@ -50,6 +55,25 @@ running, as in an async program, `await` the twin of a function. This example as
 ('yes',)
 
 ```
+"""
+
+SUITE_HEAD = """# suite.yaml
+
+The keys of a suite, kept equal to the program by a test. A key that is none of these is refused,
+with the one that was probably meant. `harness eval FOLDER --dry-run` reads a suite with its tasks
+and its checks, says what it would run, and calls no model. An editor that knows YAML schemas
+completes and checks the file with
+[suite.schema.json](suite.schema.json):
+
+```yaml
+# yaml-language-server: $schema=suite.schema.json
+name: tickets
+tasks: tickets.csv?ticket=prompt&label=answer
+agent: py:agent.py:triage
+limits: {seconds: 60}
+```
+
+The columns of a task file are on the page of [tasks and checks](../concepts/tasks.md).
 """
 
 
@@ -117,6 +141,27 @@ def python_page() -> str:
     )
 
 
+def keys(title: str, kind: type[Value]) -> str:
+    """The keys of a part of a suite, each with what the docstring of its class says of it."""
+    text = (inspect.getdoc(kind) or "").partition("Attributes:\n")[2]
+    meanings = dict(re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", text, re.MULTILINE))
+    lines = [f"## {title}\n", "| key | type | default | meaning |", "|---|---|---|---|"]
+    for name, field in kind.model_fields.items():
+        shown = re.sub(r"\w+(?:\.\w+)+\.", "", spelled(field.annotation))
+        plain = field.default if isinstance(field.default, str | int | float) else None
+        default = "required" if field.is_required() else f"`{plain}`" if plain else ""
+        meaning = re.sub(r":\w+:`~?([\w.]+)`", r"`\1`", " ".join(meanings.get(name, "").split()))
+        lines.append(f"| `{name}` | {shown.replace('|', BAR)} | {default} | {meaning} |")
+    return "\n".join(lines) + "\n"
+
+
+def suite_page() -> str:
+    """The keys of a suite and of its parts."""
+    parts = {"sampling": Sampling, "limits": SampleLimits, "judge": JudgeSettings}
+    tables = [keys("Suite", Suite), *(keys(f"`{name}:`", kind) for name, kind in parts.items())]
+    return "\n".join([SUITE_HEAD, *tables])
+
+
 def check(path: Path, expected: str) -> None:
     if os.environ.get("HARNESS_UPDATE_DOCS"):
         path.write_text(expected, encoding="utf-8")
@@ -137,6 +182,18 @@ def test_the_reference_is_the_help_text(repository: Path) -> None:
 
 def test_the_reference_of_python_is_its_docstrings(repository: Path) -> None:
     check(repository / "docs" / "reference" / "python.md", python_page())
+
+
+def test_the_reference_of_a_suite_is_its_model(repository: Path) -> None:
+    folder = repository / "docs" / "reference"
+    page = suite_page()
+    assert "|  |\n" not in page, "every key is explained"
+    check(folder / "suite.md", page)
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **Suite.model_json_schema(),
+    }
+    check(folder / "suite.schema.json", json.dumps(schema, indent=2) + "\n")
 
 
 if __name__ == "__main__":

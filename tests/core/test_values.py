@@ -84,13 +84,19 @@ def test_the_first_fault_names_its_field() -> None:
             "sampling.temperatur: no such field (did you mean 'temperature'?)",
         ),
         ({"judge": {"rubrik": "x"}}, "judge.rubrik: no such field (did you mean 'rubric'?)"),
-        ({"qqqq": 1}, "qqqq: no such field"),
+        ({"qqqq": 1}, "qqqq: no such field: there are name, tasks, split_by"),
     ],
 )
 def test_a_misspelt_field_gets_a_suggestion(fields: dict[str, Any], fault: str) -> None:
     with pytest.raises(ValidationError) as caught:
         Suite.model_validate({"name": "s", "tasks": "t.jsonl", **fields})
     assert fault in first_fault(caught.value, "suite", Suite)
+
+
+def test_a_misspelt_field_comes_before_the_one_that_is_missing() -> None:
+    with pytest.raises(ValidationError) as caught:
+        Suite.model_validate({"nmae": "s"})
+    assert first_fault(caught.value, "suite", Suite) == "nmae: no such field (did you mean 'name'?)"
 
 
 def test_secrets_are_redacted() -> None:

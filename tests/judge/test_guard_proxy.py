@@ -144,7 +144,7 @@ def test_a_guard_needs_to_know_who_speaks_chat_completions() -> None:
     typed = ["--guard", "vllm/guard", "--", "true"]
     done = CliRunner().invoke(record, typed)
     assert isinstance(done.exception, BadInput)
-    assert "--guard need --upstream" in str(done.exception)
+    assert "--guard need --model or --base-url" in str(done.exception)
     replay = CliRunner().invoke(record, ["--replay", ".", *typed])
     assert (replay.exit_code, "drop --out" in replay.output) == (2, True)
 

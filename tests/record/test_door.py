@@ -17,6 +17,7 @@ from click.testing import CliRunner
 from starlette.responses import StreamingResponse
 
 from harness import models
+from harness.cli import cli
 from harness.core import BadInput, http
 from harness.models import Budget
 from harness.record import Recording, find_upstream
@@ -394,7 +395,7 @@ def test_an_upstream_is_a_url_or_a_model() -> None:
     assert named.url("/v1/models", {"anthropic-version": "x"}) == "https://claude.test/v1/models"
     with pytest.raises(BadInput, match="unknown model spec"):
         find_upstream("gpt-5")
-    with pytest.raises(BadInput, match="expected --upstream"):
+    with pytest.raises(BadInput, match=r"expected http\(s\)://HOST"):
         find_upstream("ftp://example.test")
 
 
@@ -413,3 +414,23 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert isinstance(absent.exception, BadInput)
     wrong = CliRunner().invoke(record, ["--out", "x", "--replay", "y", "--", "true"])
     assert wrong.exit_code == 2
+
+
+@pytest.mark.parametrize("option", ["--model", "--upstream"])
+def test_a_model_answers_and_the_folder_is_listed(option: str, tmp_path: Path) -> None:
+    program = (
+        "import json, os, urllib.request as web\n"
+        "url = os.environ['OPENAI_BASE_URL'] + '/chat/completions'\n"
+        f"sent = web.Request(url, {json.dumps(HELLO)!r}.encode())\n"
+        "sent.add_header('content-type', 'application/json')\n"
+        "web.urlopen(sent).read()\n"
+    )
+    folder = str(tmp_path / "r")
+    words = ["record", "--out", folder, option, "simulated/lookup", "--"]
+    done = CliRunner().invoke(cli, [*words, sys.executable, "-c", program])
+    assert done.exit_code == 0, done.output
+    assert ("--upstream is now --model SPEC" in done.stderr) == (option == "--upstream")
+    rows = json.loads(CliRunner().invoke(cli, ["trajectories", "list", folder, "--json"]).stdout)
+    assert "simulated" in json.dumps(rows)
+    url = find_upstream("openai/m", base_url="http://127.0.0.1:9/v1").openai
+    assert url == "http://127.0.0.1:9/v1"

@@ -36,7 +36,7 @@ sys.exit(7)
 
 def started(folder: Path, url: str, terminal: int | None) -> subprocess.Popen[bytes]:
     """`harness record` around the agent, in a session of its own."""
-    command = [sys.executable, "-m", "harness", "record", "--out", str(folder / "r"), "--upstream",
+    command = [sys.executable, "-m", "harness", "record", "--out", str(folder / "r"), "--base-url",
                url, "--", sys.executable, "-c", AGENT, str(folder)]  # fmt: skip
     own = "import os, sys, fcntl, signal, termios; os.setsid(); "
     for ignored in ("SIGINT", "SIGHUP"):  # by a job in the background, or under nohup

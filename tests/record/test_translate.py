@@ -323,7 +323,7 @@ def test_the_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -
 def test_a_model_of_this_process_is_always_translated_for() -> None:
     upstream = find_upstream("simulated/lookup")
     assert upstream.translate
-    with pytest.raises(BadInput, match="--translate and --guard need --upstream"):
+    with pytest.raises(BadInput, match="--translate and --guard need --model or --base-url"):
         find_upstream(None, translate=True)
 
     async def work() -> Any:

@@ -163,7 +163,7 @@ def serve(
         if guard is not None:
             raise BadInput(
                 "--guard stands in front of the embedded engine, not of vLLM: give it to `harness "
-                "record --upstream URL` or `harness eval`"
+                "record --base-url URL` or `harness eval`"
             )
         _serve_vllm(model, port, extra, options, as_json)
         return

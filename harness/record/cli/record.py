@@ -19,16 +19,22 @@ _PATH = click.Path(path_type=Path, file_okay=False)
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 @shared_option("--out", type=_PATH, help="Folder of the recording. Default: runs/record-<time>.")
 @click.option("--replay", type=_PATH, help="Answer from this recording; the upstream is not asked.")
-@click.option(
-    "--upstream",
-    metavar="URL|SPEC",
-    help="Who answers: a base URL, or a model such as local/smollm2-135m. Default: what "
-    "OPENAI_BASE_URL and ANTHROPIC_BASE_URL name, else the providers.",
+@shared_option(
+    "--model",
+    metavar="SPEC",
+    help="Answers every request, whatever model it names: such as local/smollm2-135m.",
 )
+@shared_option(
+    "--base-url",
+    metavar="URL",
+    help="Where requests go, or the endpoint of --model. Default: what OPENAI_BASE_URL and "
+    "ANTHROPIC_BASE_URL name, else the providers.",
+)
+@click.option("--upstream", metavar="URL|SPEC", hidden=True, help="--model or --base-url, of old.")
 @click.option(
     "--translate",
     is_flag=True,
-    help="--upstream speaks chat completions only: messages and responses are translated for it.",
+    help="The server speaks chat completions only: messages and responses are translated for it.",
 )
 @click.option("--cache/--no-cache", default=True, help="Ask again what --out holds an answer to?")
 @shared_option(
@@ -51,6 +57,8 @@ def record(
     command: tuple[str, ...],
     out: Path | None,
     replay: Path | None,
+    model: str | None,
+    base_url: str | None,
     upstream: str | None,
     translate: bool,
     cache: bool,
@@ -74,16 +82,22 @@ def record(
     from harness.models import Budget
     from harness.record import Plan, find_upstream, parse_settings, run
 
-    asks = out is not None or upstream is not None or translate or guard is not None
-    if replay is not None and asks:
+    if upstream is not None:
+        echo("--upstream is now --model SPEC, or --base-url URL", err=True)
+    asked = (out, model, base_url, upstream, guard)
+    if replay is not None and (translate or any(option is not None for option in asked)):
         raise click.UsageError(
-            "--replay asks nobody and writes nothing: drop --out, --upstream and --guard"
+            "--replay asks nobody and writes nothing: drop --out, --model, --base-url and --guard"
         )
     plan = Plan(
         replay or out or Path("runs") / new_run_id("record"),
         None
         if replay is not None
-        else find_upstream(upstream, translate=translate or guard is not None),
+        else find_upstream(
+            model or upstream or base_url,
+            translate=translate or guard is not None,
+            base_url=base_url if model or upstream else None,
+        ),
         Budget(budget_usd, budget_tokens, budget_calls),
         cache=cache,
         port=port,

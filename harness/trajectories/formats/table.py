@@ -36,6 +36,8 @@ from harness.trajectories.formats.trace_exports import (
 from harness.trajectories.lenient import Notes, read_lines
 
 _SEGMENT = "trajectories.seg"
+_RECORDED = f"trajectories/{_SEGMENT}"
+"""The store in the folder of a recording."""
 _LOOKED_AT = 20
 """Rows of a JSONL file that are looked at to tell its format."""
 
@@ -147,7 +149,7 @@ def _detect(path: Path) -> str | None:
 
 
 def _is_store(path: Path) -> bool:
-    names = (_SEGMENT, "run.json")
+    names = (_SEGMENT, _RECORDED, "run.json")
     return any((path / name).is_file() for name in names) or bool(looks_of(path))
 
 
@@ -194,7 +196,8 @@ def _read_atif(path: Path) -> Iterator[Trajectory]:
 
 
 def _read_store(path: Path) -> Iterator[Trajectory]:
-    folders = looks_of(path) or [path]
+    recorded = (path / _RECORDED).parent
+    folders = looks_of(path) or [recorded if (path / _RECORDED).is_file() else path]
     for segment in [folder / _SEGMENT for folder in folders] if path.is_dir() else [path]:
         for number, record in enumerate(read_latest(segment, "trajectory_id"), start=1):
             yield _document(record, f"{segment}, record {number}")
