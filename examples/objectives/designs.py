@@ -23,14 +23,4 @@ DESIGNS: dict[str, dict[str, dict[str, Any]]] = {
         "one policy, rewards 2 and -1": {"policies": 1, "best": 2.0},
         "ten policies": {},
     },
-    "DIR": {
-        "model as fast as the guesser": {"rate": 0.01},
-        "the same, 20 steps of the guesser": {"rate": 0.01, "guesses": 20},
-        "the same, states of deviation 1": {"rate": 0.01, "spread": True},
-        "the same, 2,000 pairs": {"rate": 0.01, "size": 2000},
-        "the same, weight 0.3": {"rate": 0.01, "weight": 0.3},
-        "the same, weight 3": {"rate": 0.01, "weight": 3.0},
-        "model at a third of the guesser's rate": {},
-        "the same, 600 steps": {"steps": 600},
-    },
 }  # fmt: skip

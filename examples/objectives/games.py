@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
@@ -48,18 +46,3 @@ def offline_loss(
     losses = -weights * torch.minimum(advantages * ratio, advantages * clipped)
     loss = losses.sum() / max(len(losses), 1)
     return loss if supervised is None else loss + SUPERVISED * supervised.mean()
-
-
-def main() -> None:
-    """Print how the loss moves an utterance of a game's winner, and one of its loser."""
-    logprobs = torch.full((2,), -1.0, requires_grad=True)
-    rewards, weights = torch.tensor([1.0, -1.0]), torch.ones(2)
-    loss: Any = offline_loss(logprobs, logprobs.detach(), rewards, weights)
-    loss.backward()
-    slopes: Any = logprobs.grad
-    for role, slope in zip(("winner", "loser"), slopes, strict=True):
-        print(f"the likelihood of the {role}'s utterance {'rises' if slope < 0 else 'falls'}")
-
-
-if __name__ == "__main__":
-    main()

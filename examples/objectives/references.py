@@ -9,7 +9,6 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Literal
 
 Outcome = Literal["win", "tie", "loss"]
@@ -79,16 +78,3 @@ class ReferenceLadder:
             place = max(now, min(now + climbs, references - 1))
             store.execute("insert or replace into rung values (?, ?)", (sample, place))
         return place
-
-
-def main() -> None:
-    """Judge three groups of four rollouts: a sample climbs where most of a group won."""
-    with TemporaryDirectory() as folder:
-        ladder = ReferenceLadder(Path(folder) / "ladder.sqlite")
-        for wins in (3, 1, 4):
-            outcomes: list[Outcome] = ["win" if n < wins else "loss" for n in range(4)]
-            print(f"{wins} of 4 won: next reference {ladder.record('letter', outcomes, 3)}")
-
-
-if __name__ == "__main__":
-    main()

@@ -6,7 +6,9 @@ import json
 import re
 import subprocess
 import sys
+from math import isfinite
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,12 +20,12 @@ from tests.typed import typed
 PAGE = (assets.root() / "docs/concepts/papers.md").read_text("utf-8").partition("## Systems of")[2]
 ROWS = [line.split(" | ") for line in PAGE.splitlines() if line.startswith("| ")][1:]
 COMMANDS = [re.findall(r"`([^`]+)`", cells[3])[0] for cells in ROWS]
-SLOW = ["GD2PO", "DIR", "SoLoPO", "SiameseNorm"]
-QUICK = [name[2:] for name in COMMANDS if name[:2] == "P " and name[2:] not in SLOW]
+SLOW = ["GD2PO", "SiameseNorm"]
+RECIPES = [name for name, (problem, _) in PROOFS.items() if isinstance(problem, str)]
+"""Those that train in TRL."""
+QUICK = [n[2:] for n in COMMANDS if n[:2] == "P " and n[2:] not in (*SLOW, *RECIPES)]
 MODULES = {
     "python -m benchmarks.vision.premises": ("--seeds", "1"),
-    "python -m examples.objectives.games": (),
-    "python -m examples.objectives.references": (),
 }
 HERE = {"harness synth --kind fog": "people.csv", "harness synth --kind longdoc": "documents"}
 ELSEWHERE = {
@@ -51,7 +53,7 @@ def test_places_and_checks_are_there() -> None:
 
 
 def test_every_command_is_run_by_a_test() -> None:
-    run = {*MODULES, *HERE, *ELSEWHERE, *(f"P {name}" for name in (*QUICK, *SLOW))}
+    run = {*MODULES, *HERE, *ELSEWHERE, *(f"P {name}" for name in (*QUICK, *SLOW, *RECIPES))}
     others = {command for command in COMMANDS if command not in run}
     assert all(command.startswith("pytest tests/") for command in others), others
     for test in (*(command.split("tests/")[1] for command in others), *ELSEWHERE.values()):
@@ -59,15 +61,27 @@ def test_every_command_is_run_by_a_test() -> None:
         assert f"def {name or 'test_'}" in (assets.root() / "tests" / file).read_text("utf-8"), test
 
 
-@pytest.mark.parametrize("names", [QUICK, pytest.param(SLOW, marks=pytest.mark.slow)])
-def test_proofs_run_from_the_table(names: list[str]) -> None:
+def proofs_of(names: list[str], *options: str) -> dict[str, Any]:
+    """Rows of the command of the table."""
     assert set(names) <= set(PROOFS)
-    command = [sys.executable, "-m", "examples.objectives.proofs", "--seeds", "2", "--only", *names]
+    command = [sys.executable, "-m", "examples.objectives.proofs", *options, "--only", *names]
     done = subprocess.run(command, cwd=assets.root(), capture_output=True, text=True, check=True)
     start = done.stdout.rindex('{\n "command"')
     proofs = json.loads(done.stdout[start:])["proofs"]
     assert list(proofs) == names
-    assert all(row["gain"] > 0 for row in proofs.values())
+    return proofs
+
+
+@pytest.mark.parametrize("names", [QUICK, pytest.param(SLOW, marks=pytest.mark.slow)])
+def test_proofs_run_from_the_table(names: list[str]) -> None:
+    assert all(row["gain"] > 0 for row in proofs_of(names, "--seeds", "2").values())
+
+
+@pytest.mark.slow
+def test_recipes_in_trl_run_from_the_table() -> None:
+    pytest.importorskip("trl")
+    for row in proofs_of(RECIPES, "--seeds", "1", "--steps", "2").values():
+        assert all(isfinite(row[key]) for key in ("before", "control", "ours"))
 
 
 @pytest.mark.parametrize("command", MODULES)

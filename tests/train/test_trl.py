@@ -14,9 +14,9 @@ pytest.importorskip("trl")
 
 import torch
 
+from examples.objectives.recipes.tiny import tiny_model
 from harness.train.objectives.advantages import gd2po
 from harness.train.rewards import check_reward, contrastive
-from tests.train.tiny_model import tiny_model
 
 pytestmark = [
     pytest.mark.wing("train"),
@@ -25,6 +25,7 @@ pytestmark = [
 ]
 
 
+WORDS = [*"0123456789", "+", "=", "is", "the", "answer"]
 # Imports its trainers when they are used, which takes seconds: so do the tests with ours.
 TRL: Any = import_module("trl")
 
@@ -36,8 +37,7 @@ def brief(completions: list[str], **_: Any) -> list[float]:
 
 def train(kind: Any, out: Path, rewards: list[Any], **settings: Any) -> Any:
     """The trainer after ten steps of two prompts with eight rollouts each."""
-    torch.manual_seed(0)  # pyright: ignore[reportUnknownMemberType]
-    model, tokenizer = tiny_model()
+    model, tokenizer = tiny_model(WORDS, width=16)
     rows = [{"prompt": f"{n} + 1 = the answer is", "answer": str(n + 1)} for n in range(8)]
     arguments = TRL.GRPOConfig(
         output_dir=str(out),
@@ -168,7 +168,7 @@ def test_clipo_is_a_reward_function(tmp_path: Path) -> None:
 def test_weights_of_rewards_are_refused(tmp_path: Path) -> None:
     from harness.train.trl import GD2POTrainer
 
-    model, tokenizer = tiny_model()
+    model, tokenizer = tiny_model(WORDS, width=16)
     arguments = TRL.GRPOConfig(
         output_dir=str(tmp_path), reward_weights=[1.0, 0.5], use_cpu=True, bf16=False
     )

@@ -16,13 +16,14 @@ pytest.importorskip("verl")
 import numpy as np
 import torch
 
-from tests.train.tiny_model import tiny_model
+from examples.objectives.recipes.tiny import tiny_model
 
 pytestmark = [
     pytest.mark.wing("train"),
     pytest.mark.slow,
     pytest.mark.filterwarnings("default"),
 ]
+WORDS = [*"0123456789", "+", "=", "is", "the", "answer"]
 RESPONSE = 6
 VERL: Any = import_module("verl")
 ALGORITHMS: Any = import_module("verl.trainer.ppo.core_algos")
@@ -130,8 +131,7 @@ def test_ten_steps_of_a_tiny_model() -> None:
     """verl's own advantage step and loss lookup around a model; its engine for rollouts is not."""
 
     PLUG_IN.register()
-    torch.manual_seed(0)  # pyright: ignore[reportUnknownMemberType]
-    model, tokenizer = tiny_model()
+    model, tokenizer = tiny_model(WORDS, width=16)
     optimizer = torch.optim.Adam(model.parameters(), 0.02)
     actor = import_module("verl.workers.config").ActorConfig(
         strategy="fsdp",
