@@ -39,7 +39,6 @@ _REASONS: dict[Sign, str] = {
     "revert": "the work was taken back",
     "correction": "the user corrected the work",
     "undo": "the user had the work taken back",
-    "interrupt": "the user stopped the agent, and nothing came after it",
     "thanks": "the user was content",
     "approval": "the user had the work committed or merged",
 }
@@ -79,6 +78,12 @@ def infer_outcome(trajectory: Trajectory, spans: Spans) -> Outcome:
             tested = None
         elif _weakened(history):
             tested, signs.void = None, "what the tests demand was edited away"
+        elif signs.flaky:
+            tested, signs.void = None, "the same tests failed and passed, and nothing was changed"
+    elif tested is not None and any(
+        sign("expected_red").search(act.text) for act in history if act.kind == "user"
+    ):
+        tested, signs.void = None, "the user said before that tests fail"
     claims = (*signs.favour, *signs.against, *([tested] if tested else []))
     if len({claim.verdict for claim in claims}) > 1:
         return Outcome(verdict="unknown", reason="the signs contradict each other", claims=claims)
@@ -123,6 +128,8 @@ class _Signs:
         self.against: list[Claim] = []
         self.tests: list[tuple[TestRun, Claim | None]] = []
         self.void = ""
+        self.flaky = False
+        self._red = ""
         self._spans, self._root = spans, root
         before = history[:start]
         self._files = {path for act in before if act.kind == "edit" for path in act.paths or ("",)}
@@ -140,8 +147,8 @@ class _Signs:
             elif act.kind == "command":
                 self._ran(act)
             elif act.kind == "interrupt" and all(a.kind == act.kind for a in history[index:]):
-                quote = act.text if act.text.startswith("[") else "turn_aborted"
-                self._add(_claim("interrupt", "fail", quote, act, spans))
+                self.favour, self.tests = [], []
+                self.void = "the user stopped the agent, and nothing came after it"
         if self._stashed:
             self._forget("the work was stashed")
 
@@ -160,6 +167,10 @@ class _Signs:
             # Who continues without a word of it may have seen that nothing was wrong.
             withdrawn = [claim for claim in self.against if claim.sign == "correction"]
             self.against = [claim for claim in self.against if claim.sign != "correction"]
+            harmless = sign("hypothetical").sub("", sign("neutral").sub("", act.text))
+            understood = good or sign("request").search(act.text)
+            if passed and not understood and sign("filler").sub("", harmless):
+                self._forget("the user said something after the tests that no rule reads")
             if word is None or withdrawn:
                 return
         elif passed or word[0] != "doubt":
@@ -176,6 +187,7 @@ class _Signs:
 
     def _ran(self, act: Act) -> None:
         gone: set[str] = set()
+        red = ""
         for program in parse(act.text, act.folder).programs if act.exit_code in (0, None) else ():
             refused = sign("not_kept").search(act.output)
             if (verb := sign("kept").match(program.text)) and self._files and not refused:
@@ -206,6 +218,9 @@ class _Signs:
             claim = _claim("tests", verdict, run.quote, act, self._spans)
             self.tests.append((run, None if run.verdict == "unclear" else claim))
             self.void = ""
+            self.flaky = run.verdict == "pass" and self._red == run.command
+            red = run.command if run.verdict == "fail" else ""
+        self._red = red
 
     def _concerns(self, run: TestRun) -> bool:
         """Return True if a run's tests are tests of the work, or that cannot be told."""

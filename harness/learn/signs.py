@@ -56,7 +56,10 @@ def test_run(act: Act) -> TestRun | None:
         seen = not cut or (whole and not cut["preview"] and passes[-1].start() > cut.start())
         filtered = any(sign("filters").match(each.name) for each in line.programs)
         clean = (
-            code in (0, None) and not partial and seen and (whole or (act.ended and not filtered))
+            code in (0, None)
+            and not (partial or sign("left_out").search(passes[-1].group()))
+            and seen
+            and (whole or (act.ended and not filtered))
         )
         return TestRun(command, "pass" if clean else "unclear", passes[-1].group().strip(), folder)
     # The output is of no known form: by the exit code. That of a pipe or list is the one of its

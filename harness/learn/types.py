@@ -14,7 +14,7 @@ from harness.models import parse_roles
 
 Client = Literal["all", "claude", "codex"]
 Verdict = Literal["pass", "fail", "unknown"]
-Sign = Literal["tests", "revert", "correction", "undo", "interrupt", "thanks", "approval"]
+Sign = Literal["tests", "revert", "correction", "undo", "thanks", "approval"]
 NAME = "learned-from-sessions"
 DESCRIPTION = (
     "Rules for work in code repositories, learned from this user's own coding sessions. Use when "

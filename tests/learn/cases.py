@@ -50,7 +50,7 @@ TUNING: tuple[Case, ...] = (
         "corrected-then-edited", "claude", "unknown",
         (ASK, EDIT, DONE, ("user", "No, that's wrong: it is a percentage."), EDIT, DONE),
     ),
-    Case("interrupted", "claude", "fail", (ASK, EDIT, ("sh", "ls", "a", 0), ("interrupt",))),
+    Case("interrupted", "claude", "unknown", (ASK, EDIT, ("sh", "ls", "a", 0), ("interrupt",))),
     Case(
         "undone-by-agent", "claude", "fail",
         (ASK, EDIT, DONE, ("user", "Undo that please"),
@@ -77,7 +77,7 @@ TUNING: tuple[Case, ...] = (
          DONE),
     ),
     Case("pytest-unified", "codex-3", "pass", (ASK, EDIT, GREEN, DONE)),
-    Case("aborted", "codex-1", "fail", (ASK, EDIT, ("interrupt",))),
+    Case("aborted", "codex-1", "unknown", (ASK, EDIT, ("interrupt",))),
     Case("asked-to-undo", "codex-2", "fail", (ASK, EDIT, DONE, ("user", "undo this"))),
     Case(
         "commit-asked", "codex-2", "pass",
@@ -145,7 +145,7 @@ HELD_OUT: tuple[Case, ...] = (
         "praise-and-new-task", "claude", "unknown",
         (ASK, EDIT, DONE, ("user", "Great, now add logging to it."), EDIT, DONE),
     ),
-    Case("tool-refused", "claude", "fail", (ASK, EDIT, ("reject", "rm -r build"))),
+    Case("tool-refused", "claude", "unknown", (ASK, EDIT, ("reject", "rm -r build"))),
     Case(
         "no-worries", "claude", "unknown",
         (ASK, ("say", "Shall I also change the tax?"), ("user", "No need, leave the tax alone."),
@@ -180,7 +180,7 @@ HELD_OUT: tuple[Case, ...] = (
         (ASK, EDIT, DONE, ("user", "I don't want this change, please revert it"),
          ("sh", "git checkout HEAD -- prices.py", "", 0), ("say", "Reverted.")),
     ),
-    Case("aborted-told", "codex-3", "fail", (ASK, EDIT, ("interrupt",))),
+    Case("aborted-told", "codex-3", "unknown", (ASK, EDIT, ("interrupt",))),
     Case(
         "merged", "codex-3", "pass",
         (ASK, EDIT, DONE, ("user", "looks good, merge it"),

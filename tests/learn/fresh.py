@@ -61,7 +61,7 @@ FRESH: tuple[Case, ...] = (
     Case("new-topic", "codex-1", "unknown",
          (ASK, EDIT, DONE, ("user", "Which of the tests is the slowest?"),
           ("say", "test_import takes two seconds."))),
-    Case("plan-then-stop", "claude", "fail",
+    Case("plan-then-stop", "claude", "unknown",
          (ASK, ("say", "I will rewrite the module."), ("interrupt",))),
     Case("approved-then-red", "codex-2", "unknown",
          (ASK, EDIT, RED, DONE, ("user", "fine, commit it"),
