@@ -11,13 +11,14 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from harness.core import BadInput, Usage, read_json
+from harness.core import BadInput, Usage
 from harness.evals import ItemRecord, RunComparison, compare_paired, compare_results
 from harness.evals.report import Measure
 from harness.evolve.evolution import Evolution, State, detached
 from harness.evolve.report import RESULT
 from harness.evolve.settings import EvolveOptions
 from harness.evolve.types import Collected, EvolveResult, GateResult
+from harness.skills import read_value
 from harness.stats import Decision, SequentialPlan, cluster_names, decide
 
 SEED = 41
@@ -300,7 +301,7 @@ def read_result(out: Path) -> EvolveResult | None:
         BadInput: if it is damaged.
     """
     path = out / RESULT
-    return EvolveResult.model_validate(read_json(path)) if path.is_file() else None
+    return read_value(path, EvolveResult, "is damaged") if path.is_file() else None
 
 
 def compare_paths(

@@ -36,6 +36,7 @@ from .provenance import provenance_of as provenance_of
 from .provenance import provenance_path as provenance_path
 from .provenance import read_provenance as read_provenance
 from .provenance import read_sources as read_sources
+from .provenance import read_value as read_value
 from .provenance import sources_of as sources_of
 from .provenance import write_provenance as write_provenance
 from .review import Decision as Decision

@@ -9,7 +9,7 @@ import pytest
 
 from harness.core import BadInput
 from harness.evals import ItemRecord, compare_paired
-from harness.evolve.gate import group_sizes, sequential_gate, task_order
+from harness.evolve.gate import group_sizes, read_result, sequential_gate, task_order
 from harness.evolve.settings import EvolveOptions
 from harness.evolve.types import GateResult
 from harness.stats import SequentialPlan
@@ -190,3 +190,11 @@ def test_the_order_depends_on_ids_and_seed_alone() -> None:
 def test_tasks_that_are_not_the_plans_are_refused() -> None:
     with pytest.raises(BadInput, match="as planned"):
         _run({"a": True}, {"a": True}, SequentialPlan(tasks=2))
+
+
+@pytest.mark.parametrize("text", ["[]", "null", "{", '{"skill": 7}', "[" * 100_000])
+def test_a_result_that_is_none_is_said_to_be_damaged(text: str, tmp_path: Path) -> None:
+    assert read_result(tmp_path) is None
+    (tmp_path / "evolve.json").write_text(text)
+    with pytest.raises(BadInput, match="is damaged"):
+        read_result(tmp_path)

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from harness.agents import split_examples
-from harness.core import BadInput, Option, Task, loops, read_json, write_atomic
+from harness.core import BadInput, Option, Task, loops, write_atomic
 from harness.evals import (
     Evaluator,
     LoadedSuite,
@@ -33,7 +33,7 @@ from harness.receipts.ladder.records import NO_MODEL, ORDER, RungName
 from harness.receipts.plan import LEAST_TASKS
 from harness.receipts.records import task_groups
 from harness.sandbox import select
-from harness.skills import TOKENIZER, Skill, count_tokens, load_skill
+from harness.skills import TOKENIZER, Skill, count_tokens, load_skill, read_value
 from harness.stats import LIKENESS, cluster_names, joint_lift, planned_size
 
 SETS = 8
@@ -288,7 +288,7 @@ def pool_of(
     out: Path | None,
 ) -> Pool:
     if out is not None and (out / POOL).is_file():
-        return Pool.model_validate(read_json(out / POOL))
+        return read_value(out / POOL, Pool, "is damaged")
     if not parts:
         raise BadInput(
             f"suite {suite.suite.name!r} has no split but {suite.split!r}: gold examples are drawn "
