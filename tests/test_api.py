@@ -178,6 +178,54 @@ def test_an_error_has_no_frames_of_ours(kind: type[BaseException]) -> None:
     assert "rollouts" not in text and "inside" not in text and "loops.py" not in text
 
 
+THRESHOLD = 0.5
+
+
+def near(expected: str, answer: str | None) -> float:
+    """A check of a module that the sandbox does not show."""
+    return THRESHOLD if answer == expected else 0.0
+
+
+def takes_another(wrong: str) -> bool:
+    """No check: it takes what no check is given."""
+    return bool(wrong)
+
+
+def test_functions_and_files_judge_rows(
+    tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, words = tmp_path / "elsewhere", ("yes", "no")
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    Path("check.py").write_text("def label(answer, expected):\n    return answer == expected\n")
+    rows = [{"id": word, "prompt": f"Say {word}", "answer": word} for word in words]
+    told = import_module("pandas").DataFrame(rows)
+
+    def equal(answer: str, expected: str) -> bool:
+        return answer in words and answer == expected
+
+    full = str(Path("check.py").resolve())
+    for number, check in enumerate([equal, "check.py:label", f"{full}:label"]):
+        out = tmp_path / f"{number}"
+        report = evaluate(told, agent=asks, check=check, model=model, out=out)
+        assert (report.passed, report.failed, report.invalid) == (1, 1, 0), report.samples
+    again = evaluate(told, agent=asks, check=equal, model=model, out=tmp_path / "again")
+    assert compare_runs(tmp_path / "0", again.folder).differs == ()
+    of_rows = [{**row, "check": near} for row in rows]
+    values = {row["id"]: row["value"] for row in evaluate(of_rows, agent=asks, model=model).rows()}
+    assert values == {"yes": 0.5, "no": 0.0}
+    told.to_csv("rows.csv", index=False)
+    shared: Any = {"agent": asks, "model": model}
+    Path("suite").mkdir()
+    Path("rows.csv").rename("suite/rows.csv")
+    absolute = evaluate("suite/rows.csv", check=f"{full}:label", **shared)
+    assert (absolute.passed, absolute.failed) == (1, 1), absolute.samples
+    with pytest.raises(BadInput, match="check= takes a function for rows"):
+        evaluate("suite/rows.csv", check=equal, **shared)
+    with pytest.raises(BadInput, match="wrong"):
+        evaluate(rows, check=takes_another, out=tmp_path / "no", **shared)
+
+
 def test_a_changed_function_is_another_agent(tmp_path: Path, model: str) -> None:
     first = evaluate(tasks=TASKS, agent=asks, model=model, out=tmp_path / "a", sandbox="none")
 

@@ -49,8 +49,9 @@ def spelled(kind: Any) -> str:
 
 def declared(name: str, settings: type[BaseModel], doc: str, *without: str) -> str:
     """The class of the keyword arguments that are these settings."""
+    as_given = {"check": ("str", "str | Callable[..., Any]")}
     rows = [
-        f"    {field}: {spelled(info.annotation)}"
+        f"    {field}: {spelled(info.annotation).replace(*as_given.get(field, ('', '')))}"
         for field, info in settings.model_fields.items()
         if field not in without
     ]
@@ -83,7 +84,9 @@ def test_those_of_the_spine(repository: Path) -> None:
 
     check(
         repository / "harness" / "api" / "keywords.py",
-        HEAD
+        HEAD.replace("import Mapping", "import Callable, Mapping").replace(
+            "import Literal", "import Any, Literal"
+        )
         + declared("EvalKeywords", EvalSettings, "Settings of an eval.", "suite", "agent", "models")
         + declared(
             "EvolveKeywords", EvolveSettings, "Settings of an evolution.",

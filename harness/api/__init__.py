@@ -98,7 +98,9 @@ def evaluate(
     Args:
         suite: path or name of a suite; or rows of a task file: mappings, a data frame of pandas.
             Names of columns and ids that are missing are those of a task file; the paths of files
-            start at the working folder. Default with `resume`: that of the run.
+            and checks start at the working folder, and a check may be a function of any of
+            `answer`, `expected`, `prompt`, `task` and `workdir`, which is copied into the sandbox.
+            Default with `resume`: that of the run.
         tasks: the same under another name.
         agent: spec, or a function of any of `prompt`, `workdir` and `skill` that returns the
             answer, sync or async. Each attempt calls a copy of it in a process of its own, whose

@@ -5,16 +5,16 @@ Made from the settings classes by `tests/test_api_keywords.py`, which holds them
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
 
 class EvalKeywords(TypedDict, total=False):
     """Settings of an eval."""
 
     columns: Mapping[str, str]
-    check: str | None
+    check: str | Callable[..., Any] | None
     group_by: str | None
     trust: bool
     trust_checks: bool
@@ -75,7 +75,7 @@ class EvolveKeywords(TypedDict, total=False):
     epochs: int
     concurrency: int
     columns: Mapping[str, str]
-    check: str | None
+    check: str | Callable[..., Any] | None
     group_by: str | None
     trust: bool
     trust_checks: bool

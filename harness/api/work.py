@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import sys
@@ -18,6 +19,7 @@ from harness.core import (
     Option,
     Task,
     Value,
+    digest,
     from_keywords,
     loops,
     write_atomic,
@@ -26,7 +28,8 @@ from harness.core.rundir import new_run_id
 from harness.core.terminal import time_left
 from harness.evolve.evolution import Event, ignore_event
 from harness.evolve.report import check_out
-from harness.tasks.files.rows import tasks_of, without_gaps
+from harness.tasks.families import is_function
+from harness.tasks.files.rows import NAMES, tasks_of, without_gaps
 
 if TYPE_CHECKING:
     from harness.agents import Agent
@@ -47,6 +50,8 @@ Rows = Iterable[Task | Mapping[str, Any]] | Frame
 Suite = Path | str | Rows
 """Path or name of a suite, or the rows of a task file."""
 TASKS = "tasks.jsonl"
+_LOADED = "import base64\nimport pickle\n\n{} = pickle.loads(base64.b64decode({!r}))"
+"""A file with a function of this process."""
 
 
 def run_folder(named: Path | str | None) -> Path:
@@ -65,6 +70,54 @@ def named(suite: Suite | None, tasks: Suite | None) -> Suite:
     if tasks is not None and suite is None:
         return tasks
     raise BadInput("expected a suite, or tasks=[...], and not both")
+
+
+def own_check(check: Any, folder: Path) -> Any:
+    """The check of rows as a file below their folder, which is what the sandbox shows: a copy of a
+    function, or of the file of `file.py:name` that starts at the working folder.
+
+    Raises:
+        BadInput: as :func:`harness.agents.pickled_function`.
+    """
+    file, _, name = check.rpartition(":") if isinstance(check, str) else ("", "", "")
+    if callable(check):
+        import cloudpickle  # pyright: ignore[reportMissingTypeStubs]  # it ships none
+
+        from harness.agents import pickled_function
+
+        module, registry = inspect.getmodule(check), cast("Any", cloudpickle)
+        if module is not None:  # the sandbox shows no modules of the user's
+            registry.register_pickle_by_value(module)
+        try:
+            stem, pickled = pickled_function(check)
+        finally:
+            if module is not None:
+                registry.unregister_pickle_by_value(module)
+        stem, name, text = re.sub(r"[^\w-]", "", stem), "judge", _LOADED.format("judge", pickled)
+    elif is_function(str(check)) and Path(file).is_file():
+        text = Path(file).read_text("utf-8")
+        stem = f"{Path(file).stem}-{digest(text)[:12]}"
+    else:
+        return check
+    write_atomic(folder / "checks" / f"{stem}.py", text)
+    return f"checks/{stem}.py:{name}"
+
+
+def with_check(settings: Mapping[str, Any], folder: Path | None) -> Mapping[str, Any]:
+    """Settings whose check lies in the folder of the rows; a suite's own folder is not written.
+
+    Raises:
+        BadInput: for a function as the check of a suite, and as :func:`own_check`.
+    """
+    check = settings.get("check")
+    if folder is not None and check is not None:
+        return {**settings, "check": own_check(check, folder)}
+    if callable(check):
+        raise BadInput(
+            "check= takes a function for rows (a list, a data frame): for a suite or a file name "
+            "it FILE.py:FUNCTION, or read the file into rows"
+        )
+    return settings
 
 
 def suite_file(suite: Suite, folder: Path, columns: Mapping[str, str]) -> str:
@@ -87,7 +140,10 @@ def suite_file(suite: Suite, folder: Path, columns: Mapping[str, str]) -> str:
             "expected a suite's path or name, or rows: mappings or Tasks in a list, a data frame "
             f"of pandas; got {type(suite).__name__}"
         )
-    tasks = tasks_of(enumerate(map(_row, cast("Iterable[object]", rows)), 1), columns, "task ")
+    given = [_row(row) for row in cast("Iterable[object]", rows)]
+    for row in given:
+        row |= {name: own_check(row[name], folder) for name in NAMES["check"] if name in row}
+    tasks = tasks_of(enumerate(given, 1), columns, "task ")
     if not tasks:
         raise BadInput("expected tasks, found an empty list")
     text = ""
@@ -129,6 +185,7 @@ def eval_settings(
     refuse_dry_run(settings, "plan_evaluation(...) of harness.api takes the same arguments")
     spec, own = (None, function_agent(agent)) if callable(agent) else (agent, None)
     path = str(suite) if isinstance(suite, str | Path) else ""
+    settings = with_check(settings, None if path else folder)
     fields = {**settings, "suite": path, "agent": spec, "models": models}
     checked = from_keywords(EvalSettings, fields)
     if not path:
@@ -157,11 +214,13 @@ def evolve_settings(
         if not isinstance(settings.get(name, ""), str | Path | None):
             raise BadInput(f"{name}= takes the path or name of a suite: rows to run are suite=rows")
     path = None if suite is None else str(suite) if isinstance(suite, str | Path) else ""
+    if suite is not None and not path:
+        check_out(out)
+    settings = with_check(settings, None if path or suite is None else out / "runs")
     spec = None if callable(agent) else agent
     fields = {**settings, "out": out, "suite": path, "agent": spec, "models": models}
     checked = from_keywords(EvolveSettings, fields)
     if suite is not None and not path:
-        check_out(checked.out)
         path = suite_file(suite, checked.out / "runs", columns_of(settings))
         checked = checked.model_copy(update={"suite": path})
     if callable(agent):
@@ -248,8 +307,7 @@ def agent_file(function: Callable[..., Any], folder: Path) -> str:
     name, pickled = pickled_function(function)
     check_out(folder)
     path = folder.resolve() / "agent" / re.sub(r"[^\w-]", "", name)
-    load = f"answer = pickle.loads(base64.b64decode({pickled!r}))"
-    write_atomic(path.with_suffix(".py"), f"import base64\nimport pickle\n\n{load}\n")
+    write_atomic(path.with_suffix(".py"), _LOADED.format("answer", pickled) + "\n")
     return f"py:{path}.py:answer"
 
 

@@ -72,7 +72,8 @@ def run_function(
     request = {"task": row, "workdir": str(workdir.resolve()), "answer": answer, "marker": marker}
     command = [sys.executable, "-I", str(_RUNNER), str(path), name, _REQUEST]
     files = {_REQUEST: json.dumps(request).encode()}
-    result = _run(task, sandbox, command, workdir, files, base)
+    shown = path.parent if Path(file).is_absolute() else base
+    result = _run(task, sandbox, command, workdir, files, shown)
     if result.exit_code == UNFIT:
         raise BadInput(f"check {task.check!r} cannot be used: {last_words(result.stderr.strip())}")
     if not result.ok:

@@ -28,6 +28,36 @@ def test_every_cell_runs(repository: Path, tmp_path: Path) -> None:
     assert "3/3" in outputs, "a bar"
 
 
+CELL = """
+import pandas
+from harness.api import evaluate
+
+table = pandas.DataFrame({"prompt": ["Say yes", "Say no"], "answer": ["yes", "no"]})
+
+def agent(prompt):
+    return "Yes."
+
+def check(answer, expected):
+    return answer.strip(".").lower() == expected
+
+evaluate(table, agent=agent, check=check, model="none")
+"""
+
+
+def test_a_frame_an_agent_and_a_check_of_a_notebook(tmp_path: Path) -> None:
+    pytest.importorskip("ipykernel", reason="no kernel to run a notebook in")
+    nbformat: Any = pytest.importorskip("nbformat")
+    nbclient: Any = pytest.importorskip("nbclient")
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(CELL)])
+    nbclient.NotebookClient(
+        notebook,
+        timeout=300,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(tmp_path)}},
+    ).execute()
+    assert "1 passed, 1 failed, 0 invalid" in json.dumps(notebook.cells[0]["outputs"])
+
+
 GOOD = """
 from harness.api import aevaluate, evaluate, evolve
 

@@ -8,6 +8,7 @@ value or order or a second fault fails.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -58,7 +59,8 @@ def check(
 
     Args:
         answer: the text to check.
-        documents: texts (named `text-1`, ...), parsed documents, files or folders.
+        documents: texts (named `text-1`, ...), parsed documents, files or folders (as `Path`: a
+            string is a text, and one that names a file of the working folder is refused).
         question: what the user asked.
         policy: how verdicts become an outcome.
         verifier: a name of :func:`open_verifier`, or one of your own.
@@ -193,8 +195,12 @@ def read_documents(
             batch = parse_paths([source], ParseOptions(follow_links=follow_links))
             parsed += batch.documents
             warnings += batch.notes
+        elif isinstance(source, str):
+            if os.path.exists(source):  # noqa: PTH110  # False for a text that is no name
+                raise BadInput(f"a string is a text, and {source!r} is a path: Path({source!r})")
+            parsed.append(Document(f"text-{number}", source))
         else:
-            parsed.append(Document(f"text-{number}", source) if isinstance(source, str) else source)
+            parsed.append(source)
     ids = [document.id for document in parsed]
     doubled = next((id_ for id_ in ids if ids.count(id_) > 1), None)
     if doubled is not None:

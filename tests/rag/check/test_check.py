@@ -171,3 +171,16 @@ def test_false(assert_grounded):
     assert code == pytest.ExitCode.TESTS_FAILED
     assert "1 failed, 1 passed" in said
     assert "7 kg" in said
+
+
+def test_a_text_that_names_a_file_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("policies").mkdir()
+    Path("policies/pump.md").write_text("The pump was replaced in 2019.")
+    said = "The pump was replaced in 2019."
+    with pytest.raises(BadInput, match=r"a string is a text, .*: Path\('policies'\)"):
+        check(said, ["policies"], verifier="rules")
+    assert check(said, [Path("policies")], verifier="rules").verdict == Outcome.PASS
+    assert check(said, "policies say so\0", verifier="rules").verdict != Outcome.PASS
