@@ -366,7 +366,9 @@ def test_a_node_beside_keeps_the_tasks_that_it_called(store: CheckpointStore) ->
 # Spans of OpenTelemetry
 
 
-def test_spans_are_stepped_as_a_trace(tmp_path: Path) -> None:
+def spans_of_a_talk() -> str:
+    """A call of a model and one of a tool, as exporters write them; the conversation is `talk`."""
+
     def text(key: str, value: Any) -> dict[str, Any]:
         plain = value if isinstance(value, str) else json.dumps(value)
         return {"key": key, "value": {"stringValue": plain}}
@@ -383,8 +385,11 @@ def test_spans_are_stepped_as_a_trace(tmp_path: Path) -> None:
         span(2, text("gen_ai.operation.name", "execute_tool"), text("gen_ai.tool.name", "add"),
              text("gen_ai.tool.call.id", "c1"), text("gen_ai.tool.call.result", "4")),
     ]  # fmt: skip
-    export = {"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}
-    (tmp_path / "spans.json").write_text(json.dumps(export))
+    return json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]})
+
+
+def test_spans_are_stepped_as_a_trace(tmp_path: Path) -> None:
+    (tmp_path / "spans.json").write_text(spans_of_a_talk())
     lines = "step\nbreak tool\ncontinue\nstep\nprint last(messages).content\n"
     arguments = ("debug", "--trajectories", "spans.json", "--item", "talk")
     done = typed(*arguments, cwd=tmp_path, lines=lines)

@@ -29,6 +29,7 @@ from harness.core import assets
 from harness.evals import records
 from harness.skills import load_skill
 from tests.backends import fresh_cache
+from tests.debug.test_calls import spans_of_a_talk
 from tests.docs.commands import without_variables
 from tests.learn.clients import write_claude
 from tests.models.http_server import Answer, completion, serve
@@ -360,7 +361,7 @@ def lay(folder: Path) -> Desk:
     ):
         shutil.copy(DATA / name, folder / copy)
     out = (DATA / "promptfoo_b.json").read_text("utf-8").replace("sums-b", "openai:gpt-4.1-mini")
-    desk.write({"out.json": out})
+    desk.write({"out.json": out, "spans.json": spans_of_a_talk()})
     shutil.copytree(folder / "skills" / "short-answers", folder / "my-skill")
     text = (folder / "my-skill" / "SKILL.md").read_text()
     desk.write({"my-skill/SKILL.md": text.replace("short-answers", "my-skill", 1)})

@@ -122,7 +122,10 @@ def in_place_of(desk: Desk, words: list[str]) -> Ended:
     return Ended(0, "")
 
 
-VALUES = {"DIR": "evolved/skill/spreadsheet-basics", "NAME": "skills/short-answers"}
+VALUES = {
+    "DIR": "evolved/skill/spreadsheet-basics", "NAME": "skills/short-answers",
+    "CONVERSATION": "talk",
+}  # fmt: skip
 """What a reader fills in for a name in capitals."""
 
 
