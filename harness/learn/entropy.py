@@ -50,7 +50,9 @@ def doubtful_words(text: str) -> list[tuple[int, str]]:
     """(line from 1, word) of every word that looks random, or that its line says is a secret."""
     doubtful = list(random_words(text))
     for number, line in enumerate(text.split("\n"), 1):
-        words = [match[1] or match[2] for match in sign("told_secret").finditer(line[:LONGEST])]
+        words = [
+            "".join(filter(None, m.groups())) for m in sign("told_secret").finditer(line[:LONGEST])
+        ]
         if sign("secret_cue").search(line[:LONGEST]):
             words += [match[0] for match in sign("odd_word").finditer(line[:LONGEST])]
         doubtful += [(number, word) for word in words if REDACTED[1:-1] not in word]
