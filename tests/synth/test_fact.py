@@ -10,7 +10,7 @@ import pytest
 
 from harness.core import BadInput
 from harness.evals import load_suite
-from harness.synth.proposers.fact import FactProposer
+from harness.synth.proposers.fact import FactProposer, whole
 from harness.synth.session import SynthCommand, synthesise
 from tests.synth.cases import asked, documents, materials, run
 
@@ -180,6 +180,14 @@ def test_an_answer_within_another_number_is_not_it(tmp_path: Path) -> None:
     number = next(n for n in range(9) if run(proposer.propose(n, [])).answers == ("45",))
     (passage,) = run(proposer.propose(number, [])).passages
     assert stuff.library.text(passage).endswith("has 45 steps.")
+
+
+@pytest.mark.parametrize(
+    "text", ["1945", "£45", "10:45", "45:10", "45%", "No. 45", "4.45", "45-50"]
+)
+def test_a_part_of_an_amount_or_a_time_is_no_answer(text: str) -> None:
+    assert not whole("45").search(f"It is {text} there.")
+    assert whole("45").search(f"It is {text}, then 45, or so.")
 
 
 def test_the_passage_keeps_whole_lines(tmp_path: Path) -> None:

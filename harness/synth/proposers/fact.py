@@ -203,8 +203,9 @@ class FactProposer:
 
 
 def whole(answer: str) -> re.Pattern[str]:
-    """Match an answer that stands by itself: 45 is not in 1945, and 500 not in 12,500."""
-    return re.compile(rf"(?<!\w)(?<!\d[.,]){re.escape(answer)}(?![.,]?\d|\w)")
+    """Match an answer that stands by itself: 45 is not in 1945, in £45, 10:45 or No. 45."""
+    before = r"(?<![\w£$€¥:/#-])(?<!\d[.,])(?<!No\. )"
+    return re.compile(rf"{before}{re.escape(answer)}(?![.,:/-]?\d|[\w%])")
 
 
 def around(source: Source, answer: str) -> Evidence:
