@@ -68,6 +68,16 @@ def test_no_planted_secret_is_left(client: str, tmp_path: Path) -> None:
         "OLDPWD=/home/app2",
         "clientSecret: process.env.CLIENT_SECRET!",
         "GITHUB_TOKEN: ghp_xxxxxxxxxxxxxxxxxxxx",
+        "OPENAI_API_KEY=sk-proj-...",
+        'client_secret: "REPLACE_ME"',
+        '"password": "op://Team/mail/password"',
+        "https://hooks.slack.com/services/TTTT/BBBB/XXXX",
+        '"POST /v1/token HTTP/2.0" 401 17',
+        "-----BEGIN PRIVATE KEY-----\\n...\\n-----END PRIVATE KEY-----",
+        '{"password":"Passwort","token":"Token"}',
+        'let token = std::env::var("DEPLOY_TOKEN")?;',
+        "static int check(struct passwd *entry, int flags)",
+        "shall I call the token parameter credential everywhere?",
     ],
 )
 def test_what_is_no_secret_stays(text: str) -> None:
