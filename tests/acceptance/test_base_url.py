@@ -73,6 +73,7 @@ ELSEWHERE = {
     "learn": "asks before it sends, and says where: tests/learn/test_command.py",
     "debug": "waits for keys: tests/debug/test_terminal.py",
     "skill review": "needs an evolved skill: tests/judge/test_reviewing.py",
+    "record": "answers for an agent, by either name: tests/record/test_door.py",
 }
 
 
