@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,11 @@ from harness.core import BadInput, open_foreign
 from harness.rag.retrieve.parse import parse_file
 from tests.attacks.running import command, suite_of
 
+FLOW = """
+from langgraph.graph import START, MessagesState, StateGraph
+
+graph = StateGraph(MessagesState).add_node("a", lambda _: {}).add_edge(START, "a")
+"""
 TASK = {"id": "t", "prompt": "p", "answer": "ok"}
 
 
@@ -163,3 +170,33 @@ def test_names_that_are_no_text(run: Path, tmp_path: Path) -> None:
     assert len(parse_file(documents / f"{name}.md")[0].digest) == 64
     refused = command("eval", suite.with_name(f"{name}-none"), *model)
     assert refused.returncode == 2 and "no suite" in refused.stderr
+
+
+def test_damaged_files_that_are_typed(run: Path, tmp_path: Path) -> None:
+    """A table of tasks of random bytes; replies, and an input of a graph, nested without end."""
+    (tmp_path / "a.parquet").write_bytes(bytes(range(256)))
+    nested(tmp_path / "deep.json")
+    (tmp_path / "flow.py").write_text(FLOW)
+    for words in (
+        ("eval", tmp_path / "a.parquet", "--model", "none", "--dry-run"),
+        ("eval", tmp_path / "suite", "--model", f"scripted/{tmp_path}/deep.json"),
+        ("debug", f"{tmp_path}/flow.py:graph", "--input", "[" * 50_000),
+    ):
+        done = command(*words, cwd=tmp_path)
+        assert done.returncode == 2, (words[:2], done.stderr)
+        assert "damaged" in done.stderr or "nested too deeply" in done.stderr
+
+
+def test_a_checkpoint_that_names_a_type_to_unpickle(tmp_path: Path) -> None:
+    (tmp_path / "flow.py").write_text(FLOW)
+    with closing(sqlite3.connect(tmp_path / "c.sqlite")) as db, db:
+        db.execute("CREATE TABLE checkpoints (thread_id, checkpoint_ns, checkpoint_id,"
+                   " parent_checkpoint_id, type, checkpoint, metadata)")  # fmt: skip
+        db.execute("CREATE TABLE writes (thread_id, checkpoint_ns, checkpoint_id, task_id, idx,"
+                   " channel, type, value)")  # fmt: skip
+        row = ("1", "", "1ef0", None, "pickle", b"cos\nsystem\n(S'touch ran'\ntR.", b"{}")
+        db.execute("INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+    done = command("debug", "flow.py:graph", "--checkpoints", "c.sqlite", "--thread", "1",
+                   cwd=tmp_path)  # fmt: skip
+    assert done.returncode == 2 and "checkpoint 1ef0" in done.stderr, done.stderr
+    assert not (tmp_path / "ran").exists()
