@@ -100,7 +100,7 @@ def refusal_of(answer: Body) -> Refused | None:
     message = mapping(choice.get("message")) or mapping(choice.get("delta"))
     whole = answer if answer.get("object") == "error" else None
     error = answer.get("error") or choice.get("error") or message.get("error") or whole
-    finish = choice.get("finish_reason")
+    finish = string(choice.get("finish_reason"))
     if not error and finish not in _BROKEN_ENDS:
         return None
     fields = mapping(error)

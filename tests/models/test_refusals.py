@@ -133,6 +133,11 @@ def test_a_reply_beside_an_empty_error_is_a_reply(extra: Body) -> None:
     assert refusal_of(json.loads(FINE[2]) | extra) is None
 
 
+@pytest.mark.parametrize("finish", [{"type": "error"}, ["error"], 7, True])
+def test_an_end_of_another_type_is_no_refusal(finish: object) -> None:
+    assert refusal_of({"choices": [{"message": {"content": "x"}, "finish_reason": finish}]}) is None
+
+
 BUSY: Body = {"error": {"message": "the day's quota is used up", "code": 429}}
 OPENINGS: dict[str, list[Step]] = {
     "an event first": [BUSY],
