@@ -259,5 +259,5 @@ def test_odd_values_of_a_chat_are_imported(message: str, tmp_path: Path) -> None
 
 
 def test_a_record_longer_than_its_file_is_a_torn_one(tmp_path: Path) -> None:
-    (tmp_path / "trajectories.seg").write_bytes(b"\xff\xff\xff\xff\0\0\0\0torn")
+    (tmp_path / "trajectories.seg").write_bytes(b"\xff\xff\xff\xff\0\0\0\0\x28\xb5\x2f\xfdtorn")
     assert list(open_trajectories(tmp_path)) == []
