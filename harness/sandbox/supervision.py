@@ -11,8 +11,9 @@ import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 from harness.sandbox.cgroups import MemoryGroup
@@ -78,7 +79,7 @@ def supervise(
                 tick_due = now + _TICK_S
                 hit = _exceeded(process.pid, limits, busy=now - begin > limits.cpu_s)
                 if hit is None and now >= disk_due:
-                    hidden = unseen.bytes(_descendants(process.pid))
+                    hidden = unseen.bytes([*_descendants(process.pid)])
                     hit = "disk" if folder_size(workdir)[0] + hidden > disk_limit else None
                     # Looked at rarely enough that looking costs at most a tenth.
                     disk_due = now + max(0.05, 10 * (time.monotonic() - now))
@@ -162,7 +163,8 @@ def _exceeded(root: int, limits: Limits, *, busy: bool) -> LimitHit | None:
     those alone); threads count as processes. If `busy`, also the processor time of one that goes on
     after its signal.
     """
-    pids = _descendants(root)
+    most = limits.processes + _OWN_PROCESSES
+    pids = [*islice(_descendants(root), most + 1)]  # of a bomb's no more
     threads = memory_kb = 0
     for pid in pids:
         with suppress(OSError):
@@ -175,19 +177,16 @@ def _exceeded(root: int, limits: Limits, *, busy: bool) -> LimitHit | None:
                 times = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[11:13]
                 if sum(map(int, times)) > limits.cpu_s * os.sysconf("SC_CLK_TCK"):
                     return "cpu"
-    if len(pids) > limits.processes + _OWN_PROCESSES:
+    if len(pids) > most:
         return "processes"
     if memory_kb > limits.memory_mb << 10:
         return "memory"
-    return "processes" if threads > limits.processes + _OWN_PROCESSES else None
+    return "processes" if threads > most else None
 
 
-def _descendants(root: int) -> list[int]:
+def _descendants(root: int) -> Iterator[int]:
     """Every live process below `root`, parents before children; `root` is not among them."""
-    if not _HAS_PROC:
-        return []
-    descendants: list[int] = []
-    todo = [root]
+    todo = [root] if _HAS_PROC else []
     while todo:
         pid = todo.pop()
         children: list[int] = []
@@ -195,9 +194,8 @@ def _descendants(root: int) -> list[int]:
             for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208
                 with open(f"/proc/{pid}/task/{thread}/children", "rb") as stream:  # noqa: PTH123
                     children += map(int, stream.read().split())
-        descendants += children
+        yield from children
         todo += children
-    return descendants
 
 
 def _kill_tree(root: int) -> None:
