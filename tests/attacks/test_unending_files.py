@@ -188,6 +188,7 @@ def test_damaged_files_that_are_typed(run: Path, tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_that_names_a_type_to_unpickle(tmp_path: Path) -> None:
+    """A checkpoint of the debugger's says that it is to be unpickled, which would run code."""
     (tmp_path / "flow.py").write_text(FLOW)
     with closing(sqlite3.connect(tmp_path / "c.sqlite")) as db, db:
         db.execute("CREATE TABLE checkpoints (thread_id, checkpoint_ns, checkpoint_id,"
