@@ -14,8 +14,9 @@ from harness.rag.retrieve.document import Document, TextBuilder
 
 _UNSEEN_TAGS = "script style template noscript head svg iframe object select ix:header"
 _BLOCK_TAGS = (
-    "address article aside blockquote body center dd details dialog div dl dt fieldset figcaption "
-    "figure footer form header hr html legend li main nav ol p section summary ul"
+    "address article aside blockquote body caption center dd details dialog div dl dt fieldset "
+    "figcaption figure footer form header hr html legend li main nav ol p section summary td th "
+    "tr ul"
 )
 _UNSEEN, _BLOCKS = frozenset(_UNSEEN_TAGS.split()), frozenset(_BLOCK_TAGS.split())
 _LEVELS = {f"h{level}": level for level in range(1, 7)}
@@ -146,7 +147,7 @@ class _Walk:
         elif tag == "pre":
             self.flush()
             self.out.block(node.text())
-        elif tag == "table":
+        elif tag == "table" and not self._depth:  # within a cell, its text in one line
             self.flush()
             return not self._table(node)
         else:

@@ -12,6 +12,7 @@ import pytest
 from harness.core import BadInput
 from harness.rag.retrieve import Document
 from harness.rag.retrieve.parse import ParseOptions, parse_bytes, parse_file
+from harness.rag.retrieve.parse.html import parse_html
 
 PAGE = """<!doctype html><html lang="de-AT"><head><title>Pump  guide</title>
 <style>p {color: red}</style></head><body><nav>Home</nav>
@@ -194,3 +195,12 @@ def test_a_scan_is_recognised(tmp_path: Path) -> None:
     [found] = parse_file(path, ParseOptions(ocr=True))
     assert "4711" in found.text
     assert found.warnings == ("recognised optically: pages 1",)
+
+
+def test_tables_within_tables_are_read_once() -> None:
+    """Each level was read again by the one above it: a page of 60 levels took minutes."""
+    cell = "<table><tr><td>a</td><td>b</td></tr></table>"
+    page = f"<table><tr><th>K</th><td>{cell}</td></tr></table>"
+    assert parse_html("page", page).text.split() == ["K", "|", "a", "b"]
+    deep = "<table><tr><td>x" * 60 + "</td></tr></table>" * 60
+    assert parse_html("page", deep).text.split() == ["x"] * 60
