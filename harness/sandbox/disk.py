@@ -83,7 +83,7 @@ class UnseenFiles:
             except PermissionError:
                 self._refusals[pid] += pid not in {
                     self._root,
-                    *_inits(self._root),
+                    *inits(self._root),
                 }  # the back end's own
                 if self._refusals[pid] >= _REFUSED_SCANS:
                     return float("inf")
@@ -144,7 +144,7 @@ def _threads(pid: int) -> Iterator[int | str]:
     yield from os.listdir(f"/proc/{pid}/task")  # noqa: PTH208
 
 
-def _inits(pid: int) -> set[int]:
+def inits(pid: int) -> set[int]:
     """The children of a process that are the first of their process namespace."""
     try:
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()

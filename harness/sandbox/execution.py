@@ -101,15 +101,18 @@ class Sandbox:
             raise BadInput(f"sandbox: expected an existing work folder, found {str(workdir)!r}.")
         folder = workdir.resolve()
         limits = limits or Limits()
-        if folder_size(folder)[0] == float("inf"):
+        try:
+            for name, content in (files or {}).items():
+                write_work_file(folder, name, content)
+            size, largest = folder_size(folder)
+        except PermissionError:  # an earlier command has shut it
+            size, largest = float("inf"), 0
+        if size == float("inf"):
             problem = "sandbox: the work folder holds a folder that cannot be read."
             return Result(
                 exit_code=None, stdout="", stderr=problem, seconds=0.0, limit="disk",
                 backend=self.name,
             )  # fmt: skip
-        for name, content in (files or {}).items():
-            write_work_file(folder, name, content)
-        size, largest = folder_size(folder)
         with (
             temporary_work_folder(".sandbox-", folder) as scratch,
             temporary_work_folder("harness-sandbox-") as outside,

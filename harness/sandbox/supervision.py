@@ -6,7 +6,6 @@ One loop in the calling thread; no lock, no thread, so any number may run side b
 from __future__ import annotations
 
 import os
-import re
 import selectors
 import signal
 import subprocess
@@ -17,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 
 from harness.sandbox.cgroups import MemoryGroup
-from harness.sandbox.disk import UnseenFiles, folder_size, read_live
+from harness.sandbox.disk import UnseenFiles, folder_size, inits, read_live
 from harness.sandbox.types import LimitHit, Limits, Result
 
 _TICK_S = 0.02
@@ -200,11 +199,8 @@ def _descendants(root: int) -> Iterator[int]:
 
 def _kill_tree(root: int) -> None:
     """Stop, then kill, everything below `root`; `root` goes last so that no child escapes it."""
-    for pid in _descendants(root):
-        with suppress(OSError):  # with the first of a namespace the kernel ends all of them
-            if re.search(rb"^NSpid:.*\t1$", read_live(pid, "status", b"NSpid:"), re.MULTILINE):
-                _send(os.kill, pid, signal.SIGKILL)
-                break
+    for pid in inits(root):  # with the first of a namespace the kernel ends all of them
+        _send(os.kill, pid, signal.SIGKILL)
     deadline = time.monotonic() + 5.0
     stopped: set[int] = set()
     while time.monotonic() < deadline:

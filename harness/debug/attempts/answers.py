@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import JsonValue
 
-from harness.core import Step, Usage, canonical_json, digest
+from harness.core import Step, Usage, canonical_json, digest, mapping
 from harness.debug.engine.history import History, find_branch
 from harness.debug.engine.recording import LeftRecording
-from harness.debug.engine.usage import Meter, Sent, mapping
+from harness.debug.engine.usage import Meter, Sent
 from harness.models import (
     Message,
     Model,
