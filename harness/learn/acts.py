@@ -228,10 +228,7 @@ class _Timeline:
 
 def _command_of(arguments: dict[str, JsonValue]) -> str:
     """The command line in a call's arguments, whatever the client calls it."""
-    fields: Any = arguments
-    for key in ("action", "input"):
-        if isinstance(inner := arguments.get(key), dict):
-            fields = inner
+    fields: Any = mapping(arguments.get("action")) or arguments
     raw: Any = fields.get("command") or fields.get("cmd") or fields.get("input") or ""
     if isinstance(raw, list):
         words = [string(word) for word in cast("list[Any]", raw)]

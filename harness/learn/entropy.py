@@ -14,15 +14,12 @@ from itertools import pairwise
 from harness.core.redaction import REDACTED
 from harness.learn.tables import sign
 
-LEAST = 20
-"""Characters of a word that is looked at."""
-PIECE = 12
-"""Letters and digits in a row that a random word has: names join shorter words by marks."""
+# Characters of a word that is looked at; letters and digits in a row that a random word has (names
+# join shorter words by marks); characters of a line whose words are looked at for what it says.
+LEAST, PIECE, LONGEST = 20, 12, 500
+# Entropy a character, and changes between small letters, capitals and digits a character, of a
+# random piece: in names of programs and files they are rarer.
 BITS, CHANGES = 3.0, 0.3
-"""Entropy a character, and changes between small letters, capitals and digits a character, of a
-random piece: in names of programs and files they are rarer."""
-LONGEST = 500
-"""Characters of a line whose words are looked at for what it says of them."""
 _WORD = re.compile(
     rf"(?<![A-Za-z0-9+/_-])(?<!sha256=)(?<!base64,)[A-Za-z0-9+/_-]{{{LEAST},}}={{0,2}}"
 )

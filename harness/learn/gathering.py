@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -27,14 +28,14 @@ from harness.learn.acts import prompts
 from harness.learn.entropy import doubtful_words
 from harness.learn.outcomes import infer_outcome
 from harness.learn.personal import personal_data
-from harness.learn.session_logs import Spans, fault, session_files, since_time
+from harness.learn.session_logs import Spans, session_files, since_time
+from harness.learn.tables import sign
 from harness.learn.types import LearnSettings, Outcome, Rebuilt, Session, Skipped
 from harness.skills import count_tokens
 from harness.trajectories import content_text, dump, open_trajectories
 
 SESSIONS, SENT = "sessions", "sent"
 PROMPT = 200
-_CLIENTS = {"claude": "claude-code", "codex": "codex"}
 
 
 class Gathered(Value):
@@ -164,8 +165,8 @@ def _key(file: Path, trajectory: Trajectory, task: str) -> str:
         said = (content_text(step.message) for step in trajectory.steps if step.source == "agent")
         first = [*_calls(trajectory), *said][0]
         return digest([trajectory.steps[0].timestamp, task, first])
-    moves = source == "codex"  # into the folder of its archive
-    return f"{source if moves else file}\n{trajectory.trajectory_id}"
+    # Codex moves a log into the folder of its archive.
+    return f"{source if source == 'codex' else file}\n{trajectory.trajectory_id}"
 
 
 def _of_file(
@@ -173,9 +174,6 @@ def _of_file(
 ) -> Iterator[Read]:
     """The wanted sessions of one log."""
     try:
-        if (damage := fault(file)) is not None:
-            skipped.append(damage)
-            return
         spans: Spans | None = None
         for trajectory in open_trajectories(file):
             if (reason := _unwanted(trajectory, settings, since)) is not None:
@@ -183,6 +181,12 @@ def _of_file(
                     skipped.append(Skipped(file=str(file), reason=reason))
                 continue
             spans = spans or Spans(file)
+            if spans.damaged:
+                reason = "damaged, skipped: expected a JSON object"
+                skipped.append(Skipped(file=str(file), line=spans.damaged, reason=reason))
+                return
+            for kind, count in mapping(trajectory.harness.get("passed_over")).items():
+                skipped.append(Skipped(file=str(file), reason=kind, events=count))
             # Sessions of one project that were asked the same share a task.
             cwd = string(trajectory.harness.get("cwd"))
             request = " ".join(prompts(trajectory)[0].split()).casefold()
@@ -206,8 +210,7 @@ def _unwanted(
     wanted.
     """
     source = string(trajectory.harness.get("source"))
-    unwanted = {name for client, name in _CLIENTS.items() if client != settings.client}
-    if settings.client != "all" and source in unwanted:
+    if source == {"claude": "codex", "codex": "claude-code"}.get(settings.client):
         return ""
     cwd = string(trajectory.harness.get("cwd"))
     if settings.project is not None and not inside(cwd, settings.project):
@@ -334,7 +337,9 @@ def _session(
         for result in listing(mapping(step.get("observation")).get("results")):
             mapping(result).pop("subagent_trajectory_ref", None)
     document |= {"trajectory_id": name, "extra": {"harness": facts}}
-    stamped = dump(Trajectory.model_validate(document))
+    # Nobody quotes the codes of a terminal's colours.
+    text = sign("colours_in_json").sub("", json.dumps(document))
+    stamped = dump(Trajectory.model_validate_json(text))
     before = redactor.counts.copy()
     # Together, because what is bare in a quote may be named in the session.
     quotes = [claim.quote for claim in outcome.claims]

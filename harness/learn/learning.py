@@ -39,7 +39,7 @@ from harness.learn.gathering import (
     read_sessions,
     write_sessions,
 )
-from harness.learn.rebuilding import NotRebuilt, rebuild
+from harness.learn.rebuilding import rebuild
 from harness.learn.review import REVIEW, decided, review_text
 from harness.learn.session_logs import Spans
 from harness.learn.types import LearnSettings, Rebuilt, Skipped
@@ -47,10 +47,8 @@ from harness.models import ADDRESSES, ModelSpec, parse_roles, public_url
 from harness.sandbox import Sandbox, SandboxUnavailable, select
 from harness.skills import ANALYST_RECORDS
 
-HERE = "on this machine"
 GATHERED, SUITE = "learn.json", "suite"
-LEAST_TASKS = 4
-"""Tasks made again that a gate needs: half of them are held out."""
+LEAST_TASKS = 4  # made again, that a gate needs: half of them are held out
 TOOLS = ["bash", "python"]
 Progress = Callable[[Event], None]
 
@@ -96,9 +94,9 @@ def recipients(
 def place(spec: ModelSpec, base_url: str | None, environment: Mapping[str, str]) -> str:
     """A model and its base URLs, or that it answers on this machine."""
     variable, default = ADDRESSES.get(spec.kind, ("", ""))
-    url = base_url if variable or spec.kind == "local" else ""
-    url = url or environment.get(variable) or default
-    return f"{spec} at {public_url(url)}" if url else f"{spec} ({HERE})"
+    given = base_url if variable or spec.kind == "local" else ""
+    url = given or environment.get(variable) or default
+    return f"{spec} at {public_url(url)}" if url else f"{spec} (on this machine)"
 
 
 class LearnResult(Value):
@@ -278,7 +276,7 @@ def _tasks(
             task, command = rebuilt.get(read.task) or rebuild(
                 read.trajectory, read.task, folder, sandbox, redactor
             )
-        except NotRebuilt as error:
+        except BadInput as error:
             row = row.model_copy(update={"why_not": str(error)})
         except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: links in a circle
             # What a log names may be anything: one that is odd must not end the others.
@@ -286,8 +284,8 @@ def _tasks(
         else:
             rebuilt[read.task] = task, command
             facts = {name: task.meta[name] for name in ("commit", "verified", "repository")}
-            shown = redactor.text(command)
-            row = row.model_copy(update={"task": read.task, "command": shown, **facts})
+            facts |= {"task": read.task, "command": redactor.text(command)}
+            row = row.model_copy(update=facts)
         rows.append(row)
         progress(Event(stage="tasks", done=number, total=len(reads)))
     tasks = [task for task, _ in rebuilt.values()]

@@ -14,24 +14,11 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
-from harness.learn.tables import kinds, ordinary_words
+from harness.learn.tables import kinds, ordinary_words, sign
 
-_CAPITAL = r"[^\W\d_a-zß-öø-ÿ]"
-_NAME = re.compile(
-    rf"(?<![\w.@/<-]){_CAPITAL}[^\W\d_]+(?:['\u2019-]{_CAPITAL}[^\W\d_]+)?"
-    rf"(?: (?:(?:d[aeiou]s?|von|van|der|den|bin|al|el|la|le|ter|[A-Z]\.) ){{0,2}}"
-    rf"(?:{_CAPITAL}['\u2019])?{_CAPITAL}[^\W\d_]+(?:['\u2019-]{_CAPITAL}?[^\W\d_]+)*){{1,3}}(?![\w(])"
-)
-ACCOUNT = "account or money"
+# Kinds that can do without a digit.
 WORDS = {"health or belief", "user name", "name of a person"}
-"""Kinds that can do without a digit."""
-_LONE = re.compile(
-    rf"(?<![\w.@/<-]){_CAPITAL}[^\W\d_]+(?=(?:'s (?:e?mail|number|address|phone|birthday|account))"
-    r"| (?:said|says|wants?|wanted|asked|asks|called|calls|wrote|writes|told|reports|reported"
-    r"|thinks|complained|complains|lives|lived|works|needs|signed|paid|ordered|moved|died|approved)\b)"
-)
-LONGEST = 2_000
-"""Characters of a line that is looked at: longer ones were made by programs."""
+LONGEST = 2_000  # characters of a line that is looked at: longer ones were made by programs
 
 
 def personal_data(text: str) -> Iterator[tuple[int, str, str]]:
@@ -48,18 +35,27 @@ def personal_data(text: str) -> Iterator[tuple[int, str, str]]:
 def people_and_numbers(line: str) -> Iterator[tuple[str, str]]:
     """(kind, value) of what looks like personal data in one line."""
     digits = any(map(str.isdigit, line))
-    for kind, pattern, harmless in kinds():
+    for kind, by_name, pattern, harmless in kinds():
         if not (digits or kind in WORDS):
             continue
         for match in pattern.finditer(line):
             value = next(filter(None, match.groupdict().values()), match[0]).strip()
-            if not harmless.match(value) and (kind != ACCOUNT or check_digits_fit(value)):
+            fits = (
+                is_person(value)
+                if by_name
+                else kind != "account or money" or check_digits_fit(value)
+            )
+            if fits and not harmless.match(value):
                 yield kind, value
-    for match in (*_NAME.finditer(line), *_LONE.finditer(line)):
-        words = [word for word in re.split(r"[ -]", match[0]) if word[:1].isupper()]
-        odd = any(word in ordinary_words() or (word.isupper() and word[1:]) for word in words)
-        if not odd and any(word in given_and_family_names() for word in words):
-            yield "name of a person", match[0]
+
+
+def is_person(value: str) -> bool:
+    """Return True if a word of it is a name, and none is an abbreviation or a word of prose."""
+    parts = re.split(r"[^\w'\u2019]|[_\d]", value.title() if value.islower() else value)
+    words = [word for word in parts if word[:1].isupper()]
+    odd = any(word in ordinary_words() or (word.isupper() and word[1:]) for word in words)
+    listed, formed = given_and_family_names(), sign("like_a_name")
+    return not odd and any(word in listed or formed.match(word) for word in words)
 
 
 def check_digits_fit(value: str) -> bool:

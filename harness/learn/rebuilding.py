@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 
 from harness.core import (
@@ -21,7 +22,9 @@ from harness.core import (
 )
 from harness.core.redaction import Redactor
 from harness.learn.acts import acts, prompts
+from harness.learn.shell import Program, parse
 from harness.learn.signs import is_test_file, test_run
+from harness.learn.tables import sign
 from harness.sandbox import Limits, Result, Sandbox
 from harness.skills.git import git
 from harness.trajectories import dump
@@ -39,32 +42,19 @@ class NotRebuilt(BadInput):
     """Reason why a session's task cannot be made again, in one sentence."""
 
 
-def _git(folder: Path, *words: str) -> str:
-    try:
-        return git(folder, *words)
-    except BadInput as error:
-        raise NotRebuilt(str(error)) from error
-
-
 def root_of(cwd: str) -> Path:
     """The repository that holds a session's folder.
 
     Raises:
-        NotRebuilt: if the folder is gone, or in no repository.
+        BadInput: if the folder is gone, or in no repository.
+        OSError: if it is another user's, as in a container's log.
     """
     folder = Path(cwd)
     if not cwd:
         raise NotRebuilt("the log does not say in which folder it worked")
-    try:
-        exists = folder.is_dir()
-    except OSError as error:  # of another user, as in a container's log
-        raise NotRebuilt(f"its folder cannot be read: {cwd[:200]!r}: {error.strerror}") from error
-    if not exists:
+    if not folder.is_dir():
         raise NotRebuilt(f"its folder is gone: {cwd!r}")
-    try:
-        return Path(_git(folder, "rev-parse", "--show-toplevel"))
-    except NotRebuilt as error:
-        raise NotRebuilt(f"{cwd!r} is in no git repository") from error
+    return Path(git(folder, "rev-parse", "--show-toplevel"))
 
 
 def commit_before(root: Path, recorded: str, started: str, branch: str) -> str:
@@ -78,17 +68,17 @@ def commit_before(root: Path, recorded: str, started: str, branch: str) -> str:
     """
     if recorded:
         try:
-            return _git(root, "rev-parse", "--verify", "--quiet", f"{recorded}^{{commit}}")
-        except NotRebuilt as error:
+            return git(root, "rev-parse", "--verify", "--quiet", f"{recorded}^{{commit}}")
+        except BadInput as error:
             raise NotRebuilt(f"the commit that the log names is gone: {recorded[:12]}") from error
     if not started:
         raise NotRebuilt("the log names neither a commit nor a time")
     for reference in (branch, "HEAD"):
         if not reference:
             continue
-        with suppress(NotRebuilt):  # there is no such branch any more
-            _git(root, "rev-parse", "--verify", "--quiet", f"{reference}^{{commit}}")
-            commit = _git(root, "rev-list", "-1", f"--before={started}", reference, "--")
+        with suppress(BadInput):  # there is no such branch any more
+            git(root, "rev-parse", "--verify", "--quiet", f"{reference}^{{commit}}")
+            commit = git(root, "rev-list", "-1", f"--before={started}", reference, "--")
             if commit:
                 return commit
     raise NotRebuilt(f"no commit is older than the session ({started})")
@@ -107,10 +97,10 @@ def check_out(root: Path, commit: str, into: Path) -> None:
         clone.mkdir()
         # Its objects are lent, nothing of its settings: they name programs (filters, merges).
         words = ("--show-object-format", "--path-format=absolute", "--git-path", "objects")
-        form, _, objects = _git(root, "rev-parse", *words).partition("\n")
-        _git(clone, "init", "--quiet", f"--object-format={form}")
+        form, _, objects = git(root, "rev-parse", *words).partition("\n")
+        git(clone, "init", "--quiet", f"--object-format={form}")
         (clone / ".git/objects/info/alternates").write_text(f"{objects}\n")
-        _git(clone, "checkout", "--quiet", "--detach", commit)
+        git(clone, "checkout", "--quiet", "--detach", commit)
         remove_tree(clone / ".git")
         remove_tree(into)
         clone.rename(into)
@@ -128,7 +118,7 @@ def rebuild(
     Raises:
         NotRebuilt: with the reason.
     """
-    command, inner = tests_of(trajectory)
+    command, inner, builds = tests_of(trajectory)
     cwd = string(trajectory.harness.get("cwd"))
     root = root_of(cwd)
     state = mapping(trajectory.harness.get("git"))
@@ -146,16 +136,19 @@ def rebuild(
     later = ""  # the first commit after it that changed one of the session's files
     if files := list(dict.fromkeys(inside)):
         span = ("--reverse", "--ancestry-path", f"{commit}..HEAD")
-        later = _git(root, "rev-list", *span, "--", *files).partition("\n")[0]
+        later = git(root, "rev-list", *span, "--", *files).partition("\n")[0]
     tree = folder / "repositories" / f"{root.name}-{digest([str(root), commit])[:10]}"
     if not tree.is_dir():
         _take(root, commit, tree, redactor)
     hidden = _hidden_tests(root, commit, later, folder / "tests" / task_id) if later else ""
-    within = Path(os.path.normpath(Path(cwd).resolve().relative_to(top) / inner))
+    base = Path(cwd).resolve().relative_to(top)
+    within = Path(os.path.normpath(base / inner))
     if within.parts[:1] == ("..",):
         raise NotRebuilt(f"its tests ran outside of its repository: {str(inner)!r}")
-    # Hidden tests in place, then the command in its folder.
+    # Hidden tests in place, what is built first, then the command in its folder.
     steps = [f'cp -R "{{base}}/{hidden}/." .'] if hidden else []
+    if builds:
+        steps.append(f"(cd {shlex.quote(base.as_posix())} && {' && '.join(builds)})")
     steps += [f"cd {shlex.quote(within.as_posix())}"] if within.parts else []
     check = f"bash -c {shlex.quote(' && '.join([*steps, command]))}"
     verified = _verify(check, tree, folder, root, later, sandbox)
@@ -184,26 +177,39 @@ def rebuild(
     return task, command
 
 
-def tests_of(trajectory: Trajectory) -> tuple[str, Path]:
-    """The last test command of a session, and the folder that it went into first.
+def tests_of(trajectory: Trajectory) -> tuple[str, Path, list[str]]:
+    """The last test command of a session, the folder that it went into first, and what the session
+    built before: commands for its own folder.
 
     Raises:
         NotRebuilt: if the session ran no tests, or their folder cannot be told.
     """
     cwd = string(trajectory.harness.get("cwd")) or "."
-    for act in reversed(acts(trajectory)):
-        if (run := test_run(act)) is None:
-            continue
-        if run.folder is None:  # only a shell of that time could tell
-            line = act.text[:80]
-            raise NotRebuilt(f"the folder that its tests ran in cannot be told: {line!r}")
-        inner = Path(
-            os.path.relpath(run.folder or ".", cwd) if run.folder[:1] == "/" else run.folder
-        )
-        if inner.parts[:1] == ("..",):
-            raise NotRebuilt(f"its tests ran outside of its folder: {run.folder!r}")
-        return run.command, inner
-    raise NotRebuilt("it ran no tests")
+    commands = [act for act in acts(trajectory) if act.kind == "command"]
+    last = max((number for number, act in enumerate(commands) if test_run(act)), default=None)
+    if last is None:
+        raise NotRebuilt("it ran no tests")
+    went_well = [act for act in commands[:last] if act.exit_code in (0, None)]
+    *before, line = [parse(act.text, act.folder).programs for act in (*went_well, commands[last])]
+    tests = next(program for program in line if program.tests)
+    builds: list[str] = []
+    for program in (*chain(*before), *line[: line.index(tests)]):
+        if sign("builds").match(program.bare):
+            folder = shlex.quote(str(_folder_of(program, cwd)))
+            builds.append(f"mkdir -p {folder} && (cd {folder} && {program.again})")
+    return tests.again, _folder_of(tests, cwd), list(dict.fromkeys(builds))
+
+
+def _folder_of(program: Program, cwd: str) -> Path:
+    """The folder that a program ran in, seen from the session's."""
+    if program.folder is None:  # only a shell of that time could tell
+        reason = "the folder that its tests ran in cannot be told"
+        raise NotRebuilt(f"{reason}: {program.source[:80]!r}")
+    folder = program.folder or "."
+    inner = Path(os.path.relpath(folder, cwd) if folder[:1] == "/" else folder)
+    if inner.parts[:1] == ("..",):
+        raise NotRebuilt(f"its tests ran outside of its folder: {program.folder!r}")
+    return inner
 
 
 def _take(root: Path, commit: str, tree: Path, redactor: Redactor) -> None:
@@ -234,7 +240,7 @@ def _hidden_tests(root: Path, commit: str, later: str, into: Path) -> str:
     """Tests that the following commit brought, put beside the suite; their folder, "" if none."""
     # With -z, names stand as they are; without it git quotes what is not ASCII.
     form = ("-z", "--no-renames", "--name-only", "--diff-filter=AM")
-    names = filter(is_test_file, _git(root, "diff", *form, commit, later).split("\0"))
+    names = filter(is_test_file, git(root, "diff", *form, commit, later).split("\0"))
     checkout = into.parent / f".{into.name}"
     remove_tree(into)
     try:

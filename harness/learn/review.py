@@ -32,24 +32,30 @@ map. A first name alone, and what no word beside it explains, is not found: read
 def review_text(gathered: Gathered, recipients: Sequence[str]) -> str:
     """The page: sessions, those that no model has read first, and who would get what."""
     lines = [_HEAD]
-    order = [(bool(row.learned_by), not row.may_leave, row.started) for row in gathered.sessions]
-    for _, row in sorted(zip(order, gathered.sessions, strict=True), key=lambda pair: pair[0]):
-        box = "x" if row.may_leave else " "
-        notes = [f"{row.tokens:,} tokens" if row.teaches else row.why_not]
-        notes += [] if row.outcome.claims else [row.outcome.reason]
-        notes += [f"replaced: {count} x {kind}" for kind, count in row.redactions.items()]
-        notes += [f"read before by {row.learned_by}"] * bool(row.learned_by)
+    for row in sorted(
+        gathered.sessions, key=lambda row: (bool(row.learned_by), not row.may_leave, row.started)
+    ):
+        notes = [
+            f"{row.tokens:,} tokens" if row.teaches else row.why_not,
+            "" if row.outcome.claims else row.outcome.reason,
+            *(f"replaced: {count} x {kind}" for kind, count in row.redactions.items()),
+            f"read before by {row.learned_by}" if row.learned_by else "",
+        ]
+        box = "[x]" if row.may_leave else "[ ]"
         lines += [
-            f"- [{box}] {row.outcome.verdict} {row.name}: {row.prompt!r:.100}",
-            f"  {row.file} of {row.project or 'no folder'}; {'; '.join(notes)}",
+            f"- {box} {row.outcome.verdict} {row.name}: {row.prompt!r:.100}",
+            f"  {row.file} of {row.project or 'no folder'}; {'; '.join(filter(None, notes))}",
             *(f"  {claim}" for claim in row.outcome.claims[-1:]),
             *(f"  look at {word}" for word in gathered.suspects if f"{row.name}.txt:" in word),
         ]
     clients = ", ".join(sorted({row.client for row in gathered.sessions})) or "none"
     counts = ", ".join(f"{count} {name}" for name, count in gathered.outcomes.items())
     lines += ["", f"{len(gathered.sessions)} sessions ({clients}): {counts}"]
-    skipped = Counter(str(skip) if skip.line else skip.reason for skip in gathered.skipped)
-    lines += [f"skipped {count} x {reason}" for reason, count in skipped.items()]
+    skipped: Counter[tuple[str, str]] = Counter()
+    for skip in gathered.skipped:
+        head = "events passed over:" if skip.events else "skipped"
+        skipped[head, str(skip) if skip.line else skip.reason] += skip.events or 1
+    lines += [f"{head} {count} x {reason}" for (head, reason), count in skipped.items()]
     tasks = {task.task: task for task in gathered.tasks if task.task}.values()
     verified, held_out = sum(t.verified for t in tasks), sum(t.held_out for t in tasks)
     lines.append(

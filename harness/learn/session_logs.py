@@ -6,21 +6,21 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
 from harness.core import STREAMED_BYTES, BadInput, read_foreign
 from harness.core.segments import read_segment
 from harness.learn.acts import plain
-from harness.learn.types import Client, Skipped
-from harness.trajectories.lenient import MAX_LINE, load
+from harness.learn.types import Client
+from harness.trajectories.lenient import load
 
 _AGO = re.compile(r"(\d+)\s*([dwh])")
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 _LOGS = (".jsonl", ".json")
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
-NESTED = 4
-"""Levels of JSON within texts of JSON that are looked into."""
+NESTED = 4  # levels of JSON within texts of JSON that are looked into
 
 
 def session_files(
@@ -48,14 +48,14 @@ def session_files(
             logs += [f for f in path.rglob("*") if f.suffix in _LOGS and _is_log(f)]
     if not paths:
         home = Path(environment.get("HOME") or Path.home())
-        folders: list[Path] = []
-        if client in ("all", "claude"):
-            moved = environment.get("CLAUDE_CONFIG_DIR")
-            roots = [Path(moved)] if moved else [home / ".claude", home / ".config" / "claude"]
-            folders += [root / "projects" for root in roots]
-        if client in ("all", "codex"):
-            root = Path(environment.get("CODEX_HOME") or home / ".codex")
-            folders += [root / "sessions", root / "archived_sessions"]
+        moved = environment.get("CLAUDE_CONFIG_DIR")
+        claude = [Path(moved)] if moved else [home / ".claude", home / ".config" / "claude"]
+        codex = Path(environment.get("CODEX_HOME") or home / ".codex")
+        named = {
+            "claude": [root / "projects" for root in claude],
+            "codex": [codex / "sessions", codex / "archived_sessions"],
+        }
+        folders = [*chain(*named.values())] if client == "all" else named[client]
         logs = [file for folder in folders for file in folder.rglob("*.jsonl") if _is_log(file)]
         if not logs:
             raise BadInput(
@@ -67,31 +67,6 @@ def session_files(
 def _is_log(file: Path) -> bool:
     """Return True for a session's own file; a helper's log is read with its session."""
     return not file.name.startswith("agent-") and file.is_file()
-
-
-def fault(path: Path) -> Skipped | None:
-    """Find the damage of a JSONL log; None if it is whole.
-
-    A last line without its end is no damage: the client may still be writing it.
-    """
-    if path.suffix != ".jsonl":
-        return None
-    with path.open("rb") as handle:
-        number, reason = 0, ""
-        while not reason and (line := handle.readline(MAX_LINE + 1)):
-            number += 1
-            if not line.strip() or (not line.endswith(b"\n") and len(line) <= MAX_LINE):
-                continue
-            if len(line) > MAX_LINE:
-                reason = f"a line of more than {MAX_LINE:,} bytes"
-            elif not isinstance(load(line), dict):
-                start = line[:40].decode("utf-8", "replace").strip()
-                reason = f"expected a JSON object, found {start!r}"
-            elif line.decode("utf-8", "ignore").encode() != line:
-                reason = "not UTF-8 text"
-    if not reason:
-        return None
-    return Skipped(file=str(path), line=number, reason=f"damaged, skipped: {reason}")
 
 
 def since_time(text: str, now: datetime | None = None) -> datetime:
@@ -116,11 +91,16 @@ class Spans:
 
     Args:
         path: a JSONL log, a JSON document, or the segment of a store.
+
+    Attributes:
+        damaged: first line of a JSONL log that is no JSON object, from 1; 0 if there is none. A
+            last line without its end is no damage: the client may still be writing it.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._lines: list[tuple[int, list[str]]] = list(_lines(path))
+        self.damaged = 0
+        self._lines: list[tuple[int, list[str]]] = list(self._read())
 
     def line_of(self, quote: str, keys: Sequence[str] = ()) -> int | None:
         """The line that holds `quote`, from 1; None if none does.
@@ -138,20 +118,19 @@ class Spans:
         named = [number for number, texts in holding if any(key in texts for key in keys)]
         return (named or [number for number, _ in holding] or [None])[-1]
 
-
-def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
-    if path.suffix == ".seg":
-        records = read_segment(path)
-        yield from ((number, list(_texts(row))) for number, row in enumerate(records, start=1))
-        return
-    raw = read_foreign(path, STREAMED_BYTES).split(b"\n")
-    if path.suffix == ".jsonl":
+    def _read(self) -> Iterator[tuple[int, list[str]]]:
+        if self.path.suffix == ".seg":
+            records = read_segment(self.path)
+            yield from ((number, list(_texts(row))) for number, row in enumerate(records, start=1))
+            return
+        raw = read_foreign(self.path, STREAMED_BYTES).split(b"\n")
         for number, line in enumerate(raw, start=1):
-            yield number, list(_texts(load(line)))
-        return
-    for number, line in enumerate(raw, start=1):  # a document over many lines
-        strings = _STRING.findall(line)
-        yield number, [text for string in strings for text in _texts(load(string))]
+            value = load(line)
+            if self.path.suffix != ".jsonl":  # a document over many lines
+                value = [load(string) for string in _STRING.findall(line)]
+            elif line.strip() and number < len(raw) and not isinstance(value, dict):
+                self.damaged = self.damaged or number
+            yield number, list(_texts(value))
 
 
 def _texts(value: Any, levels: int = NESTED) -> Iterable[str]:

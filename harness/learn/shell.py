@@ -34,6 +34,7 @@ class Program:
         folder: that it starts in, from the line's own `cd`s; None if that cannot be told.
         writes: files that its redirections write.
         script: text of its here-document.
+        source: its line as it was typed, redirections left out.
     """
 
     text: str
@@ -41,6 +42,7 @@ class Program:
     folder: str | None
     writes: tuple[str, ...] = ()
     script: str = ""
+    source: str = ""
 
     @property
     def name(self) -> str:
@@ -48,11 +50,23 @@ class Program:
         return posixpath.basename(self.words[0])
 
     @property
+    def bare(self) -> str:
+        """Its text, without what wraps it."""
+        wrapper = sign("wrappers").match(self.text)
+        return self.text[wrapper.end() if wrapper else 0 :].strip()
+
+    @property
+    def again(self) -> str:
+        """Its source without what wraps it, but with the variables that say where code lies."""
+        wrapper = sign("wrappers").match(self.source)
+        variables = sign("code_variables").findall(wrapper[0]) if wrapper else []
+        return " ".join([*variables, self.source[wrapper.end() if wrapper else 0 :]])
+
+    @property
     def tests(self) -> str:
         """The command that runs tests, without what wraps it; "" if it runs none."""
-        wrapper = sign("wrappers").match(self.text)
-        bare = self.text[wrapper.end() if wrapper else 0 :].strip()
-        return bare if runners("command").match(bare) and not sign("no_run").search(bare) else ""
+        runs = runners("command").match(self.bare) and not sign("no_run").search(self.bare)
+        return self.bare if runs else ""
 
     @property
     def target(self) -> str | None:
@@ -122,8 +136,13 @@ class _Reader:
             words = [_word(child) for child in node.named_children if child.type not in _NO_WORDS]
             if words[:1] in (["cd"], ["pushd"]):
                 self.folder = joined(self.folder, words[-1]) if len(words) > 1 else None
-            if words:
-                self.programs.append(Program(" ".join(words), tuple(words), self.folder))
+            if inner := sign("inner").match(" ".join(words)):
+                self.walk(_tree(inner[1], "bash"))
+            elif words:
+                source = _text(node)
+                self.programs.append(
+                    Program(" ".join(words), tuple(words), self.folder, source=source)
+                )
         elif node.type in _ATTACHED and self.programs:
             last = self.programs.pop()
             document = node.type == "heredoc_body"

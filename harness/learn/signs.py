@@ -9,14 +9,16 @@ from typing import Literal, NamedTuple
 
 from harness.learn.acts import Act
 from harness.learn.shell import Program, joined, parse
-from harness.learn.tables import leaves_out, runners, sign
+from harness.learn.tables import is_asked, leaves_out, runners, sign
+from harness.learn.words import HARMLESS, LIKELY, SURE, complaint_and_praise
 
+# Exit codes of a run that was ended, could not start, or (pytest's 5) had no tests.
 _NO_VERDICT = {5, 124, 126, 127, 130, 137, 143}
-"""Exit codes of a run that was ended, could not start, or (pytest's 5) had no tests."""
 _WHOLE = {".", ":/", "*", "./"}
-Saying = Literal["undo", "correction", "thanks", "approval", "doubt"]
-LOOKED_AT = 400
-"""Characters: what a user thinks of the work stands at the front of a message."""
+Saying = Literal["undo", "correction", "thanks", "approval", "doubt", "other"]
+# Words of a reply that says more than an answer does, and of one that can be classified.
+_ANSWER, _LEAST_WORDS = 4, 3
+LOOKED_AT = 400  # characters: what a user thinks of the work stands at the front of a message
 
 
 class TestRun(NamedTuple):
@@ -36,16 +38,23 @@ class TestRun(NamedTuple):
     folder: str | None = ""
 
 
-def test_run(act: Act) -> TestRun | None:
-    """Read what a command says about the tests; None if it runs none."""
+def test_run(act: Act, words: str = "") -> TestRun | None:
+    """Read what a command says about the tests; None if it runs none.
+
+    Args:
+        act: a command.
+        words: of the user: a build, or a check of types or style, is a test where they are about
+            one, and so is a program that they say must run.
+    """
     if act.kind != "command":
         return None
     line = parse(act.text, act.folder)
-    program = next((program for program in line.programs if program.tests), None)
+    checks = (each for each in line.programs if words and is_asked(each.bare, words))
+    program = next((each for each in line.programs if each.tests), next(checks, None))
     # Between a stash and its return, tests are of another tree than the one that was edited.
     if program is None or any(sign("stash").match(each.text) for each in line.programs):
         return None
-    command, folder, code = program.tests, program.target, act.exit_code
+    command, folder, code = program.bare, program.target, act.exit_code
     fails = list(runners("fail").finditer(act.output))
     passes = list(runners("pass").finditer(act.output))
     partial = leaves_out(command, act.text)
@@ -59,6 +68,7 @@ def test_run(act: Act) -> TestRun | None:
             code in (0, None)
             and not (partial or sign("left_out").search(passes[-1].group()))
             and seen
+            and all(each.name != "head" for each in line.programs)  # its end was not shown
             and (whole or (act.ended and not filtered))
         )
         return TestRun(command, "pass" if clean else "unclear", passes[-1].group().strip(), folder)
@@ -66,7 +76,8 @@ def test_run(act: Act) -> TestRun | None:
     # end, and not of the tests in it. A chain that went well went well throughout; one that did not
     # may have ended before its tests or behind.
     own = line.alone or (line.chained and code == 0)
-    silent = not act.quoted or code is None or code in _NO_VERDICT
+    quote = act.quoted or ("" if code else act.text)
+    silent = not quote or code is None or code in _NO_VERDICT
     if (
         silent
         or not (own and act.ended)
@@ -74,7 +85,7 @@ def test_run(act: Act) -> TestRun | None:
         or sign("nothing_ran").search(act.output)
     ):
         return TestRun(command, "unclear", "", folder)
-    return TestRun(command, "fail" if code else "pass", act.quoted, folder)
+    return TestRun(command, "fail" if code else "pass", quote, folder)
 
 
 def is_test_file(path: str) -> bool:
@@ -82,20 +93,24 @@ def is_test_file(path: str) -> bool:
     return bool(sign("test_file").search(path))
 
 
-def weakens_tests(act: Act, after_failure: bool) -> bool:
+def weakens_tests(act: Act, after_failure: bool, may_change: bool) -> bool:
     """Return True if an edit takes away or changes what tests demand, or has tests left out.
 
     Args:
         act: an edit.
         after_failure: whether tests had failed before it: a change of a test file that the log
             does not show counts then. One that a command makes unseen always counts.
+        may_change: whether the user asked for other tests: only those that are left out count then.
     """
-    tests = any(map(is_test_file, act.paths))
+    tests = not may_change and any(map(is_test_file, act.paths))
     if tests and (act.hidden or (after_failure and act.replaced is None)):
         return True
     old, new = (act.replaced or "").split("\n"), act.inserted.split("\n")
     remaining = {line.strip() for line in new}
-    guards = [sign("guards"), *([sign("values")] if tests and after_failure else [])]
+    guards = [
+        *([sign("values")] if tests and after_failure else []),
+        *([] if may_change else [sign("guards")]),
+    ]
     lost = (line for line in old if line.strip() not in remaining)
     skips = [len(sign("skips").findall(text)) for text in (act.replaced or "", act.inserted)]
     return skips[1] > skips[0] or any(guard.search(line) for line in lost for guard in guards)
@@ -173,6 +188,8 @@ def saying(message: str, question: str = "") -> tuple[Saying, str] | None:
 
     if question and sign("outcome").search(question) and (match := sign("answer").match(text)):
         return said("thanks" if match["yes"] else "correction", match)
+    if match := runners("fail").search(message):  # of the user's own run
+        return "correction", match[0].strip()
     if match := sign("undo").search(text):
         return said("undo", match)
     # After a question, `no` may be an answer: what follows it counts alone.
@@ -180,11 +197,29 @@ def saying(message: str, question: str = "") -> tuple[Saying, str] | None:
     start = answer.end() if answer else 0
     if (match := sign("correction").search(text[start:])) and not match[0].rstrip().endswith("?"):
         return said("correction", match, start)
-    if not sign("reserve").search(bare) and (not question or sign("thank").search(text)):
-        if (match := sign("approval").search(text)) and len(text.split()) <= 12:
+    reserved = sign("reserve").search(bare) or sign("trouble").search(bare)
+    if not reserved and (not question or sign("thank").search(text)):
+        if (match := sign("approval").search(text)) and len(text.split()) <= 16:
             return said("approval", match)
         rest = sign("filler").sub("", sign("thanks").sub("", bare))
         if (match := sign("thanks").search(text)) and not rest:
             return said("thanks", match)
-    match = None if question else sign("doubt").search(bare)
-    return said("doubt", match) if match else None
+    return None if question and len(text.split()) < _ANSWER else classified(text, bare)
+
+
+def classified(text: str, bare: str) -> tuple[Saying, str] | None:
+    """Read words that no pattern reads by the classifier; what it doubts may be a complaint."""
+    complaint, praise = complaint_and_praise(text.strip())
+    quote = text.strip().partition("\n")[0][:120]
+    request = sign("request").search(text) and not sign("reproach").search(text)
+    short = len(text.split()) < _LEAST_WORDS
+    if complaint > SURE and not (short or sign("excuse").search(text)):
+        return ("doubt" if request else "correction"), quote
+    if praise > (LIKELY if sign("thanks").search(bare) else SURE) and not (
+        short or request or sign("pending").search(text) or sign("trouble").search(text)
+    ):
+        return "thanks", quote
+    if complaint < HARMLESS or (request and complaint < SURE):
+        return "other", quote
+    match = sign("doubt").search(bare)
+    return ("doubt", match[0]) if match else None

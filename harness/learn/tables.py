@@ -31,7 +31,7 @@ def runners(kind: str) -> re.Pattern[str]:
     rows = _table("runners")["runner"]
     whole, some = ("|".join(row[key] for row in rows if key in row) for key in ("whole", kind))
     if kind == "command":
-        return _begins(some)
+        return _begins("|".join(row[kind] for row in rows if "asked" not in row))
     return re.compile(rf"^(?:(?P<whole>{whole if kind == 'pass' else '(?!)'})|{some})$", re.M)
 
 
@@ -39,6 +39,13 @@ def runners(kind: str) -> re.Pattern[str]:
 def _begins(commands: str) -> re.Pattern[str]:
     """Lines that begin with a command, wherever its program lies."""
     return re.compile(rf"(?:\S*/)?(?:{commands})(?=\s|$)")
+
+
+@cache
+def builds() -> re.Pattern[str]:
+    """Commands that build without testing."""
+    rows = _table("runners")["runner"]
+    return _begins("|".join(row["command"] for row in rows if "build" in row))
 
 
 def leaves_out(command: str, line: str) -> bool:
@@ -50,13 +57,30 @@ def leaves_out(command: str, line: str) -> bool:
     )
 
 
+def is_asked(command: str, words: str) -> bool:
+    """Return True if a command checks what the user's words are about: a build, types, style."""
+    return any(
+        _begins(row["command"]).match(command) and re.search(row["asked"], words, re.I)
+        for row in _table("runners")["runner"]
+        if "asked" in row
+    ) or (" ".join(command.split()[:2]) in words and bool(sign("must_run").search(words)))
+
+
 @cache
-def kinds() -> list[tuple[str, re.Pattern[str], re.Pattern[str]]]:
-    """(kind, form, what is harmless though it has the form) of `personal.toml`."""
+def kinds() -> list[tuple[str, bool, re.Pattern[str], re.Pattern[str]]]:
+    """(kind, whether it must hold a known name, form, what is harmless though it has the form) of
+    `personal.toml`.
+    """
     return [
-        (kind, re.compile(form, re.I), re.compile(row.get("harmless", "(?!)"), re.I))
+        (
+            kind,
+            key == "known",
+            re.compile(form, re.I),
+            re.compile(row.get("harmless", "(?!)"), re.I),
+        )
         for kind, row in _table("personal")["kind"].items()
-        for form in row["forms"]
+        for key in ("forms", "known")
+        for form in row.get(key, ())
     ]
 
 

@@ -14,7 +14,7 @@ from harness.models import parse_roles
 
 Client = Literal["all", "claude", "codex"]
 Verdict = Literal["pass", "fail", "unknown"]
-Sign = Literal["tests", "revert", "correction", "undo", "thanks", "approval"]
+Sign = Literal["tests", "revert", "correction", "undo", "thanks", "approval", "refusal"]
 NAME = "learned-from-sessions"
 DESCRIPTION = (
     "Rules for work in code repositories, learned from this user's own coding sessions. Use when "
@@ -60,17 +60,19 @@ class Outcome(Value):
 
 
 class Skipped(Value):
-    """A log, or a session, that nothing is learned from.
+    """A log, a session, or events of one that nothing is learned from.
 
     Attributes:
         file: the log.
         line: where it is damaged, 0 where the whole of it is meant.
-        reason: why, in one sentence.
+        reason: why, in one sentence; of events their type, or why they were passed over.
+        events: of the session that were passed over, while the others were read; 0 for a log.
     """
 
     file: str
     line: int = 0
     reason: str
+    events: int = 0
 
     def __str__(self) -> str:
         return f"{self.file}{f':{self.line}' if self.line else ''}: {self.reason}"

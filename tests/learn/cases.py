@@ -138,7 +138,7 @@ HELD_OUT: tuple[Case, ...] = (
         (ASK, EDIT, ("sh", "cat ci.log", "1 failed, 30 passed in 4.1s", 0), DONE),
     ),
     Case(
-        "part-passes", "claude", "unknown",
+        "part-passes", "claude", "fail",
         (ASK, EDIT, RED, ("sh", "pytest -q test_discount.py", "2 passed in 0.03s", 0), DONE),
     ),
     Case(

@@ -17,11 +17,12 @@ from harness.learn.types import Outcome
 from harness.trajectories import open_trajectories
 from tests.learn.cases import HELD_OUT, TUNING, Case, written
 from tests.learn.fresh import FRESH
+from tests.learn.hostile import HOSTILE
 from tests.learn.timeline import TIMELINE
 from tests.learn.traps import TRAPS
 from tests.learn.voided import VOIDED
 
-CASES = (*TUNING, *HELD_OUT, *TRAPS, *FRESH, *VOIDED, *TIMELINE)
+CASES = (*TUNING, *HELD_OUT, *TRAPS, *FRESH, *VOIDED, *TIMELINE, *HOSTILE)
 
 
 def outcome_of(path: Path) -> Outcome:

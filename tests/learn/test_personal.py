@@ -26,7 +26,25 @@ account or money | GB29NWBK60161331926819 | GB29NWBK60161331926819
 account or money | card 4111 1111 1111 1111 | 4111 1111 1111 1111
 network address | login from 84.23.118.9 | 84.23.118.9
 user name | open /Users/mjohansson/shop/app.py | mjohansson
+name of a person | 担当者: 田中太郎 | 田中太郎
+name of a person | اسم العميل: محمد أحمد | محمد أحمد
+name of a person | P<UTOERIKSSON<<ANNA<MARIA<<<<<<< | P<UTOERIKSSON<<ANNA<MARIA<<<<<<<
+street or postal address | 주소: 서울특별시 강남구 테헤란로 123 | 서울특별시 강남구 테헤란로 123
+identity document or number | RUT 12.345.678-5 | 12.345.678-5
+identity document or number | plate B-MX 4821 was seen | B-MX 4821
+health or belief | the patient has type 2 diabetes | diabetes
+user name | GET /reset?mail=anna.schmidt%40firma-mail.de | anna.schmidt%40firma-mail.de
 place on a map | lat: 52.520008, lon: 13.404954 | 52.520008
+name of a person | AU-Bescheinigung Sören Matthiesen, 6 Wochen | Sören Matthiesen
+name of a person | open /data/Ilse_Bergmann_Vertrag_2024.pdf | Ilse_Bergmann
+name of a person | 1042;Szymańska, Jadwiga;2025-09-30 | Szymańska, Jadwiga
+name of a person | GET /api/employees/marit-solvang/payslips | marit-solvang
+name of a person | 担当者:佐々木 美穂 様 | 佐々木 美穂
+telephone number | Rückruf unter 0171 / 48 22 917, bitte | 0171 / 48 22 917
+identity document or number | Social Insurance Number (SIN): 546-766-692 | 546-766-692
+identity document or number | the last four of social: 7306 | 7306
+identity document or number | MBI 4KX7-QA3-WT62 | 4KX7-QA3-WT62
+account or money | routing 021000021, account 613354311778 | 613354311778
 customer, order or staff number | order number 4711-0815 | 4711-0815
 """
 

@@ -74,7 +74,7 @@ def test_what_is_odd_about_one_session_ends_no_other(tmp_path: Path) -> None:
     found = learned(tmp_path, "none")
     reasons = {one.session: one.why_not for one in found.tasks}
     assert "need a sandbox" in reasons["named"]
-    assert "cannot be read" in reasons["gone"]
+    assert "cannot be made again" in reasons["gone"]
     assert "need a sandbox" in reasons["loop"]
     suite = tmp_path / "out" / "suite"
     put = {path.relative_to(suite).parts[2:] for path in suite.glob("tests/**/*") if path.is_file()}
@@ -117,4 +117,25 @@ def test_the_folder_that_tests_ran_in(command: str, folder: str | None, tmp_path
         with pytest.raises(NotRebuilt, match=r"cannot be told|outside of its folder"):
             command_of(found)
     else:
-        assert command_of(found) == ("pytest -q", Path(folder))
+        assert command_of(found) == ("pytest -q", Path(folder), [])
+
+
+TYPED: list[tuple[str, str, list[str]]] = [
+    ("go test -run 'TestA|TestB' ./...", "go test -run 'TestA|TestB' ./...", []),
+    ("TOKEN=x PYTHONPATH=src uv run pytest", "PYTHONPATH=src pytest", []),
+    ("pytest -q 2>&1 | tail -3", "pytest -q", []),
+    (
+        "mkdir b && cd b && cmake .. && make -j$(nproc) && make install && ctest",
+        "ctest",
+        ["mkdir -p b && (cd b && cmake ..)", "mkdir -p b && (cd b && make -j$(nproc))"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("command", "expected", "built"), TYPED)
+def test_commands_are_as_they_were_typed(
+    command: str, expected: str, built: list[str], tmp_path: Path
+) -> None:
+    (found,) = open_trajectories(write_claude(tmp_path, "s", session("Mend add().", command)))
+    tests, _, builds = command_of(found)
+    assert (tests, builds) == (expected, built)

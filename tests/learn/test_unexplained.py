@@ -86,6 +86,8 @@ def test_a_file_of_another_encoding_is_redacted() -> None:
         ("sqlplus scott/Tr0ub4dor&3@orcl", "Tr0ub4dor&3"),
         ("algolia admin ae9f64b6be07811d749c917c7bf89b7d", "ae9f64b6be07811d749c917c7bf89b7d"),
         ("2FA backup codes: 48213-99120", "48213-99120"),
+        ("can't scan the QR? enter this key: DKNW RJKQ 7KBV 7JIQ", "DKNW RJKQ 7KBV 7JIQ"),
+        ("the door code is 4711#", "4711#"),
     ],
 )
 def test_what_a_line_says_is_a_secret_is_listed(line: str, word: str) -> None:

@@ -112,7 +112,7 @@ TIMELINE: tuple[Case, ...] = (
     green("draft-commit", "fail", "push it as a draft, it does not compile on mac"),
     green("no-problem", "pass", "no problems here"),
     green("other-language", "fail", "geht immer noch nicht, gleicher Fehler"),
-    green("irony", "unknown", "oh brilliant, now it signs everybody out"),
+    green("irony", "fail", "oh brilliant, now it signs everybody out"),
     green("next-task", "pass", "now explain the discount in two lines"),
     green("own-mistake", "pass", "that fails, oh, my mistake, old branch"),
     green("if-it-fails", "pass", "if it is wrong we will see"),
@@ -135,7 +135,7 @@ TIMELINE: tuple[Case, ...] = (
           ("sh", "git commit -qam x", "[main 1a2b3c4] x", 0), ("user", "drop that commit"),
           ("sh", "git reset --hard HEAD~1", "", 0), DONE)),
     # Commits, their refusal and their end; one package of several.
-    Case("commit-refused-by-hook", "codex-2", "unknown",
+    Case("commit-refused-by-hook", "codex-2", "fail",
          (ASK, EDIT, DONE, ("user", "good, commit it"),
           ("sh", "git commit -am 'Subtract' 2>&1 | tail -5", HOOK, 0), DONE)),
     Case("push-refused", "codex-3", "unknown",

@@ -29,7 +29,11 @@ _VARIABLE = (
 )
 # A value without quotes: no variable, template, call or subscript, and not what ends a sentence,
 # a list or a block. Within it any mark may stand: passwords hold them.
-_START = r"(?!\$[\w{(]|[<{}(\[=:-])(?![\w./]{0,99}[(\[])"
+# A pair of brackets within a word is no call.
+_START = (
+    r"(?!\$[\w{(]|[<{}()\[=:-])"
+    r"(?![\w./]{0,99}[(\[](?![^\s()\[\]\"']{1,30}[)\]][A-Za-z0-9#&]))"
+)
 _BODY, _END = r"[^\s\"'`]", r"[^\s\"'`,;:.)\]}>\\]"
 _QUOTED = r"(?P<mark>[\"'`])(?P<value>(?:\\.|(?!(?P=mark))[^\s\\]){6,})(?P=mark)"
 _MIXED = r"(?=\S{0,99}[A-Za-z])(?=\S{0,99}[0-9!#$%^&*?~])"
@@ -72,8 +76,9 @@ def _seed_phrases(text: str) -> Iterator[Span]:
     """Twelve to 24 words behind a name, or a line or a quotation of their own, and no sentence."""
     words = r"(?P<value>[a-z]{3,8}(?:[ ,]{1,2}[a-z]{3,8}){11,23})"
     named = (
-        r"(?i:seed|mnemonic|recovery|backup|secret)(?i:[ _-](?:phrase|words|key|code))?"
-        rf"\\?[\"']?\s{{0,3}}(?:[:=]|(?:is|are)\s{{0,3}}:?)\s{{0,3}}\\?[\"']?{words}(?![\w ])"
+        r"(?i:seed|mnemonic|recovery|backup|secret|restore|import|wallet|bip-?39|ledger|metamask)"
+        r"(?i:[ _-](?:phrase|words|key|code|wallet|from|with|it|using|seed|is|are)){0,4}"
+        rf"\\?[\"']?\s{{0,3}}[:=]?\s{{0,3}}\\?[\"']?{words}(?![\w ])"
     )
     alone = rf"(?m)(?:^|(?<=\\n)|(?<=[\"'`])){words}(?=$|\\n|[\"'`\r])"
     for pattern in (named, alone):
@@ -255,6 +260,28 @@ NAMED: tuple[Form, ...] = (
         hints="://",
     ),
     Form("seed phrase", _seed_phrases),
+    form(  # a list of them
+        "recovery codes",
+        r"(?i)(?:recovery|backup|scratch|emergency|one-?time)[ _-]?codes?\b[^\n\\:=]{0,60}?",
+        r"(?:[:=]|\\+n|\n)(?:\\+n|[\s\"'\[(])*(?P<value>(?:\d{1,2}[.)] )?(?=[a-z0-9 -]{6})",
+        r"(?=[a-z-]{0,11}\d)[a-z0-9]{4,10}(?:[ -][a-z0-9]{4,10}){0,7}",
+        r"(?:(?:\\+n|[\s,;\"'|-]){1,6}(?:\d{1,2}[.)] )?(?=[a-z-]{0,11}\d)[a-z0-9]{4,10}",
+        r"(?:-[a-z0-9]{4,10}){0,7}){0,20})(?! ?[\w(=.])",
+        hints="code",
+    ),
+    form(
+        "quoted secret",
+        r"(?i)variable\s+\\*\"[^\"\n]*(?:password|passwd|secret|token|api_?key|pwd)\\*\"\s*\{",
+        r"[^{}]{0,300}?\bdefault\s*=\s*\\*\"(?P<value>[^\"\n\\]{3,200})",
+        hints="variable",
+    ),
+    form(  # of a program's settings, with blanks
+        "quoted secret",
+        r"(?im)(?:^|\\+n)[ \t]*[\w.-]*(?:password|passwd|passphrase|pwd|secret)[ \t]?=[ \t]?",
+        r"(?P<mark>[\"'])(?P<value>(?=[^\"'\n]{0,99}[\d#%^&*~$])",
+        r"(?:(?!(?P=mark))[^\n\\{}]){6,60})(?P=mark)[ \t]*(?=$|\\+n)",
+        hints=_WORD_HINTS,
+    ),
     form(
         "email address",
         r"(?<![A-Za-z0-9._%+-])(?<!://)(?!(?:user|test|name|you|foo|bar)\w?@example\.)(?P<value>[A-Za-z0-9][A-Za-z0-9._%+-]{0,63}",

@@ -44,7 +44,19 @@ _PLACEHOLDER = re.compile(
     r"|include|omit|same-origin|[\w/+]*EXAMPLE(?:KEY)?|(?:[a-z]{2,10}_|[TB]0+/)*[x0*.]{6,}"
     r"|(?:[a-z]{1,20}[_-]){0,5}(?:your|test|fake|dummy|sample|placeholder|example|needed|here)"
     r"(?:[_-][a-z]{1,20}){0,5}\d{0,3}|~?(?-i:/[a-z][\w.-]{0,30}){2,}"
-    r"|\$\w+|\$\(.*\)|\$?\{.*\}|<.*>|%\(\w+\)s|.*[$#]\{[\w.]+\}.*)$"  # what stands for a value
+    r"|\$\w+|\$\(.*\)|\$?\{.*\}|<.*>|%\(\w+\)s|.*[$#]\{[\w.]+\}.*"  # what stands for a value
+    r"|\[[a-z][a-z _-]{2,30}\]?|!\w+|%\w+%|__\w+__|#[0-9a-f]{3,8}"
+    r"|\(?(?:sensitive|hidden|filtered|masked|removed|omitted|scrubbed|encrypted)\)?"
+    r"|(?:change|replace|insert|put|set|enter|generate|add|paste|fill|provide|get|create)[_-]"
+    r"(?:me|this|it|in|your|an?|with|one|by|from|the|here|random|strong)(?:[_-][a-z]+)*\d{0,3}"
+    r"|(?!.*(?:my|our|super|top|very)[_-]?)(?:[a-z]{1,20}[_-]){0,4}[a-z]{0,20}?(?:password|passphrase"
+    r"|secret|(?:api|access|private)[_-]?key|token|credential)s?"  # the name again
+    r"|kennwort|wachtwoord|senha|hasło|lösenord|heslo|parola|пароль|密码|パスワード|비밀번호"
+    r"|[\^~=<>v]{0,2}\d+(?:\.[\dx*]+){1,3}(?:[-+][\w.+]+)?|(?:workspace|npm|file|link|arn):.*"
+    r"|[^\]\s]*\]\(.*|(?:[\w.-]+/)*[\w.-]+\.(?:md|rst|html?|txt|pem|crt|jks|p12|ya?ml|json|py|rb|sh"
+    r"|[jt]sx?)(?:#[\w-]*)?|(?:required|set|entered|retry|returned|invalid|wrong|incorrect|changed"
+    r"|expired|missing|updated|saved|accepted|reset|mismatch|empty|correct)[!?]+"
+    r"|(?-i:[A-Za-z_][\w.]*\(\)|[a-z_]\w*(?:\.\w+)*[?!]\.\w[\w.?!]*\(?))$"
 )
 _MARKS = re.compile(r"(?<!\\)\\++(?:([nrt\"'/])|u([0-9a-fA-F]{4}))")
 _MEANT = {"n": "\n", "r": "\n", "t": "\t"}
