@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.core import read_rows
+from harness.core import grouped, read_rows
 
 TUNING_TENTHS = 3
 
@@ -47,10 +47,7 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
 
 def evaluation_sets(data: Path) -> dict[str, list[Labelled]]:
     """SummEdits, QAGS (both halves), WiCE and FaithBench from the folder of data sets."""
-    sets: dict[str, list[Labelled]] = {}
-    for claim in _claims(data):
-        sets.setdefault(claim.name, []).append(claim)
-    return sets
+    return grouped((claim.name, claim) for claim in _claims(data))
 
 
 def _claims(data: Path) -> Iterator[Labelled]:

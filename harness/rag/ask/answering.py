@@ -6,16 +6,16 @@ never take the place of what a model wrote: where it cites nothing, they stand b
 
 from __future__ import annotations
 
-import math
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from harness.core import BadInput, LimitReached, Unreachable, loops, render
 from harness.rag.ask.passages import find_passages, opened_at, within
+from harness.rag.ask.spans import ASKING, Statement, rank
 from harness.rag.ask.types import Answer, AskSettings, Checker, Citation
-from harness.rag.retrieve import open_encoder, sentence_spans, terms
+from harness.rag.retrieve import terms
 
 if TYPE_CHECKING:
     from harness.models import ChatModel
@@ -26,21 +26,8 @@ _NO_ANSWER = re.compile(r"passages? (?:do|does) not (?:answer|contain|say)", re.
 _VALUE = re.compile(r"\S*\d\S*|(?<!^)(?<![.!?] )\b[A-Z]\w+")
 # Share of an answer's words, without the question's, that a passage has which says it.
 _SAID = 0.6
-# Sentences of an answer without a model, at most.
-_SENTENCES = 2
-# Sentences, by their words, whose meaning is compared too.
-_SHORTLIST = 24
-# Share of the question's words, weighed by rarity, and score, below which nothing is said: chosen
-# on 60 questions of XQuAD with the paragraphs that are most like the one that answers.
-_LEAST, _LEAST_SCORE = 0.3, 0.4
-# A second sentence is given if its score is that share of the first one's.
-_NEAR = 0.85
-_ASKING_WORDS = (
-    "what which who whom whose when where why how do doe did is are was were have has had can "
-    "could would should will there many much"
-)
-# Stems of words that ask, and say nothing of what is asked.
-_ASKING = frozenset(_ASKING_WORDS.split())
+# Spans of an answer without a model, at most, and how far the second may lie behind the first.
+_QUOTES, _NEAR = 2, 3.0
 # Stems of words around an answer: "According to the passages, it is ...".
 _FRAME = frozenset(["accord", "answer", "document", "passag", "say", "state", "text", "thi"])
 
@@ -75,8 +62,7 @@ def ask(
         sentences = extract(read.question, read.passages)
         if not sentences:
             note = (*note, "no sentence of the passages comes near the question")
-        quotes = (f"{' '.join(each.text.split())} [{each.number}]" for each in sentences)
-        text = " ".join(quotes) or None
+        text = " ".join(f"{quoted(each)} [{each.number}]" for each in sentences) or None
         # A quote stands in its passage: no verdict, which would say nothing of the question.
         fields = {"method": "extract", "citations": tuple(sentences)}
         return _finished(read, text, None, began, warnings=note, **fields)
@@ -114,14 +100,16 @@ async def _written(
 ) -> Answer:
     """Have the model answer, with citations that exist; the best sentences beside it without."""
     began = time.perf_counter()
-    prompt = render("ask_answer", passages=read.passages, question=read.question)
+    nearest = tuple(extract(read.question, read.passages))
+    # A small model takes every offer to refuse: it gets one where no span seems to answer.
+    quotes = [quoted(span) for span in nearest]
+    prompt = render("ask_answer", passages=read.passages, nearest=quotes, question=read.question)
     try:
         messages = [{"role": "user", "content": prompt}]
         reply = await model.complete(messages, sampling=settings.sampling)
     finally:
         await model.aclose()
     text, citations, warnings = check_citations(reply.text, read)
-    nearest = () if citations else tuple(extract(read.question, read.passages))
     return _finished(
         read,
         text or None,
@@ -129,7 +117,7 @@ async def _written(
         began,
         method="model",
         citations=citations,
-        nearest=nearest,
+        nearest=() if citations else nearest,
         warnings=warnings,
         model=model.spec,
         simulated=model.simulated,
@@ -205,7 +193,7 @@ def _attributed(text: str, read: Answer) -> Citation | None:
     Such a passage has all numbers and names of the text, and most of its words that the question
     does not have.
     """
-    query_terms = set(terms(read.question)) | _ASKING | _FRAME
+    query_terms = set(terms(read.question)) | ASKING | _FRAME
     needed = set(terms(text)) - query_terms or set(terms(text))
     values = {term for value in _VALUE.findall(text) for term in terms(value)} & needed
     shares: dict[float, Citation] = {}
@@ -215,7 +203,7 @@ def _attributed(text: str, read: Answer) -> Citation | None:
             shares.setdefault(len(needed & bag) / len(needed), passage)
     share = max(shares, default=0.0)
     statement = f"{read.question} {text}"
-    ranked = _by_words(statement, [shares[share]]) if share >= _SAID else []
+    ranked = rank(statement, [shares[share]], meaning=False) if share >= _SAID else []
     if not ranked:
         return None
     passage, start, end, *_ = ranked[0]
@@ -225,90 +213,42 @@ def _attributed(text: str, read: Answer) -> Citation | None:
 def _opened(passage: Citation, answer: str, question: str) -> Citation:
     """A passage at the page or second of the sentence nearest to question and answer."""
     statement = f"{question} {_CITED.sub('', answer)}"
-    ranked = _by_words(statement, [passage]) if passage.times or passage.pages else []
+    placed = passage.times or passage.pages
+    ranked = rank(statement, [passage], meaning=False) if placed else []
     return opened_at(passage, ranked[0].start) if ranked else passage
 
 
-class _Scored(NamedTuple):
-    """A sentence of a passage, with its share of the question's words and its score."""
-
-    passage: Citation
-    start: int
-    end: int
-    overlap: float
-    score: float
-
-    @property
-    def text(self) -> str:
-        return self.passage.text[self.start : self.end]
-
-
 def extract(question: str, passages: Sequence[Citation]) -> list[Citation]:
-    """The best sentences as citations, numbered from 1; none where nothing comes near.
-
-    A sentence scores by the share of the question's words that it has, each weighed by how rare it
-    is among the passages' sentences, and by the likeness of its meaning where an encoder is
-    installed, both by halves.
+    """The best spans as citations, numbered from 1; none where none seems to answer.
 
     Args:
         question: not empty.
         passages: where to look.
     """
-    ranked = _by_meaning(question, _by_words(question, passages))
-    if not ranked or (ranked[0].overlap < _LEAST and ranked[0].score < _LEAST_SCORE):
-        return []
-    chosen: dict[str, _Scored] = {}
-    for sentence in ranked:
-        if len(chosen) < _SENTENCES and sentence.score >= _NEAR * ranked[0].score:
-            chosen.setdefault(" ".join(sentence.text.split()), sentence)
+    chosen: dict[str, Statement] = {}
+    ranked = rank(question, passages)
+    for span in ranked if ranked and ranked[0].sure > 0 else ():
+        within_chosen = any(
+            span.covers(better) or better.covers(span) for better in chosen.values()
+        )
+        if len(chosen) < _QUOTES and span.score >= ranked[0].score - _NEAR and not within_chosen:
+            chosen.setdefault(" ".join(span.text().split()), span)
     return [
-        within(sentence.passage, sentence.start, sentence.end, number)
-        for number, sentence in enumerate(chosen.values(), start=1)
+        within(span.passage, span.start, span.end, number)
+        for number, span in enumerate(chosen.values(), start=1)
     ]
 
 
-def _statements(passage: Citation) -> Iterator[tuple[Citation, int, int]]:
-    """Spans of sentences; a question is no answer, and starts the span of the one behind it."""
-    start = None
-    for first, end in sentence_spans(passage.text):
-        sentence = passage.text[first:end]
-        if re.search(r"\?\W*$", sentence):
-            start = first
-        elif re.search(r"\w", sentence):
-            yield passage, first if start is None else start, end
-            start = None
-
-
-def _by_words(question: str, passages: Sequence[Citation]) -> list[_Scored]:
-    sentences = [span for passage in passages for span in _statements(passage)]
-    bags = [
-        set(terms(" ".join((*passage.headings, passage.text[start:end]))))
-        for passage, start, end in sentences
-    ]
-    rarity = {
-        term: math.log(1 + len(bags) / (1 + sum(term in bag for bag in bags)))
-        for term in set(terms(question)) - _ASKING
-    }
-    total = sum(rarity.values()) or 1.0
-    shares = [sum(rarity[term] for term in rarity.keys() & bag) / total for bag in bags]
-    scored = (_Scored(*place, share, share) for place, share in zip(sentences, shares, strict=True))
-    return sorted(scored, key=lambda sentence: -sentence.overlap)
-
-
-def _by_meaning(question: str, sentences: Sequence[_Scored]) -> list[_Scored]:
-    """The shortlist, ordered by words and meaning; by words alone without an encoder."""
-    try:
-        encoder = open_encoder("local")
-    except BadInput:
-        return list(sentences)
-    shortlist = sentences[:_SHORTLIST]
-    if not shortlist:
-        return []
-    [query] = encoder.encode_queries([question])
-    # One text a call: numpy does them, and no framework is imported for a few sentences.
-    likeness = [float(encoder.encode([sentence.text])[0] @ query) for sentence in shortlist]
-    scored = [
-        sentence._replace(score=(sentence.overlap + max(0.0, alike)) / 2)
-        for sentence, alike in zip(shortlist, likeness, strict=True)
-    ]
-    return sorted(scored, key=lambda sentence: -sentence.score)
+def quoted(citation: Citation) -> str:
+    """A citation as an answer: its titles in front, the name of its column before each cell."""
+    text, titles = " ".join(citation.text.split()), list(citation.headings)
+    cells, columns = (
+        re.split(r" ?\| ?", row.removeprefix("| ").removesuffix(" |"))
+        for row in (text, titles[-1] if titles else "")
+    )
+    if len(cells) == len(columns) > 1:
+        titles.pop()
+        pairs = zip(columns, cells, strict=True)
+        text = " | ".join(f"{column}: {cell}" if column else cell for column, cell in pairs if cell)
+    titles = [title for title in titles if title not in text]
+    return f"{' > '.join(titles)}: {text}" if titles else text

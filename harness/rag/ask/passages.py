@@ -15,12 +15,13 @@ from harness.rag.retrieve import (
     Hit,
     SearchOptions,
     estimate_tokens,
+    headings_at,
     open_index,
     parse_paths,
     time_at,
 )
 from harness.rag.tools.context import ContextStage, Gathered
-from harness.rag.tools.documents import SEARCH_ARMS, search_documents
+from harness.rag.tools.documents import search_documents
 
 # Tokens of plain files up to which they are embedded for one question.
 _EMBEDDED = 20_000
@@ -107,19 +108,15 @@ def _read_files(settings: AskSettings) -> _Library:
     files = parsed.documents
     warnings = parsed.notes
     few = sum(estimate_tokens(file.text) for file in files) <= _EMBEDDED
-    arm: Arm = settings.arm or ("hybrid" if few else "lexical")
-    if arm not in SEARCH_ARMS:
-        raise BadInput(
-            f"expected the arm {', '.join(SEARCH_ARMS)} for files, got {arm!r}: --index takes all"
-        )
+    arm: Arm = settings.arm or ("weighted" if few else "lexical")
     if settings.arm is None and not few:
         warnings.append(
-            "many files: searched by their words alone; `harness index build` makes an index "
+            "many files: searched by their words alone; `harness index build PATH` makes an index "
             "that is searched by meaning too"
         )
 
     def search(question: str, k: int) -> list[Hit]:
-        return _relevant(search_documents(files, question, k, SEARCH_ARMS[arm]))
+        return _relevant(search_documents(files, question, k, arm))
 
     by_id = {file.id: file for file in files}
     return _Library(arm, search, by_id.__getitem__, lambda: files, tuple(warnings))
@@ -162,6 +159,7 @@ def _cite(document: Document, start: int, end: int, number: int) -> Citation:
     elif path.is_file():
         place = f"#page={page}" if page is not None else f"#t={time:.1f}" if time else ""
         uri = path.resolve().as_uri() + place
+    inner = (heading for heading in document.headings if start < heading.start < end)
     return Citation(
         number=number,
         doc=document.id,
@@ -175,6 +173,7 @@ def _cite(document: Document, start: int, end: int, number: int) -> Citation:
         end=end,
         text=text[start:end],
         headings=document.headings_at(start),
+        sections=(*headings_at(document.headings, start), *inner),
         before=text[max(0, start - _AROUND) : start],
         after=text[end : end + _AROUND],
     )
@@ -191,6 +190,7 @@ def within(
             "start": citation.start + start,
             "end": citation.start + end,
             "text": text[start:end],
+            "headings": tuple(heading.title for heading in citation.above(start)),
             "before": (citation.before + text[:start])[-_AROUND:],
             "after": (text[end:] + citation.after)[:_AROUND],
             "post_hoc": post_hoc,

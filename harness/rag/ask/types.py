@@ -8,9 +8,9 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from harness.core import Usage, Value
+from harness.core import Printed, Usage, Value, mapping
 from harness.models import Sampling
-from harness.rag.retrieve import Arm, Page, ParseOptions, Time, place_of
+from harness.rag.retrieve import Arm, Heading, Page, ParseOptions, Time, headings_at, place_of
 from harness.rag.tools.context import BUDGET, ContextArm
 
 Method = Literal["model", "extract", "none"]
@@ -33,7 +33,8 @@ class Citation(Value):
         start: first character of the parsed text.
         end: character behind the last.
         text: verbatim.
-        headings: titles above it, the highest first.
+        headings: titles above it, the highest first; the columns of a table are the last.
+        sections: the headings above it and within it.
         before: what stands before it, a few hundred characters at most.
         after: what stands behind it.
         post_hoc: found by the words of the answer, because the model cited nothing.
@@ -51,9 +52,14 @@ class Citation(Value):
     end: int
     text: str
     headings: tuple[str, ...] = ()
+    sections: tuple[Heading, ...] = ()
     before: str = ""
     after: str = ""
     post_hoc: bool = False
+
+    def above(self, place: int) -> list[Heading]:
+        """The headings above a place in the text, the highest first."""
+        return headings_at(self.sections, self.start + place)
 
     @property
     def where(self) -> str:
@@ -62,7 +68,7 @@ class Citation(Value):
         return f"{self.source or self.doc}{place} [{self.start}:{self.end}]"
 
 
-class Answer(Value):
+class Answer(Printed, Value):
     """Output of `harness ask --json`.
 
     Attributes:
@@ -107,6 +113,18 @@ class Answer(Value):
     verdict: JsonValue = None
     error: str = ""
     nearest: tuple[Citation, ...] = ()
+
+    def _facts(self) -> dict[str, str]:
+        verdict = mapping(self.verdict)
+        sources = {f"[{source.number}]": source.where for source in self.citations}
+        lines = {
+            "question": self.question,
+            "answer": self.answer or self.error or "the passages do not answer it",
+            "checked": f"{verdict['verdict']}: {verdict['reason']}" if verdict else "",
+            "model": f"{self.model}{' (simulated)' * self.simulated}",
+            "warnings": "; ".join(self.warnings),
+        }
+        return {name: text for name, text in lines.items() if text} | sources
 
 
 Checker = Callable[[str, str, Sequence[Citation]], JsonValue]

@@ -18,12 +18,7 @@ from .claims import extract as extract
 from .node import check_node as check_node
 from .node import outcome as outcome
 from .output import as_junit as as_junit
-from .output import repair_text as repair_text
 from .output import write_html as write_html
-from .repairs import Edit as Edit
-from .repairs import Repair as Repair
-from .repairs import repair as repair
-from .repairs import repair_answer as repair_answer
 from .rollouts import Recorder as Recorder
 from .rollouts import export as export
 from .types import Checked as Checked

@@ -15,7 +15,7 @@ from pathlib import Path
 from harness.core import BadInput
 from harness.rag.check.claims import coverage, extract, statements
 from harness.rag.check.overlap import OverlapVerifier
-from harness.rag.check.rules import RulesVerifier
+from harness.rag.check.rules import RulesVerifier, with_wrong_values
 from harness.rag.check.types import (
     FAULTS,
     VALUE_TYPES,
@@ -84,7 +84,7 @@ def check(
     sources, warnings = read_documents(documents, follow_links)
     judge = open_verifier(verifier) if isinstance(verifier, str) else verifier
     claims = extract(answer, question)
-    findings = judge.verify(claims, sources)
+    findings = with_wrong_values(claims, judge.verify(claims, sources))
     return report(answer, claims, findings, sources, policy, judge.name, warnings)
 
 

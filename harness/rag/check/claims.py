@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from harness.rag.check.numbers import Mention, Period, read, sentences, words
+from harness.rag.check.numbers import Period, Quantity, read, sentences, words
 from harness.rag.check.types import STATEMENT_TYPES, Claim, ClaimType
 
 NEGATION = re.compile(
@@ -47,9 +47,28 @@ _CLAUSE_END = re.compile(
 _QUESTION = re.compile(r"\?\s*$")
 _OPINION = re.compile(
     r"^(?:i (?:think|believe|hope|am sorry|cannot|can't|don't)|sure|certainly|of course|let me|here"
-    r" (?:is|are)|please|note that this|hope this)\b",
+    r" (?:is|are)|please|note that this|hope this|(?:(?:many )?thank(?:s(?! to)| you)"
+    r"|(?:vielen )?dank|merci|gracias)\b(?!.*\d))\b",
     re.IGNORECASE,
 )
+_GREETING = re.compile(
+    r"(?:dear|hello|hi|hey|good (?:morning|afternoon|evening)|sehr geehrte\w*|liebe[rs]?|guten "
+    r"(?:tag|morgen)|bonjour|ch[eè]re?|estimad[oa]s?|hola)\b[^,:!.?\d\n]{0,60}(?:[,:!]\s*|$)",
+    re.IGNORECASE,
+)
+_CLOSING = re.compile(
+    r"(?:^|[.!?]\s|\n)\s*(?:(?:kind|best|warm) (?:regards|wishes)|regards|(?:yours )?sincerely"
+    r"|yours (?:truly|faithfully)|(?:mit )?(?:freundlich|viel|best)en? gr[uü](?:ß|ss)en?"
+    r"|cordialement|(?:un )?saludos?)\b[^\d.?!]{0,150}\Z",
+    re.IGNORECASE,
+)
+# A line of its own above others: marked as a heading, or without any verb or stop.
+_MARKED_HEADING = re.compile(r"#{1,6}\s.*[^.!?]|(\*\*|__)[^*_]*[^*_.!?](\1):?")
+_HEADING = re.compile(r"(?![-*\u2022\u2013|]\s)(?:[^.!?;|]*:|[^.!?;,:|]{1,80})")
+VERB = re.compile(
+    r"\b(?:is|are|was|were|has|have|had|will|can|could|does|did|\w{3,}ed)\b", re.IGNORECASE
+)
+_LIST_MARK = re.compile(r"\(?(?:\d{1,3}|[a-z])[.)]|[-*\u2022\u2013]")
 _NAME = re.compile(
     r"(?<![\w'])(?:[A-Z][\w'\u2019&.-]*|[A-Z]{2,})"
     r"(?:[ ](?:(?:of|the|de|la|del|von|van|der|den|and|&|al|bin|di|du)[ ]){0,2}"
@@ -91,7 +110,12 @@ def checkable(answer: str) -> list[Claim]:
     for start, end in statements(answer):
         sentence = answer[start:end]
         named = names(sentence)
-        values = [value for value in read(sentence) if not _numbers_a_name(value, named)]
+        values = [  # but for the 4 of "Line 4", which is part of a name
+            value
+            for value in read(sentence)
+            if not value.text.isdigit()
+            or not any(a < value.start and value.end == b for a, b in named)
+        ]
         letters = list(sentence)
         for value in values:
             letters[value.start : value.end] = " " * (value.end - value.start)
@@ -119,20 +143,36 @@ def checkable(answer: str) -> list[Claim]:
     return sorted(claims, key=lambda claim: (claim.start, -claim.end))
 
 
-def _numbers_a_name(value: Mention, named: Sequence[tuple[int, int]]) -> bool:
-    """Return True for the 4 of "Line 4", which is part of a name."""
-    return value.text.isdigit() and any(a < value.start and value.end == b for a, b in named)
-
-
 def statements(answer: str) -> list[tuple[int, int]]:
-    """Spans of the sentences that state something: no question, no courtesy, no bare heading."""
+    """Spans of the sentences that state something: no question, no courtesy, no bare heading, and
+    neither salutation nor signature of a letter."""
+    closing = _CLOSING.search(answer)
+    spans = sentences(answer[: closing.start() + 1] if closing else answer)
+    starts = (
+        found.end() if (found := _GREETING.match(answer, *span)) else span[0] for span in spans
+    )
     return [
         (start, end)
-        for start, end in sentences(answer)
+        for start, (_, end) in zip(starts, spans, strict=True)
         for text in [answer[start:end]]
         if not _QUESTION.search(text) and not _OPINION.match(text)
         if re.search("[a-z]", text) or read(text) or names(text)
+        if not _is_heading(answer, start, end)
     ]
+
+
+def _is_heading(answer: str, start: int, end: int) -> bool:
+    """Return True for a line that only says what the lines below it are about, and for the mark of
+    a list."""
+    first, last = answer.rfind("\n", 0, start) + 1, answer.find("\n", end)
+    text = answer[start:end].strip()
+    if _LIST_MARK.fullmatch(text):
+        return bool(answer[end:].strip())
+    if last < 0 or not answer[last:].strip() or answer[first:last].strip() != text:
+        return False
+    plain = _HEADING.fullmatch(text) and not VERB.search(text)
+    valued = any(isinstance(value, Quantity) for value in read(text))
+    return bool(_MARKED_HEADING.fullmatch(text) or (plain and not valued))
 
 
 def clauses(sentence: str, least: int = 2) -> list[tuple[int, int]]:

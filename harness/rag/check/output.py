@@ -1,39 +1,17 @@
-"""Reports for build servers and browsers: JUnit XML, one HTML page; and what a repair changed."""
+"""Reports for build servers and browsers: JUnit XML, one HTML page."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from harness.core import render_page, write_atomic
 from harness.core.junit import JUnitCase, junit
-from harness.rag.check.checking import as_text, verdict_counts
-from harness.rag.check.types import FAULTS, Checked, Outcome, Report, Verdict
-
-if TYPE_CHECKING:
-    from harness.rag.check.repairs import Edit, Repair
+from harness.rag.check.checking import verdict_counts
+from harness.rag.check.types import Checked, Outcome, Report, Verdict
 
 TEMPLATE = Path(__file__).parent / "templates" / "report.html.j2"
-
-
-def repair_text(repair: Repair) -> str:
-    """Format the faults, the rewritten parts, and the report on the answer as it is now."""
-    faults = [len(each.faults) for each in (repair.before, repair.after)]
-    lines = [f"before: {repair.before.verdict}: {repair.before.reason}"]
-    for edit in repair.edits:
-        place = f"[{edit.start}:{edit.end}]"
-        lines += [f"  {place} {edit.reason}", f"    - {edit.before}", f"    + {edit.after}"]
-    calls = ", ".join(f"{count} {name}" for name, count in repair.calls.items())
-    lines += [
-        f"{repair.rounds} rounds, {repair.discarded} without gain; faults {faults[0]} -> "
-        f"{faults[1]}; calls: {calls}",
-        f"after: {as_text(repair.after, repair.answer)}",
-        "",
-        repair.answer,
-    ]
-    return "\n".join(lines)
 
 
 def as_junit(reports: Sequence[tuple[str, Report]]) -> str:
@@ -43,7 +21,7 @@ def as_junit(reports: Sequence[tuple[str, Report]]) -> str:
         cases = suites[name] = list[JUnitCase]()
         for claim in report.claims:
             case = JUnitCase(f"{claim.type} [{claim.start}:{claim.end}] {claim.text}")
-            if claim.verdict is Verdict.INVALID or claim.verdict in FAULTS:
+            if claim.verdict is Verdict.INVALID or claim in report.faults:
                 kind = "error" if claim.verdict is Verdict.INVALID else "failure"
                 quotes = "\n".join(quote.quote for quote in claim.evidence)
                 case = JUnitCase(case.name, kind, claim.reason, claim.verdict.value, quotes)
@@ -56,12 +34,8 @@ def as_junit(reports: Sequence[tuple[str, Report]]) -> str:
     return junit(suites)
 
 
-def write_html(
-    reports: Sequence[tuple[str, str, Report]], out: Path, edits: Sequence[Edit] = ()
-) -> None:
+def write_html(reports: Sequence[tuple[str, str, Report]], out: Path) -> None:
     """Write (name, answer, report) as one page, claims highlighted where they stand.
-
-    `edits` are shown above them: what a repair rewrote.
 
     Raises:
         BadInput: if `out` cannot be written.
@@ -75,7 +49,7 @@ def write_html(
         }
         for name, answer, report in reports
     ]
-    write_atomic(out, render_page(TEMPLATE, title="Checked answers", reports=shown, edits=edits))
+    write_atomic(out, render_page(TEMPLATE, title="Checked answers", reports=shown))
 
 
 def highlighted(answer: str, claims: Sequence[Checked]) -> list[dict[str, object]]:

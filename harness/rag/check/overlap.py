@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.rag.check.numbers import BASE_FORMS
+from harness.rag.check.numbers import Source as Parsed
 from harness.rag.check.numbers import read as read_values
-from harness.rag.check.rules import RulesVerifier
+from harness.rag.check.rules import Line, RulesVerifier
 from harness.rag.check.types import STATEMENT_TYPES, Claim, Evidence, Finding, Verdict
 from harness.rag.check.wording import another
 from harness.rag.retrieve import Document, sentence_spans, terms
@@ -142,32 +143,24 @@ def closest_sentence(claim: Reading, source: Source) -> tuple[float, Sentence]:
     return most / len(wanted) if wanted else 1.0, nearest[counts.index(most)]
 
 
-class OverlapVerifier:
+class OverlapVerifier(RulesVerifier):
     """Sentences without values are supported where one sentence of a document has most of their
-    content words; values, names and differences of wording are judged by :class:`RulesVerifier`."""
+    content words; all else is judged as by :class:`RulesVerifier`."""
 
     name = "overlap"
 
     def __init__(self) -> None:
         self._source = lru_cache(_REMEMBERED)(Source)
 
-    def verify(self, claims: Sequence[Claim], documents: Sequence[Document]) -> list[Finding]:
-        """One finding for every claim, in their order."""
-        readable = [document for document in documents if document.text.strip()]
-        return self.prose(claims, RulesVerifier().verify(claims, readable), readable)
-
-    def prose(
-        self, claims: Sequence[Claim], findings: Sequence[Finding], documents: Sequence[Document]
-    ) -> list[Finding]:
-        """Findings of the rules, those on sentences without values and differences replaced."""
-        judged = list(findings)
-        for number, claim in enumerate(claims):
-            text = claim.sentence or claim.text
-            undecided = judged[number].verdict in (Verdict.SUPPORTED, Verdict.NOT_FOUND)
-            if undecided and claim.type in STATEMENT_TYPES and not read_values(text):
-                best = (self._overlap(text, document) for document in documents)
-                judged[number] = max(best, key=lambda each: each.verdict is Verdict.SUPPORTED)
-        return judged
+    def on_words(self, claim: Claim, lines: list[Line], sources: Sequence[Parsed]) -> Finding:
+        """By overlap, where the rules find no contradiction."""
+        finding = super().on_words(claim, lines, sources)
+        text = claim.sentence or claim.text
+        undecided = finding.verdict in (Verdict.SUPPORTED, Verdict.NOT_FOUND)
+        if not undecided or claim.type not in STATEMENT_TYPES or read_values(text):
+            return finding
+        best = (self._overlap(text, source.document) for source in sources)
+        return max(best, key=lambda each: each.verdict is Verdict.SUPPORTED)
 
     def _overlap(self, text: str, document: Document) -> Finding:
         share, closest = closest_sentence(read(text), self._source(document.text))

@@ -1,21 +1,17 @@
-"""Verdicts as rewards for training (MARCH, arXiv 2603.24579, section 4), and where they belong.
+"""Verdicts as rewards for training (MARCH, arXiv 2603.24579, section 4).
 
 A reward is a scalar of a whole response. A trainer that pads responses to one length must put it
-on the last *valid* token: on the last padded position it is masked away, and no advantage is left.
+on the last *valid* token, as verl's managers do: on the last padded position it is masked away, and
+no advantage is left.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 from harness.core import BadInput, without_thoughts
 from harness.rag.check.checking import LEAST_COVERAGE, check
 from harness.rag.check.types import Outcome, PolicyName, Report
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
 
 RewardName = Literal["ztr", "err", "scaled"]
 # Of the error-rate reward, as released.
@@ -49,35 +45,6 @@ def reward(report: Report, name: RewardName = "ztr") -> float | None:
     if name == "scaled":
         return -wrong / len(report.claims)
     return -1.0 if wrong else 0.0
-
-
-def on_last_valid(rewards: Sequence[float], mask: ArrayLike) -> NDArray[np.float32]:
-    """Token-level rewards: each response's scalar on its last valid token, 0 elsewhere.
-
-    Args:
-        rewards: one scalar a response, length B.
-        mask: B x T, 1 where a token of the response is valid, 0 where it is padding.
-
-    Returns:
-        B x T.
-
-    Raises:
-        BadInput: if the shapes do not fit, or a response has no valid token to carry its reward.
-    """
-    import numpy as np
-
-    valid = np.asarray(mask).astype(bool)
-    if valid.ndim != 2 or len(rewards) != len(valid):
-        raise BadInput(
-            f"expected a mask of {len(rewards)} rows, one for each reward, got {valid.shape!r}"
-        )
-    empty = np.flatnonzero(~valid.any(axis=1))
-    if len(empty):
-        raise BadInput(f"response {int(empty[0])} has no valid token that could carry its reward")
-    placed = np.zeros(valid.shape, dtype=np.float32)
-    last = valid.shape[1] - 1 - np.argmax(valid[:, ::-1], axis=1)
-    placed[np.arange(len(valid)), last] = np.asarray(rewards, dtype=np.float32)
-    return placed
 
 
 def compute_score(

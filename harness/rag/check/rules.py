@@ -8,14 +8,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
 
-from harness.rag.check.claims import clauses, names
-from harness.rag.check.numbers import Quantity, Source, open_sources, read, words
-from harness.rag.check.types import BY_SUPPORT, FAULTS, VALUE_TYPES, Claim, Finding, Verdict
-from harness.rag.check.values import alike, judge, judge_value, parts, share_of
+from harness.rag.check.claims import NEGATION, VERB, clauses, names
+from harness.rag.check.numbers import Source, open_sources, read, words
+from harness.rag.check.types import (
+    BY_SUPPORT,
+    FAULTS,
+    STATEMENT_TYPES,
+    VALUE_TYPES,
+    Claim,
+    Finding,
+    Verdict,
+)
+from harness.rag.check.values import (
+    Item,
+    items_of,
+    judge,
+    judge_value,
+    parts,
+    share_of,
+)
 from harness.rag.check.wording import difference
 from harness.rag.retrieve import Document
 
@@ -29,8 +43,6 @@ _VOUCHED = 0.8
 # By how much a line about the same that names another beats those that name the claimed one; words
 # before a name that say what it is.
 _APART, _LEADING = 0.4, 2
-_MORE = ("more", "larger", "higher", "longer", "older")
-_THAN = re.compile(rf"\b({'|'.join(_MORE)}|fewer|less|smaller|lower|shorter|younger)\b.*?\bthan\b")
 _OF = re.compile(r"\bof (?:the )?$")
 _FIRST = re.compile(r"\s+(?:(?:was|were|is|are|has|have|had|also|then)\s+)*([a-z]+)")
 
@@ -49,14 +61,84 @@ class RulesVerifier:
         lines = [line for source in sources for line in _lines(source)]
         findings: list[Finding] = []
         for claim in claims:
-            finding = judge(claim, sources) if claim.type in VALUE_TYPES else None
+            finding = judge_claim(claim, sources)
             if finding is None and claim.type == "entity":
                 finding = _look_up_name(claim, lines)
-            findings.append(finding or _look_up_statement(claim, lines, sources))
+            findings.append(finding or self.on_words(claim, lines, sources))
         return findings
 
+    def on_words(self, claim: Claim, lines: list[Line], sources: Sequence[Source]) -> Finding:
+        """The verdict on what neither a value, a name nor a table decides."""
+        return _look_up_statement(claim, lines, sources)
 
-class _Line(NamedTuple):
+
+def judge_claim(claim: Claim, sources: Sequence[Source]) -> Finding | None:
+    """The verdict of tables on what a claim spans, or else that on its value; None without either.
+
+    A value belongs to the row and the column that its sentence names beside it, which says more
+    than the words around it do.
+    """
+    finding = _by_rows(claim, sources)
+    return judge(claim, sources) if finding is None and claim.type in VALUE_TYPES else finding
+
+
+def _by_rows(claim: Claim, sources: Sequence[Source]) -> Finding | None:
+    """The verdict of tables on what a claim spans, by its worst part; None where they have none."""
+    sentence = claim.sentence or claim.text
+    if claim.asked and len(words(sentence)) < 2 and not VERB.search(sentence):
+        return None  # a bare answer to a question
+    items = _table_items(sentence, sources)
+    whole = claim.type in STATEMENT_TYPES
+    spans = [(0, len(sentence))] if whole else [
+        match.span() for match in re.finditer(re.escape(claim.text), sentence)
+    ]  # fmt: skip
+    parts = [
+        item.finding for item in items if any(item.start < b and a < item.end for a, b in spans)
+    ]
+    finding = max(parts, key=lambda part: BY_SUPPORT.index(part.verdict), default=None)
+    if whole and finding and finding.verdict not in FAULTS:
+        read_parts = all(
+            any(a < i.end and i.start < b for i in items) for a, b in clauses(sentence)
+        )
+        return finding if read_parts and not NEGATION.search(sentence) else None
+    return finding
+
+
+def _table_items(sentence: str, sources: Sequence[Source]) -> list[Item]:
+    """Verdicts of tables on parts of a sentence; what one denies may stand in another, follow from
+    its cells, or be said in prose."""
+    best: dict[tuple[int, int], Item] = {}
+    for item in (item for source in sources for item in items_of(sentence, source)):
+        earlier = best.get((item.start, item.end), item)
+        best[item.start, item.end] = min(
+            earlier, item, key=lambda each: BY_SUPPORT.index(each.finding.verdict)
+        )
+    for span, item in best.items():
+        value = next((each for each in read(sentence) if (each.start, each.end) == span), None)
+        if value and item.finding.verdict is Verdict.CONTRADICTED:
+            finding = judge_value(value, sentence, sources)
+            if finding.verdict not in FAULTS:
+                best[span] = item._replace(finding=finding)
+    return list(best.values())
+
+
+def with_wrong_values(claims: Sequence[Claim], findings: Sequence[Finding]) -> list[Finding]:
+    """Findings of which no sentence is supported whose value is contradicted."""
+    pairs = list(zip(claims, findings, strict=True))
+    wrong = [
+        (claim, finding)
+        for claim, finding in pairs
+        if claim.type in VALUE_TYPES and finding.verdict is Verdict.CONTRADICTED
+    ]
+    whole: list[Finding] = []
+    for claim, finding in pairs:
+        inside = (part for value, part in wrong if claim.start <= value.start < claim.end)
+        stands = claim.type not in STATEMENT_TYPES or finding.verdict in FAULTS
+        whole.append(finding if stands else next(inside, finding))
+    return whole
+
+
+class Line(NamedTuple):
     """A sentence or a table row of a document, with its words and those around it."""
 
     source: Source
@@ -70,16 +152,15 @@ class _Line(NamedTuple):
         return self.source.document.text[self.start : self.end]
 
 
-def _lines(source: Source) -> Iterator[_Line]:
+def _lines(source: Source) -> Iterator[Line]:
     for each in source.sentences:
-        yield _Line(source, each.start, each.end, each.words, each.context)
-    for _, row in groupby(source.cells, key=lambda cell: (cell.table, cell.place[0])):
-        cells = list(row)
-        labels = frozenset[str]().union(*(cell.label_words for cell in cells))
-        yield _Line(source, *source.line(cells[-1]), labels)
+        yield Line(source, each.start, each.end, each.words, each.context)
+    for row in (row for table in source.tables for row in table.rows if row.cells):
+        labels = (cell.label_words for cell in row.cells.values())
+        yield Line(source, *row.span, frozenset[str]().union(*labels))
 
 
-def _look_up_name(claim: Claim, lines: list[_Line]) -> Finding:
+def _look_up_name(claim: Claim, lines: list[Line]) -> Finding:
     """A name is supported where it stands, best in a line about the same; not where the line about
     the same names another in its place."""
     stem = re.escape(claim.text.removesuffix("s"))
@@ -98,12 +179,6 @@ def _look_up_name(claim: Claim, lines: list[_Line]) -> Finding:
         apart = [_look_up_name(part, lines) for part in parts]
         return max(apart, key=lambda finding: BY_SUPPORT.index(finding.verdict))
     if not naming:
-        for source in {line.source.document.id: line.source for line in lines}.values():
-            for heading in source.document.headings:  # of a table's columns
-                if name.search(heading.title):
-                    end = source.document.text.find("\n", heading.start)
-                    reason = f"{claim.text!r} is named in {heading.title!r}"
-                    return source.finding(Verdict.SUPPORTED, [(heading.start, end)], reason, 0.6)
         reason = f"no document names {claim.text!r}"
         return Finding(verdict=Verdict.NOT_FOUND, reason=reason, confidence=0.7)
     score, line = max(naming, key=itemgetter(0))
@@ -123,7 +198,7 @@ def _look_up_name(claim: Claim, lines: list[_Line]) -> Finding:
     return line.source.finding(Verdict.SUPPORTED, [span], reason, 0.5 + 0.45 * score)
 
 
-def _rival_name(name: str, sentence: str, line: _Line) -> str:
+def _rival_name(name: str, sentence: str, line: Line) -> str:
     """The name of a line that fits a claim's words better than the claimed one, or ""."""
     spans = tuple(names(line.text))
     texts = [line.text[start:end] for start, end in spans]
@@ -148,30 +223,7 @@ def _rival_name(name: str, sentence: str, line: _Line) -> str:
     return next((texts[place] for place in owners if not about & own), "")
 
 
-def _compare(clause: str, line: _Line) -> str:
-    """Compare two names by the values that a line has for each: the error in a clause, or ""."""
-    than = _THAN.search(clause)
-    if than is None:
-        return ""
-    sentence = next((each for each in line.source.sentences if each.start == line.start), None)
-    values = [each for each in sentence.mentions if isinstance(each, Quantity)] if sentence else []
-    stretches = parts(line.text, tuple((each.start, each.end) for each in values))
-    pair: list[Quantity] = []
-    for side in (clause[: than.start()], clause[than.end() :]):
-        who = words(side)
-        owned = [
-            value
-            for value, stretch in zip(values, stretches, strict=True)
-            if who & frozenset(stretch.ahead) and not stretch.continued
-        ]
-        pair += owned if len(owned) == 1 else []
-    if len(pair) < 2 or pair[0] == pair[1] or not alike(pair[0], pair[1], line.text):
-        return ""
-    right = pair[0].value > pair[1].value if than[1] in _MORE else pair[0].value < pair[1].value
-    return "" if right else f"{pair[0].text} is not {than[1]} than {pair[1].text}"
-
-
-def _look_up_statement(claim: Claim, lines: list[_Line], sources: Sequence[Source]) -> Finding:
+def _look_up_statement(claim: Claim, lines: list[Line], sources: Sequence[Source]) -> Finding:
     """Look it up as one sentence, and clause by clause: several lines may say together what it
     says, and one clause that is denied makes all of it false."""
     sentence = claim.sentence or claim.text
@@ -196,7 +248,7 @@ def _look_up_statement(claim: Claim, lines: list[_Line], sources: Sequence[Sourc
 def _look_up_sentence(
     clause: str,
     sentence: str,
-    lines: list[_Line],
+    lines: list[Line],
     sources: Sequence[Source],
     *,
     compound: bool = False,
@@ -227,8 +279,6 @@ def _look_up_sentence(
     if first and score >= _COPIED and (rival := _rival_name(first[0], clause, line)):
         reason = f"the sentence says it of {rival!r}"
         return line.source.finding(Verdict.CONTRADICTED, [span], reason, 0.7)
-    if score >= _COPIED and (reason := _compare(clause, line)):
-        return line.source.finding(Verdict.CONTRADICTED, [span], reason, 0.8)
     if score >= _COPIED and (reason := difference(clause, line.text, compound=compound)):
         reason = f"the closest sentence differs: {reason}"
         return line.source.finding(Verdict.CONTRADICTED, [span], reason, 0.8)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Literal, Protocol
 
-from harness.core import Value
+from harness.core import Printed, Value
 from harness.rag.retrieve import Document
 
 ClaimType = Literal[
@@ -140,7 +140,7 @@ class Checked(Value):
     value: str = ""
 
 
-class Report(Value):
+class Report(Printed, Value):
     """Output of `check --json`.
 
     Attributes:
@@ -164,10 +164,30 @@ class Report(Value):
     warnings: tuple[str, ...] = ()
     calls: dict[str, int] = {}
 
+    def _facts(self) -> dict[str, str]:
+        claims = {
+            f"{number}. {claim.text}": f"{claim.verdict}: {claim.reason}"
+            for number, claim in enumerate(self.claims, 1)
+        }
+        head = {"verdict": f"{self.verdict}: {self.reason}", "checked by": self.verifier}
+        head["coverage"] = f"{self.coverage:.0%} of the checkable text"
+        return head | claims | ({"warnings": "; ".join(self.warnings)} if self.warnings else {})
+
     @property
     def faults(self) -> list[Checked]:
-        """Claims that are faults, in the order of the answer."""
-        return [claim for claim in self.claims if claim.verdict in FAULTS]
+        """Claims that are faults, in the order of the answer; of a sentence with a wrong value, the
+        value alone."""
+        wrong = [claim for claim in self.claims if claim.verdict in FAULTS]
+        return [
+            claim
+            for claim in wrong
+            if not any(
+                claim.type in STATEMENT_TYPES
+                and other.type not in STATEMENT_TYPES
+                and claim.start <= other.start < claim.end
+                for other in wrong
+            )
+        ]
 
 
 class Verifier(Protocol):

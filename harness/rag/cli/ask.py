@@ -31,7 +31,7 @@ _SHOWN = 400
     help="How passages are chosen.",
 )
 @shared_option("--budget", default=1500, show_default=True, help="Tokens of passages.")
-@shared_option("--arm", help="Of the search. Default: hybrid; for many files lexical.")
+@shared_option("--arm", help="Of the search. Default: weighted; for many files lexical.")
 @click.option(
     "--check",
     "verifier",

@@ -21,8 +21,7 @@ from harness.core import BadInput, write_atomic
 from harness.rag import check as checking
 
 if TYPE_CHECKING:
-    from harness.rag.check import BatchReport, CheckSettings, Documents, Edit, Report
-    from harness.rag.retrieve import Document
+    from harness.rag.check import BatchReport, CheckSettings, Documents, Report
 
     Named = tuple[str, str, Report]
     """Name, text and report of an answer."""
@@ -46,13 +45,10 @@ _EXIT_CODES = {"PASS": 0, "FAIL": 5, "REVIEW": 5, "INVALID": 2}
     "models",
     multiple=True,
     metavar="[ROLE=]SPEC",
-    help="Check blindly with models; roles: proposer, checker, and agent for --repair (agent= "
-    "alone leaves the check without a model). May repeat.",
+    help="Check blindly with models; roles: proposer and checker. May repeat.",
 )
 @click.option("--mixed", is_flag=True, help="Values by the numeric engine, models for the rest.")
 @click.option("--votes", type=int, default=1, show_default=True, help="Samples of the checker.")
-@click.option("--repair", is_flag=True, help="Rewrite what fails, and check again.")
-@click.option("--rounds", type=int, default=2, show_default=True, help="Most rewritings.")
 @shared_option("--base-url")
 @shared_option("--budget-usd", help="Stop before more money than this is spent.")
 @shared_option("--budget-tokens", help="Stop before more tokens are used.")
@@ -76,31 +72,25 @@ def check(context: click.Context, **options: Any) -> None:
     """Check what an answer claims against documents, claim by claim.
 
     Without --model by rules and word overlap. With it, a Proposer takes the answer apart and
-    a Checker that never sees it answers the questions from the documents. --repair lets the model
-    of role agent rewrite what fails, and checks again.
+    a Checker that never sees it answers the questions from the documents.
 
     Exits with 0 if it passes, 5 if it fails or a person should look, 2 if no verdict is possible.
     PATHs behind the options are further documents.
 
     Example: harness check --answer answer.txt --documents report.md
     """
-    single = ("answer", "documents", "folder", "more", "repair")
+    single = ("answer", "documents", "folder", "more")
     if options["batch"] is not None and any(options[name] for name in single):
-        raise click.UsageError("--batch takes no --answer, --documents, --index or --repair")
-    if options["export"] is not None and (not options["models"] or options["repair"]):
-        raise click.UsageError("--export needs --model, and takes no --repair")
-    edits: tuple[Edit, ...] = ()
-    if options["batch"] is not None:
-        answers = _check_rows(options)
-    else:
-        answers, edits = _check_answer(options)
-    counted = answers[:1] if edits else answers  # of a repair, the answer as it is now
+        raise click.UsageError("--batch takes no --answer, --documents or --index")
+    if options["export"] is not None and not options["models"]:
+        raise click.UsageError("--export needs --model")
+    answers = _check_answer(options) if options["batch"] is None else _check_rows(options)
     if options["junit"] is not None:
-        reports = [(name, report) for name, _, report in counted]
+        reports = [(name, report) for name, _, report in answers]
         write_atomic(options["junit"], checking.as_junit(reports))
     if options["html"] is not None:
-        checking.write_html(answers, options["html"], edits)
-    context.exit(max((_EXIT_CODES[report.verdict] for _, _, report in counted), default=0))
+        checking.write_html(answers, options["html"])
+    context.exit(max((_EXIT_CODES[report.verdict] for _, _, report in answers), default=0))
 
 
 def _settings(options: dict[str, Any]) -> CheckSettings:
@@ -118,7 +108,7 @@ def _settings(options: dict[str, Any]) -> CheckSettings:
     )
 
 
-def _check_answer(options: dict[str, Any]) -> tuple[list[Named], tuple[Edit, ...]]:
+def _check_answer(options: dict[str, Any]) -> list[Named]:
     file: Path | None = options["answer"]
     folder: Path | None = options["folder"]
     documents: Documents = [*options["documents"], *options["more"]]
@@ -131,21 +121,9 @@ def _check_answer(options: dict[str, Any]) -> tuple[list[Named], tuple[Edit, ...
         raise BadInput(f"expected an answer as UTF-8 text in {str(file)!r}: {error}") from error
     if folder is not None:
         documents = checking.gather(folder, text, question)
-    sources: list[Document] = []
-    if models or options["repair"]:
+    if models:
         sources, warnings = checking.read_documents(documents, options["follow_links"])
         _warn(warnings)
-    if options["repair"]:
-        repair = checking.repair_answer(
-            text, sources, models, _settings(options),
-            question=question, verifier=options["verifier"], rounds=options["rounds"],
-        )  # fmt: skip
-        result = repair.after.model_dump(mode="json") | {"repair": repair.model_dump(mode="json")}
-        emit(result, options["as_json"], checking.repair_text(repair))
-        after = (f"{file.name}, repaired", repair.answer, repair.after)
-        before = (f"{file.name}, as given", text, repair.before)
-        return ([after, before] if repair.edits else [after]), repair.edits
-    if models:
         recorder = checking.Recorder()
         report = checking.check_blind(
             text, sources, models, _settings(options), question=question, on_event=recorder.tell
@@ -164,7 +142,7 @@ def _check_answer(options: dict[str, Any]) -> tuple[list[Named], tuple[Edit, ...
         )  # fmt: skip
     _warn(report.warnings)
     emit(report, options["as_json"], checking.as_text(report, text))
-    return [(file.name, text, report)], ()
+    return [(file.name, text, report)]
 
 
 def _warn(warnings: Sequence[str]) -> None:

@@ -135,7 +135,7 @@ def build(
     except ValidationError as error:
         raise BadInput(str(error.errors()[0]["msg"])) from error
     if not paths and not reindex:
-        raise BadInput("expected files or folders to index, such as `harness index build docs/`")
+        raise BadInput("expected files or folders to index, `harness index build PATH`")
     parsed = retrieve.parse_paths(paths, reading(**options)) if paths else None
     opened = retrieve.open_encoder(encoder, base_url)
     if executor == "ray":

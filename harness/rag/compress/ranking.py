@@ -205,8 +205,6 @@ def asks_for_whole(query: str) -> str | None:
     return None
 
 
-# Tokens from which a critic other than BM25 reads only what the pre-filter lets through.
-CASCADE_FROM = 24_000
 # Of a bridge's score from 0 to 1, in three standard deviations of the critic's.
 BRIDGE_WEIGHT = 0.2
 # Units whose names are followed by bridges.
@@ -279,13 +277,10 @@ def rank(
         return Ranked(pool, scores, order, f"coverage ({reason})", [warning])
     if isinstance(critic, LexicalCritic):
         scores = bm25(weighted_terms(query), tokens)
-    elif sum(pool.tokens) <= CASCADE_FROM:
-        scores = [float(score) for score in critic.score(query, pool.units)]
     else:
-        from harness.rag.compress.prefilter import Meaning, by_meaning, passing
+        from harness.rag.compress.prefilter import by_meaning, passing
 
-        meaning = Meaning(pool.units) if by_meaning(critic) else None
-        passed = passing(pool, query, tokens, meaning)
+        passed = passing(pool, query, tokens, meaning=by_meaning(critic))
         scored = critic.score(query, [pool.units[place] for place in passed])
         lexical = bm25(weighted_terms(query), tokens)
         floor, most = min(scored), max(lexical) or 1.0
@@ -302,7 +297,12 @@ def rank(
             )
         least = critic.threshold(recall, scores)
         enough = {place for place, score in enumerate(scores) if score >= least}
-    warnings = [] if any(scores) else [f"nothing in the input shares a word with {query.query!r}"]
+    # A single unit has no standard score but 0.
+    warnings = (
+        []
+        if any(scores) or len(scores) == 1
+        else [f"nothing in the input shares a word with {query.query!r}"]
+    )
     first: set[int] = set()
     if expand and any(scores):
         if seeds:

@@ -96,6 +96,8 @@ def _splits_atom(text: str, end: int, start: int) -> bool:
     return any(a + begin < end and b + begin > start for a, b in atoms(near))
 
 
+LONGEST = 1500
+"""Characters from which what looks like a sentence is taken line by line."""
 _BREAK = re.compile(r"[ \t]*(?:\r\n|\n|\r)(?:[ \t]*(?:\r\n|\n|\r))+")
 
 
@@ -108,8 +110,17 @@ def prose_spans(text: str, granularity: Granularity, language: str | None) -> li
         bounds = [0, *breaks, len(text)]
         pairs = list(zip(bounds[::2], bounds[1::2], strict=True))
     else:
-        return closed_over_atoms(text, sentence_spans(text, language))
+        spans = closed_over_atoms(text, sentence_spans(text, language))
+        return [part for span in spans for part in _lines_of_long(text, *span)]
     return [span for pair in pairs if (span := stripped(text, *pair))]
+
+
+def _lines_of_long(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """The lines of what is too long for a sentence, as those of a log without full stops."""
+    if end - start <= LONGEST:
+        return [(start, end)]
+    lines = (match.span() for match in _LINE.finditer(text, start, end))
+    return [span for line in lines if (span := stripped(text, *line))]
 
 
 def _words(text: str) -> Iterator[tuple[int, int]]:
@@ -135,6 +146,10 @@ _FENCE = re.compile(r"^[ ]{0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^[ ]{0,3}\1[`~]*[ \t]*
 _PIPES = re.compile(r"(?:^[ \t]*\|[^\n]*\|[ \t]*(?:\n|\Z)){2,}", re.M)
 _LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
 _DELIMITERS = ",\t;|"
+_TIME = re.compile(
+    r"[\[(<]?(?:\w{3},? )?(?:\d{2,4}[-/.]\d\d[-/.]\d{2,4}|\w{3} [ \d]\d|\d\d)[T ,:]+\d\d:\d\d|"
+    r"[\[(<]?[ ]*\d+\.\d{3,}[\])>: ]"
+)
 _FEWEST_LINES = 4
 _TOP_LEVEL = re.compile(r"\n[ \t]*\n+(?=\S)(?![)\]}]|else\b|except\b|finally\b|elif\b)")
 _RULE = re.compile(r"^[\s|:+=-]+$")
@@ -235,11 +250,14 @@ def _blocks(text: str) -> list[Block]:
 
 
 def _is_separated(text: str) -> bool:
-    """Return True if every line has equally many of one delimiter, outside double quotes."""
+    """Return True if most lines begin with a time, as those of a log do, or every line has equally
+    many of one delimiter, outside double quotes."""
     lines = [line for line in text[:20_000].split("\n") if line.strip()]
     lines = lines[:-1] if len(text) > 20_000 else lines
     if len(lines) < _FEWEST_LINES:
         return False
+    if 2 * sum(_TIME.match(line) is not None for line in lines) > len(lines):
+        return True
     for delimiter in _DELIMITERS:
         counts = {re.sub(r'"[^"]*"', "", line).count(delimiter) for line in lines}
         # Prose has commas too: cells of a comma-separated table are short and unlike sentences.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
-from harness.core import Value
+from harness.core import Printed, Value
 
 # What a unit is: a word, sentence, paragraph, table row, JSON record or block of code.
 Granularity = Literal["word", "sentence", "paragraph", "row", "record", "code"]
@@ -137,7 +137,7 @@ class Omission(Value):
     tokens: int
 
 
-class Compressed(Value):
+class Compressed(Printed, Value):
     """Output of `compress --json`.
 
     Attributes:
@@ -156,3 +156,8 @@ class Compressed(Value):
     critic: str
     warnings: list[str]
     omitted: list[Omission] = []
+
+    def _facts(self) -> dict[str, str]:
+        tokens, warnings = self.tokens, {"warnings": "; ".join(self.warnings)}
+        counts = f"{tokens.output:,} of {tokens.input:,} ({tokens.tokenizer}), by {self.critic}"
+        return {"tokens": counts, **(warnings if self.warnings else {}), "text": self.text}

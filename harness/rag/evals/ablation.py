@@ -298,7 +298,7 @@ def prompt_of(question: str, hits: Sequence[Hit], budget: int) -> str:
         if cost <= room:
             passages.append({"number": len(passages) + 1, "where": hit.citation, "text": hit.text})
             room -= cost
-    return render("ask_answer", passages=passages, question=question)
+    return render("ask_answer", passages=passages, nearest=(), question=question)
 
 
 def score(reply: str, answers: Sequence[str]) -> Scored:

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from harness.core import BadInput, Value, render
+from harness.core import BadInput, Value, grouped, render
 from harness.models import Model
 from harness.rag.evals.metrics import Case, Gold
 from harness.rag.retrieve import Chunking, Document, chunk_document, sentence_spans, words
@@ -145,9 +145,7 @@ def check_draft(reply: str, passage: str) -> tuple[str, int, int] | str:
 
 def _spread(stretches: Sequence[_Sentence], rng: random.Random) -> Iterator[_Sentence]:
     """One of every document in turn, in random order."""
-    by_document: dict[str, list[_Sentence]] = {}
-    for stretch in stretches:
-        by_document.setdefault(stretch.document.id, []).append(stretch)
+    by_document = grouped((stretch.document.id, stretch) for stretch in stretches)
     queues = list(by_document.values())
     rng.shuffle(queues)
     for queue in queues:

@@ -10,8 +10,10 @@ from .document import Page as Page
 from .document import TextBuilder as TextBuilder
 from .document import Time as Time
 from .document import clock as clock
+from .document import headings_at as headings_at
 from .document import place_of as place_of
 from .document import time_at as time_at
+from .encoder import ENGLISH as ENGLISH
 from .encoder import Encoder as Encoder
 from .encoder import EncoderKind as EncoderKind
 from .encoder import bundled_model as bundled_model

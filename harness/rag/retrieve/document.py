@@ -93,13 +93,7 @@ class Document:
 
     def headings_at(self, offset: int) -> tuple[str, ...]:
         """Titles of the headings above `offset`, the highest first."""
-        end = bisect_right(self.headings, offset, key=lambda heading: heading.start)
-        path: list[Heading] = []
-        for heading in self.headings[:end]:
-            while path and path[-1].level >= heading.level:
-                path.pop()
-            path.append(heading)
-        return tuple(heading.title for heading in path if heading.title)
+        return tuple(heading.title for heading in headings_at(self.headings, offset))
 
     def to_row(self) -> dict[str, Any]:
         """JSON form without the text and the warnings."""
@@ -194,6 +188,16 @@ class Hit:
     def to_row(self) -> dict[str, Any]:
         """JSON form."""
         return {"id": self.id, **asdict(self), "headings": list(self.headings)}
+
+
+def headings_at(headings: Sequence[Heading], offset: int) -> list[Heading]:
+    """Headings above a character, the highest first."""
+    path: list[Heading] = []
+    for heading in headings[: bisect_right(headings, offset, key=lambda heading: heading.start)]:
+        while path and path[-1].level >= heading.level:
+            path.pop()
+        path.append(heading)
+    return [heading for heading in path if heading.title]
 
 
 def time_at(times: Sequence[Time], offset: int) -> float | None:

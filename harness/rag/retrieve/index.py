@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.core import BadInput, decoding
+from harness.core import BadInput, command_line, decoding
 from harness.core.segments import only_writer
 from harness.rag.retrieve import change
 from harness.rag.retrieve.chunk import DEFAULT_CHUNKING, Chunk, Chunking
@@ -79,12 +79,13 @@ class LocalIndex(Index):
         for attempt in range(1, _ATTEMPTS + 1):
             manifest, encoder = read_manifest(self.folder), self.encoder
             built = manifest.encoder
+            anew = command_line("index", "build", "--reindex", "--index", self.folder)
             if (built.name, built.dimension) != (encoder.name, encoder.dimension):
                 raise BadInput(
                     f"{str(self.folder)!r} was built with the encoder {built.name!r} "
                     f"({built.dimension} numbers), opened with {encoder.name!r} "
                     f"({encoder.dimension}): open it with {built.spec!r}, or put the other one "
-                    "behind it with `harness index build --reindex`"
+                    f"behind it with `{anew}`"
                 )
             try:
                 place = self.folder / SEGMENTS
@@ -126,13 +127,17 @@ class LocalIndex(Index):
 
     def query_warnings(self, query: str) -> tuple[str, ...]:
         """Warn of a query in a language that the encoder was not trained on."""
-        language, trained = identify_language(query), self.encoder.languages
-        if trained is None or language is None or language in trained:
+        if self.knows(query):
             return ()
         return (
-            f"the query seems to be in {language!r}, which the encoder {self.encoder.name} does "
-            "not know: --arm lexical goes by its words",
+            f"the query seems to be in {self.language_of(query)!r}, which the encoder "
+            f"{self.encoder.name} does not know: it is searched by its words alone",
         )
+
+    def language_of(self, query: str) -> str | None:
+        """The query's language; of a short one that of most documents."""
+        documents = (language for language, _ in self.languages.most_common())
+        return identify_language(query) or next((each for each in documents if each != "?"), None)
 
     def ids(self) -> list[str]:
         return [doc for segment in self.segments for doc in segment.live]
@@ -275,7 +280,7 @@ class LocalIndex(Index):
             raise BadInput(
                 f"{str(self.folder)!r}: the encoder {self.encoder.name!r} no longer makes the "
                 "vectors that it made when the index was built (other weights under the same "
-                "name): `harness index build --reindex`"
+                f"name): `{command_line('index', 'build', '--reindex', '--index', self.folder)}`"
             )
         self._probed = True
 

@@ -8,7 +8,16 @@ from pathlib import Path
 import numpy as np
 from pydantic import Field, ValidationError
 
-from harness.core import BadInput, Value, digest, digest_file, inside, read_foreign, write_atomic
+from harness.core import (
+    BadInput,
+    Value,
+    command_line,
+    digest,
+    digest_file,
+    inside,
+    read_foreign,
+    write_atomic,
+)
 from harness.core.trust import Origin
 from harness.models import foreign_url, public_url
 from harness.rag.retrieve.chunk import Chunking
@@ -130,7 +139,7 @@ def read_manifest(folder: Path) -> Manifest:
     except OSError as error:
         raise BadInput(
             f"no index at {str(folder)!r} (expected a folder with {MANIFEST}): "
-            "`harness index build` makes one"
+            f"`{command_line('index', 'build', 'PATH', '--index', folder)}` makes one"
         ) from error
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise BadInput(f"{str(path)!r} is damaged: {error}") from error
@@ -153,7 +162,8 @@ def read_manifest(folder: Path) -> Manifest:
     if manifest.tokeniser != TOKENISER:
         raise BadInput(
             f"{str(folder)!r} was made with the tokeniser {manifest.tokeniser!r}, this version has "
-            f"{TOKENISER!r}: `harness index build --reindex` makes it anew from its own texts"
+            f"{TOKENISER!r}: `{command_line('index', 'build', '--reindex', '--index', folder)}` "
+            "makes it anew from its own texts"
         )
     return manifest
 

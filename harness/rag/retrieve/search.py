@@ -16,6 +16,7 @@ from harness.rag.retrieve.chunk import Chunk
 from harness.rag.retrieve.document import Arm, Document, Hit
 from harness.rag.retrieve.encoder import Encoder
 from harness.rag.retrieve.rerank import Reranker
+from harness.rag.retrieve.text import identify_language
 
 KeyT = TypeVar("KeyT", bound=Hashable)
 # Keys with their scores, best first.
@@ -127,7 +128,8 @@ class SearchOptions(Value):
 
     Attributes:
         arm: `hybrid` fuses both arms by reciprocal rank, `weighted` by scaled scores.
-        dense_weight: share of the dense arm in `weighted`.
+        dense_weight: share of the dense arm in `weighted`; none for a query in a language that
+            the encoder does not know.
         depth: candidates of an arm before fusion.
         reranked: candidates that a reranker scores.
         parents: return the parent of each chunk, each parent once.
@@ -221,6 +223,15 @@ class Index(ABC):
     def close(self) -> None:
         """Let go of files and connections."""
 
+    def language_of(self, query: str) -> str | None:
+        """ISO 639-1 code of a query's language; None where too little speaks for one."""
+        return identify_language(query)
+
+    def knows(self, query: str) -> bool:
+        """Return True unless the encoder was trained on other languages than the query's."""
+        language, trained = self.language_of(query), self.encoder.languages
+        return trained is None or language is None or language in trained
+
     @abstractmethod
     def _arms(
         self, query: str, where: Sequence[Condition]
@@ -261,7 +272,8 @@ class Index(ABC):
         if not fused:
             ranked = rankings[options.arm]
         elif options.arm == "weighted":
-            share = options.dense_weight
+            # An encoder says nothing of a language that it was not trained on.
+            share = options.dense_weight if self.knows(query) else 0.0
             ranked = weighted(rankings, {"dense": share, "lexical": 1 - share})
         else:
             ranked = reciprocal_rank(rankings)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from harness.rag.retrieve.encoder import Encoder, open_encoder
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from harness.fleet import RayExecutor
+    from harness.fleet import Ask, RayExecutor
 
     Vectors = NDArray[np.float32]
 
@@ -26,21 +26,21 @@ def spread(encoder: Encoder, base_url: str | None, executor: RayExecutor) -> Enc
         base_url: endpoint of `openai/` and `vllm/` encoders.
         executor: the cluster.
     """
-    from harness.fleet import Bulk
+    from harness.fleet import answers
 
-    bulk = Bulk(executor, "harness.rag.retrieve.spread:encoding", [encoder.spec, base_url])
+    entry, spec = "harness.rag.retrieve.spread:encoding", (encoder.spec, base_url)
 
     def encoded(batches: Sequence[list[str]]) -> Iterator[tuple[int, Vectors]]:
-        import numpy as np
-
-        for number, answer in bulk.answers(batches):
-            yield number, np.frombuffer(answer, np.float32).reshape(-1, encoder.dimension)
+        yield from enumerate(answers(executor, entry, spec, batches))
 
     return replace(encoder, encode_elsewhere=encoded)
 
 
-def encoding(argument: Any, _: Mapping[str, Path]) -> Callable[[list[str]], bytes]:
-    """In a worker: texts to the bytes of their vectors."""
-    spec, base_url = argument
-    encoder = open_encoder(spec, base_url)
-    return lambda texts: encoder.encode(texts).tobytes()
+async def encoding(spec: tuple[str, str | None], _: Mapping[str, Path]) -> Ask:
+    """In a worker: texts to their vectors."""
+    encoder = open_encoder(*spec)
+
+    async def encode(texts: list[str]) -> Vectors:
+        return encoder.encode(texts)
+
+    return encode

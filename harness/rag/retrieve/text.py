@@ -97,9 +97,11 @@ LONGEST = 2000
 _SUSPECT = 120
 _WITHOUT_QUOTES = {ord(mark): " " for mark in "\"'`()[]{}\u00ab\u00bb\u2018\u201c\u201d\u201e"}
 _LINE_END = re.compile(r"[ \t]*(?:\r\n|\n|\r)")
-_ITEM = re.compile(r"\s*(?:[-*+•|>#]|\d+[.)]\s|[A-Z][\w .'-]{0,40}:\s)")
+_ITEM = re.compile(r"\s*(?:[-*+•|>#]|\d{1,2}[.)]\s|[A-Z][\w .'-]{0,40}:\s)")
 _CLOSING = "\"')]*_ \u201d\u2019"
 _WRAPPED = range(45, 140)  # lengths of a line that a typesetter or editor broke
+_WRAPPED_WIDE = range(15, 140)  # the same of Chinese, Japanese and Korean
+_WIDE_END = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af、，,]$")  # noqa: RUF001  # full-width
 
 
 def sentence_spans(text: str, language: str | None = None) -> list[tuple[int, int]]:
@@ -160,6 +162,8 @@ def _is_wrapped(line: str, following: str) -> bool:
     first = following.lstrip()[0]
     if first.islower():
         return True
+    if _WIDE_END.search(line.rstrip()):
+        return len(line) in _WRAPPED_WIDE
     return len(line) in _WRAPPED and not line.rstrip(_CLOSING).endswith((".", "!", "?", ":"))
 
 

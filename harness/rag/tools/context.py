@@ -12,8 +12,8 @@ from typing import Literal
 
 from harness.core import BadInput, digest
 from harness.rag.compress import compress, open_tokenizer
-from harness.rag.retrieve import Document, Hit
-from harness.rag.tools.documents import SearchArm, search_documents
+from harness.rag.retrieve import Arm, Document, Hit
+from harness.rag.tools.documents import search_documents
 from harness.rag.tools.passages import GAP, Passage, merged, packed, truncated, within
 
 ContextArm = Literal["compress", "retrieve", "both", "truncate"]
@@ -67,7 +67,7 @@ class ContextStage:
     """
 
     arm: ContextArm
-    search: SearchArm = "hybrid"
+    search: Arm = "weighted"
     critic: str = "auto"
     instruction: str = ""
     tokenizer: str = "estimate"

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
-from typing import Literal
+from typing import get_args
 
 from harness.core import BadInput, UnfitFile, cache_root, digest, read_work_file, work_files
 from harness.corpora import SOURCES, parse_sources
 from harness.rag.retrieve import (
+    Arm,
     Document,
     Hit,
     LocalIndex,
@@ -23,8 +24,7 @@ from harness.rag.retrieve import (
     parse_bytes,
 )
 
-SearchArm = Literal["hybrid", "dense", "lexical"]
-SEARCH_ARMS: dict[str, SearchArm] = {"hybrid": "hybrid", "dense": "dense", "lexical": "lexical"}
+SEARCH_ARMS: dict[str, Arm] = {arm: arm for arm in get_args(Arm)}
 _PLAIN = (".txt", ".log", ".md", ".jsonl", ".json")
 _PARSED = (".html", ".htm", ".pdf", ".docx", ".pptx", ".xlsx", ".csv", ".tsv", ".ods", ".odt")
 _KNOWN = _PLAIN + _PARSED
@@ -79,7 +79,7 @@ def document_named(documents: Sequence[Document], name: str) -> Document | None:
 
 
 def search_documents(
-    documents: Sequence[Document], query: str, k: int, arm: SearchArm = "hybrid"
+    documents: Sequence[Document], query: str, k: int, arm: Arm = "weighted"
 ) -> list[Hit]:
     """The `k` best passages; the index over the documents is made at the first search.
 
@@ -95,7 +95,7 @@ def search_documents(
     return index_of(documents, arm).search(query, k, options=SearchOptions(arm=arm))
 
 
-def index_of(documents: Sequence[Document], arm: SearchArm) -> LocalIndex:
+def index_of(documents: Sequence[Document], arm: Arm) -> LocalIndex:
     """The index over these documents, from memory, from disk, or new."""
     kind = "lexical" if arm == "lexical" else "encoder"
     key = digest([kind, [[document.id, document.digest] for document in documents]])[:32]

@@ -51,12 +51,12 @@ def search_tool(arm: str = "") -> Tool:
     """The tool `search`.
 
     Args:
-        arm: `hybrid` (the default), `dense`, or `lexical`, which needs no encoder.
+        arm: `weighted` (the default), `hybrid`, `dense`, or `lexical`, which needs no encoder.
 
     Raises:
         BadInput: for another arm.
     """
-    chosen = SEARCH_ARMS.get(arm or "hybrid")
+    chosen = SEARCH_ARMS.get(arm or "weighted")
     if chosen is None:
         raise BadInput(f"expected search:{'|'.join(SEARCH_ARMS)}, got 'search:{arm}'")
 

@@ -39,11 +39,18 @@ def test_a_true_answer_passes_with_verbatim_evidence() -> None:
             assert NOTES.text[one.start : one.end] == one.quote
 
 
+def test_a_sentence_with_a_wrong_value_is_not_supported() -> None:
+    report = check("The pump moves 420 litres.", "The pump moves 320 litres.")
+    assert {claim.verdict for claim in report.claims} == {Verdict.CONTRADICTED}
+    assert [claim.text for claim in report.faults] == ["420 litres"]
+
+
 def test_a_false_date_fails_and_names_the_place() -> None:
     found = rules(FALSE)
     assert found.verdict is Outcome.FAIL
     wrong = [one for one in found.claims if one.verdict is Verdict.CONTRADICTED]
-    assert [one.text for one in wrong] == ["4 May 2018"]
+    assert [one.text for one in wrong] == [FALSE, "4 May 2018"]
+    assert [one.text for one in found.faults] == ["4 May 2018"]
     assert "4 May 2019" in wrong[0].evidence[0].quote
     assert "4 May 2018" in as_text(found, FALSE)
 
@@ -184,3 +191,27 @@ def test_a_text_that_names_a_file_is_refused(
         check(said, ["policies"], verifier="rules")
     assert check(said, [Path("policies")], verifier="rules").verdict == Outcome.PASS
     assert check(said, "policies say so\0", verifier="rules").verdict != Outcome.PASS
+
+
+@pytest.mark.parametrize(
+    ("answer", "document", "verdict"),
+    [
+        (
+            "You may return goods and get a refund within 60 days.",
+            "You may get a refund within 30 days. A refund after 30 days is refused.",
+            "FAIL",
+        ),
+        (
+            "You may return goods and get a refund within 44 days.",
+            "You may return goods within 30 days. You may get a refund within 14 days.",
+            "FAIL",
+        ),
+        (
+            "The fees are 60 euros in total.",
+            "The entry fee is 30 euros. The exit fee is 30 euros.",
+            "PASS",
+        ),
+    ],
+)
+def test_a_deadline_stated_twice_is_no_sum(answer: str, document: str, verdict: str) -> None:
+    assert check(answer, [document]).verdict == verdict

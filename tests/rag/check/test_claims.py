@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.rag.check.claims import checkable, coverage, extract, names
+from harness.rag.check.claims import checkable, coverage, extract, names, statements
 
 ANSWER = (
     "Paris is the capital of France. Beer revenue in 2019 was $4.2 million. Total revenue grew "
@@ -79,3 +79,36 @@ def test_any_answer(answer: str) -> None:
     assert all(answer[claim.start : claim.end] == claim.text for claim in claims)
     assert coverage(answer, claims) == 1.0
     assert len(checkable(answer)) >= len({(claim.start, claim.end) for claim in claims}) - 1
+
+
+FEE = "The fee is 9 euros."
+
+
+@pytest.mark.parametrize(
+    ("letter", "claimed"),
+    [
+        (f"Dear Ms Süß, thank you for your message. {FEE}\n\nKind regards,\nTom Meyer", [FEE]),
+        (f"Hello Mr Brown,\n\n{FEE} Best regards, Tom Meyer", [FEE]),
+        (f"Liebe Frau Kern, vielen Dank für alles.\n{FEE}\nViele Grüße\nIhr Team", [FEE]),
+        ("Thanks to Ann Roe the fee is low.", ["Thanks to Ann Roe the fee is low."]),
+        ("Thank you for 9 euros.", ["Thank you for 9 euros."]),
+        (f"Kind regards. {FEE}", ["Kind regards.", FEE]),
+    ],
+)
+def test_courtesies_of_a_letter_are_no_claims(letter: str, claimed: list[str]) -> None:
+    sentences = dict.fromkeys(claim.sentence for claim in extract(letter))
+    assert list(sentences) == claimed
+
+
+@pytest.mark.parametrize(
+    "title",
+    ["# Pumps of 2019", "Pumps", "**Pumps**", "Pumps\n=====", "Pumps in use:", "## Pumps\n\n1."],
+)
+def test_headings_and_marks_of_a_list_claim_nothing(title: str) -> None:
+    answer = f"{title}\nThe pump moves 320 litres."
+    assert [answer[a:b] for a, b in statements(answer)] == ["The pump moves 320 litres."]
+
+
+@pytest.mark.parametrize("answer", ["Pumps", "The pump was moved\nThe seal leaked", "Flow: 320"])
+def test_a_line_that_states_something_is_no_heading(answer: str) -> None:
+    assert [answer[a:b] for a, b in statements(answer)] == answer.split("\n")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-PAGES = ("checking.md", "checking-training.md")
+PAGES = ("checking.md",)
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -12,7 +11,7 @@ from click.testing import CliRunner, Result
 from harness.core import BadInput
 from harness.rag.cli.check import check
 from tests.browser import examine_file
-from tests.models.http_server import Answer, completion, serve
+from tests.models.http_server import serve
 from tests.rag.check.pump import NOTES, WRONG, quoting
 
 
@@ -93,28 +92,3 @@ def test_against_an_index(folder: Path) -> None:
     assert built.exit_code == 0, built.output
     arguments = ["--answer", folder / "false.txt", "--index", folder / "i", "--verifier", "rules"]
     assert CliRunner().invoke(check, [str(one) for one in arguments]).exit_code == 5
-
-
-def test_repair_shows_before_and_after(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "test")
-
-    def answer(body: dict[str, Any]) -> Answer:
-        assert "failed a check" in body["messages"][-1]["content"]
-        return completion('[{"part": 1, "text": "320 litres per minute"}]')
-
-    with serve(answer) as served:
-        options = ("--repair", "--model", "agent=openai/x", "--base-url", served.url)
-        found = run(folder, "false.txt", *options, "--json", "--html", folder / "p.html")
-        said = run(folder, "false.txt", *options)
-    assert (found.exit_code, said.exit_code) == (0, 0), found.output
-    report = json.loads(found.stdout)
-    assert report["verdict"] == "PASS"
-    assert report["repair"]["before"]["verdict"] == "FAIL"
-    assert report["repair"]["answer"] == "The pump moves 320 litres per minute."
-    assert [one["after"] for one in report["repair"]["edits"]] == ["320 litres per minute"]
-    assert "- 420 litres" in said.stdout
-    assert "+ 320 litres" in said.stdout
-    page = (folder / "p.html").read_text()
-    assert "<del>420 litres per minute</del>" in page
-    assert "<ins>320 litres per minute</ins>" in page
-    assert run(folder, "false.txt", "--repair").exit_code != 0

@@ -155,3 +155,15 @@ def test_scores_are_those_of_bm25s() -> None:
         ours = bm25(query_terms(question), tokens)
         theirs = index.get_scores(words(question))
         assert ours == pytest.approx(theirs.tolist(), rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    "stamp", ["2026-11-30T12:00:{:02d}.361", "10.0.0.7 - - [12/Nov/2026:12:{:02d}]"]
+)
+@pytest.mark.parametrize("lines", [26, 900])
+def test_the_line_of_a_log_is_kept(stamp: str, lines: int) -> None:
+    log = [f"{stamp.format(n % 60)} INFO tick: frame {n} ok players={n % 9}" for n in range(lines)]
+    log[lines // 2] = f"{stamp.format(7)} ERROR save: autosave slot 3 write failed"
+    result = compress("\n".join(log), "autosave", budget=300, critic="lexical", reversible=False)
+    assert "autosave slot 3 write failed" in result.text
+    assert not any("shares a word" in warning for warning in result.warnings)

@@ -15,7 +15,7 @@ from harness.models import open_model
 from harness.rag.compress import Query, TextSource, Unit, compress, open_critic, open_tokenizer
 from harness.rag.compress.critics.llm import ModelCritic, read_needed
 from harness.rag.compress.pool import dense_pool
-from harness.rag.compress.prefilter import ROOM, Meaning, by_meaning, passing
+from harness.rag.compress.prefilter import ROOM, by_meaning, passing
 from harness.rag.compress.ranking import asks_for_whole
 from harness.rag.retrieve import Document, words
 from tests.models.http_server import Answer, completion, serve
@@ -62,13 +62,12 @@ def test_what_passes_shares_beginnings_paragraph_or_meaning(question: str, meani
     pool = dense_pool([source], open_tokenizer("minilm"), "sentence", "en")
     tokens = [words(unit.text) for unit in pool.units]
     query = Query("", question)
-    vectors = Meaning(pool.units) if meaning else None
-    read = passing(pool, query, tokens, vectors, room=200)
+    read = passing(pool, query, tokens, meaning=meaning, room=200)
     assert gold in [pool.units[at].text for at in read]
     assert sum(pool.tokens[at] for at in read) <= 200
     assert read == sorted(read)
     if meaning:
-        without = passing(pool, query, tokens, None, room=200)
+        without = passing(pool, query, tokens, meaning=False, room=200)
         assert gold not in [pool.units[at].text for at in without]
 
 
@@ -78,12 +77,26 @@ def test_critics_without_the_packaged_encoder_are_filtered_for_by_words() -> Non
     assert not by_meaning(Counting())
 
 
+@pytest.mark.parametrize(
+    ("speaker", "meaning", "count", "share"),
+    [("", True, 60, 1.0), ("", True, 600, 0.4), ("", False, 600, 1.0), ("Ann: ", True, 600, 1.0)],
+)
+def test_only_prose_that_is_filtered_by_meaning_is_filtered_early(
+    speaker: str, meaning: bool, count: int, share: float
+) -> None:
+    text = "\n\n".join(f"{speaker}Line {n} speaks of weather and wind." for n in range(count))
+    pool = dense_pool([TextSource(Document("d", text))], open_tokenizer("minilm"), "sentence", "en")
+    tokens = [words(unit.text) for unit in pool.units]
+    read = passing(pool, Query("", "wind"), tokens, meaning=meaning)
+    assert sum(pool.tokens[at] for at in read) == pytest.approx(share * sum(pool.tokens), rel=0.02)
+
+
 def test_one_unit_passes_whatever_its_length() -> None:
     source = TextSource(Document("d", "A wheel turns " * 50 + "slowly.\n\n12 ? 中 \u0377\n\nNo."))
     pool = dense_pool([source], open_tokenizer("minilm"), "sentence", "en")
     tokens = [words(unit.text) for unit in pool.units]
-    assert len(passing(pool, Query("", "wheel"), tokens, Meaning(pool.units), room=5)) >= 1
-    assert len(passing(pool, Query("", "nothing"), tokens, None, room=5)) >= 1
+    assert len(passing(pool, Query("", "wheel"), tokens, meaning=True, room=5)) >= 1
+    assert len(passing(pool, Query("", "nothing"), tokens, meaning=False, room=5)) >= 1
 
 
 def test_a_bridge_is_followed_to_another_document() -> None:

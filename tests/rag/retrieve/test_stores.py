@@ -1,4 +1,4 @@
-"""One contract for every index: on local disk, in Qdrant (its local mode) and in LanceDB."""
+"""One contract for every index: on local disk, and in Qdrant (its local mode)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from harness.rag.retrieve import (
     open_encoder,
     parse_condition,
 )
-from harness.rag.retrieve.stores import open_lance, open_qdrant
+from harness.rag.retrieve.stores import open_qdrant
 from tests.rag.retrieve.conftest import SMALL
 
 Opener = Callable[[Path, Encoder, Chunking], Index]
@@ -32,12 +32,7 @@ def in_qdrant(folder: Path, encoder: Encoder, chunking: Chunking) -> Index:
     return open_qdrant(str(folder), "notes", encoder, chunking)
 
 
-def in_lance(folder: Path, encoder: Encoder, chunking: Chunking) -> Index:
-    pytest.importorskip("lancedb")
-    return open_lance(str(folder), encoder, chunking)
-
-
-OPENERS: dict[str, Opener] = {"local": create_index, "qdrant": in_qdrant, "lance": in_lance}
+OPENERS: dict[str, Opener] = {"local": create_index, "qdrant": in_qdrant}
 ARMS: tuple[Arm, ...] = ("hybrid", "weighted", "dense", "lexical")
 
 

@@ -13,7 +13,6 @@ from .replies import Pair as Pair
 from .replies import answers_format as answers_format
 from .replies import json_objects as json_objects
 from .replies import pairs_format as pairs_format
-from .replies import parts_format as parts_format
 from .replies import proposed as proposed
 from .replies import read_answers as read_answers
 from .replies import read_pairs as read_pairs

@@ -69,12 +69,6 @@ def pairs_format(model: Model) -> Format | None:
     return _array(model, {"question": _TEXT, "answer": _TEXT}, 1, _MOST_PAIRS)
 
 
-def parts_format(model: Model, parts: int) -> Format | None:
-    """Replacements of numbered parts."""
-    number: Format = {"type": "integer", "minimum": 1, "maximum": parts}
-    return _array(model, {"part": number, "text": _TEXT}, 1, parts)
-
-
 def _array(model: Model, fields: Format, least: int, most: int) -> Format | None:
     if not model.constrains:
         return None

@@ -26,7 +26,7 @@ from harness.rag.check.blind.replies import Answered, answers_format, read_answe
 from harness.rag.check.checking import report as make_report
 from harness.rag.check.claims import NEGATION, question_for
 from harness.rag.check.numbers import Agreement, agreement, coverage, open_sources, read, words
-from harness.rag.check.rules import judge as judge_value
+from harness.rag.check.rules import judge_claim
 from harness.rag.check.types import (
     BY_SUPPORT,
     QUANTITY_TYPES,
@@ -139,7 +139,7 @@ def settled(context: MarchContext, claims: Sequence[Claim]) -> dict[int, Finding
     sources = open_sources(context.documents)
     findings: dict[int, Finding] = {}
     for place, claim in enumerate(claims):
-        finding = judge_value(claim, sources) if claim.type in VALUE_TYPES else None
+        finding = judge_claim(claim, sources) if claim.type in VALUE_TYPES else None
         if finding is None or finding.verdict in (Verdict.NOT_FOUND, Verdict.INVALID):
             continue
         if finding.confidence >= _SURE:
@@ -234,7 +234,7 @@ def judge_all(
             )
             finding = _invalid(reason)
         elif finding.verdict is Verdict.NOT_FOUND and claim.type in QUANTITY_TYPES:
-            computed = judge_value(claim, open_sources(context.documents))
+            computed = judge_claim(claim, open_sources(context.documents))
             if computed is not None and computed.verdict is Verdict.DERIVED:
                 finding = computed
         every.append(finding)

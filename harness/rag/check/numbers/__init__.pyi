@@ -1,11 +1,15 @@
 from .digits import BASE_FORMS as BASE_FORMS
+from .digits import coverage as coverage
 from .digits import normalise as normalise
+from .digits import overlap as overlap
+from .digits import words as words
 from .periods import Agreement as Agreement
 from .periods import Period as Period
 from .quantities import CODES as CODES
 from .quantities import Mention as Mention
 from .quantities import Quantity as Quantity
 from .quantities import agreement as agreement
+from .quantities import fit as fit
 from .quantities import in_one_unit as in_one_unit
 from .reading import equal as equal
 from .reading import read as read
@@ -13,7 +17,6 @@ from .reading import sentences as sentences
 from .sources import Cell as Cell
 from .sources import Sentence as Sentence
 from .sources import Source as Source
-from .sources import coverage as coverage
+from .sources import Table as Table
+from .sources import TableRow as TableRow
 from .sources import open_sources as open_sources
-from .sources import overlap as overlap
-from .sources import words as words

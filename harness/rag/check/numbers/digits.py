@@ -1,5 +1,5 @@
 """Bare numbers: digits with separators of every kind, fractions, powers of ten, and words; the
-irregular forms of other words.
+irregular forms of other words, and the content words of a text.
 
 1,234.5 and 1.234,5 and 12,34,567; 1½ and 3/4; 10^6 and 1.2e9; forty-two, two and a half million.
 """
@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from harness.core import SAME_SIGN
@@ -34,6 +35,21 @@ BASE_FORMS: dict[str, str] = {
     form: words[0] for words in (group.split() for group in _FORMS.split("|")) for form in words
 }
 """Irregular forms of verbs and nouns, to their base."""
+_WORD = re.compile(r"[A-Za-z][A-Za-z'&-]*[A-Za-z]|[A-Za-z]")
+_STOP_WORDS = (
+    "a an the of for in on at to by and or with from as was were is are be been being has "
+    "had have it its this that these those their his her our they we he she which who than "
+    "then into over under about after before during between both each other such not no also "
+    "would will can could may million millions billion billions thousand thousands trillion "
+    "percent percentage dollars dollar usd euros approximately roughly nearly around totaled "
+    "totalled amounted reported stood came equal equalled respectively year years ended "
+    "ending fiscal month months quarter january february march april june july august "
+    "september october november december compared said there am pm where when while whose "
+    "whom them him her me us you your if because since until so what how much many why did "
+    "does amount amounts percentages except "
+)
+_STOP = frozenset(_STOP_WORDS.split())
+_ENDING = re.compile(r"(?<=...)(?:ing|ed|es|(?<!s)s|e)$")
 DecimalMark = Literal[".", ","]
 
 # Digits with separators. A space groups thousands only where every group has three.
@@ -241,3 +257,26 @@ def _cardinal(match: re.Match[str]) -> Core:
         value += ORDINALS[match["last"].lower()]
         worth, ordinal = Fraction(1), True
     return Core(*match.span(), value, worth, spelled=True, ordinal=ordinal)
+
+
+@lru_cache(maxsize=1 << 15)
+def words(text: str) -> frozenset[str]:
+    """Content words, lower case, endings off; numbers, months and words of amounts left out."""
+    spelled: list[str] = _WORD.findall(normalise(text))
+    lowered = (word.lower().strip("'-") for word in spelled)
+    parts = (part for word in lowered for part in word.replace("'s", "").split("-"))
+    # endings off: enough to join sale and sales, increase and increased
+    return frozenset(
+        _ENDING.sub("", BASE_FORMS.get(part, part)) for part in parts if part and part not in _STOP
+    )
+
+
+def coverage(expected: frozenset[str], present: Iterable[str]) -> float:
+    """Share of the expected words that are present; 0 where none are expected."""
+    return len(expected & frozenset(present)) / len(expected) if expected else 0.0
+
+
+def overlap(first: frozenset[str], second: frozenset[str]) -> float:
+    """Dice coefficient of two sets of words, 0 to 1."""
+    total = len(first) + len(second)
+    return 2 * len(first & second) / total if total else 0.0

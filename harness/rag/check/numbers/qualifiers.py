@@ -1,12 +1,21 @@
-"""Qualifiers before and behind a number: currency, sign, bound, and words of rising and falling."""
+"""Qualifiers before and behind a number: currency, sign, bound, and words of rising and falling;
+and those that the labels of a table's cell give it."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
+from fractions import Fraction
 from typing import NamedTuple
 
-from harness.rag.check.numbers.quantities import CODES, SYMBOLS, Bound, Quantity
+from harness.rag.check.numbers.quantities import (
+    CODES,
+    SYMBOLS,
+    Bound,
+    Quantity,
+    currency_in,
+    unit_after,
+)
 
 _CLOSED = re.compile(r"[\d.,]+\)")
 _SYMBOL = "|".join(re.escape(symbol) for symbol in sorted(SYMBOLS, key=len, reverse=True))
@@ -87,6 +96,12 @@ _AFTER: tuple[tuple[str, re.Pattern[str]], ...] = (
     ),
     ("", re.compile("")),
 )
+_UNSCALED = re.compile(
+    r"per (?:\w+ ){0,2}(?:share|unit)|%|percent|number of|\bratio\b|\bcents?\b|\bpence\b"
+)
+_TIME = re.compile(r"\b(?:in |\()(year|month|week|day)s\b", re.IGNORECASE)
+_LABEL_UNIT = re.compile(r"\((?P<bracket>[^()]+)\)\W*$|[ _](?P<last>[A-Za-z²³µ/]{1,4}|[$€£])$")
+_SCALE_LETTERS = {"k": 10**3, "K": 10**3, "M": 10**6, "bn": 10**9}
 WINDOW = 70
 """Characters before a number that are looked at."""
 _BEFORE_SIGN = ("", *"(|:=,[\"'<>~≈$€£¥")
@@ -149,3 +164,25 @@ def with_sign(text: str, number: Quantity, before: Before) -> Quantity:
         start=before.start if closed or not before.bracket else before.start + 1,
         end=(behind.end() if behind else number.end) + closed,
     )
+
+
+def scaled(
+    value: Quantity, hint: tuple[int, str] | None, labels: str, head: str, corner: str
+) -> Quantity:
+    """The cell's value with what its labels say of unit and scale."""
+    if value.unit == "" and (time := _TIME.search(labels)):
+        return replace(value, unit=time[1])
+    if value.unit == "" and ("%" in labels or "percent" in labels):
+        return replace(value, unit="%")
+    measured = _LABEL_UNIT.search(head)
+    if value.unit == "" and hint is None and measured:
+        written = measured["bracket"] or measured["last"]
+        unit = unit_after(written, 0)
+        if scale := _SCALE_LETTERS.get(written):
+            return value.times(Fraction(scale), "")
+        return replace(value, unit=currency_in(written) or (unit[0] if unit else ""))
+    if hint is None or value.unit not in ("", *CODES) or _UNSCALED.search(labels):
+        return value
+    factor, currency = hint
+    unit = value.unit or currency or currency_in(f"{head} {corner}")
+    return replace(value, value=value.value * factor, step=value.step * factor, unit=unit)

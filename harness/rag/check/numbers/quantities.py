@@ -9,6 +9,7 @@ coarser one: 5.2 and 5.18 agree, 0.05 and 0.09 do not. There is no absolute tole
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
@@ -218,6 +219,36 @@ def _lower(unit: str) -> str:
     return unit.lower() if len(unit) > 4 and unit[1:].islower() else unit
 
 
+_IN = re.compile(
+    r"\b(?:in|of|\w+ in|expressed in|stated in)\s+(?P<money>[A-Z]{0,3}[$€£¥]|[A-Za-z]+\s)?\s*"
+    r"(?P<scale>hundreds|thousands|millions|billions|trillions|thousand|million|billion)\b"
+    rf"|(?P<sign>\b(?:RMB|{'|'.join(sorted(CODES))})|[$€£¥])\s?['\u2019]?\s?"
+    r"(?P<letter>[mk]|bn|mil|mn|million|thousand|billion|['\u2019]?000s?)\b"
+    r"|[(\s,](?P<zeros>['\u2019]?000s?)\b|^(?P<alone>[Tt]housands|[Mm]illions|\$?[Mm])$",
+    re.IGNORECASE,
+)
+_POWER = {"h": 100, "t": 1000, "k": 1000, "0": 1000, "m": 10**6, "b": 10**9}
+_SYMBOL = re.compile("|".join(map(re.escape, sorted(SYMBOLS, key=len, reverse=True))))
+
+
+def scale_of(text: str) -> tuple[int, str] | None:
+    """(factor, currency or "") that a label states."""
+    match = _IN.search(text)
+    if match is None:
+        return None
+    word = match["scale"] or match["letter"] or match["zeros"] or match["alone"]
+    return _POWER[word.lstrip("'\u2019$").lower()[0]], currency_in(text)
+
+
+def currency_in(text: str) -> str:
+    symbol = _SYMBOL.search(text)
+    if symbol:
+        return SYMBOLS[symbol[0]]
+    if re.search(r"\bdollars?\b", text, re.IGNORECASE):
+        return "USD"
+    return next((word for word in re.findall(r"\b[A-Z]{3}\b", text) if word in CODES), "")
+
+
 Mention = Quantity | Period
 
 _CONVERTED = Fraction(1, 10**6)
@@ -251,6 +282,22 @@ def agreement(claim: Mention, source: Mention) -> Agreement:
         if verdict is Agreement.SAME:
             return verdict
         best = verdict if verdict is Agreement.DIFFERENT else best
+    return best
+
+
+def fit(claimed: Sequence[Period], stated: Sequence[Period]) -> Agreement:
+    """Compare the periods of a claim with those of a place; years decide where both name one."""
+    claimed_years = [period for period in claimed if period.year]
+    stated_years = [period for period in stated if period.year]
+    if claimed_years and stated_years:
+        claimed, stated = claimed_years, stated_years
+    best = Agreement.INCOMPARABLE
+    for claim in claimed:
+        for period in stated:
+            verdict = agreement(claim, period)
+            if Agreement.SAME in (verdict, agreement(period, claim)):
+                return Agreement.SAME
+            best = Agreement.DIFFERENT if verdict is Agreement.DIFFERENT else best
     return best
 
 

@@ -8,81 +8,37 @@ cell.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from harness.rag.check.numbers.digits import BASE_FORMS, DecimalMark, decimal_mark, normalise
-from harness.rag.check.numbers.periods import Period
-from harness.rag.check.numbers.quantities import CODES, SYMBOLS, Mention, Quantity
+from harness.rag.check.numbers.digits import DecimalMark, decimal_mark, words
+from harness.rag.check.numbers.periods import Agreement, Period
+from harness.rag.check.numbers.qualifiers import scaled
+from harness.rag.check.numbers.quantities import (
+    Mention,
+    Quantity,
+    agreement,
+    currency_in,
+    scale_of,
+)
 from harness.rag.check.numbers.reading import read, sentences
 from harness.rag.check.types import Evidence, Finding, Verdict
 from harness.rag.retrieve import Document
 
-_WORD = re.compile(r"[A-Za-z][A-Za-z'&-]*[A-Za-z]|[A-Za-z]")
-_STOP_WORDS = (
-    "a an the of for in on at to by and or with from as was were is are be been being has "
-    "had have it its this that these those their his her our they we he she which who than "
-    "then into over under about after before during between both each other such not no also "
-    "would will can could may million millions billion billions thousand thousands trillion "
-    "percent percentage dollars dollar usd euros approximately roughly nearly around totaled "
-    "totalled amounted reported stood came equal equalled respectively year years ended "
-    "ending fiscal month months quarter january february march april june july august "
-    "september october november december compared said there am pm where when while whose "
-    "whom them him her me us you your if because since until so what how much many why did "
-    "does amount amounts percentages except "
-)
-_STOP = frozenset(_STOP_WORDS.split())
-_ENDING = re.compile(r"(?<=...)(?:ing|ed|es|(?<!s)s|e)$")
 _RULER = re.compile(r"[\s|:+=-]*")
-_IN = re.compile(
-    r"\b(?:in|of|\w+ in|expressed in|stated in)\s+(?P<money>[A-Z]{0,3}[$€£¥]|[A-Za-z]+\s)?\s*"
-    r"(?P<scale>hundreds|thousands|millions|billions|trillions|thousand|million|billion)\b"
-    rf"|(?P<sign>\b(?:RMB|{'|'.join(sorted(CODES))})|[$€£¥])\s?['\u2019]?\s?"
-    r"(?P<letter>[mk]|bn|mil|mn|million|thousand|billion|['\u2019]?000s?)\b"
-    r"|[(\s,](?P<zeros>['\u2019]?000s?)\b|^(?P<alone>[Tt]housands|[Mm]illions|\$?[Mm])$",
-    re.IGNORECASE,
-)
-_POWER = {"h": 100, "t": 1000, "k": 1000, "0": 1000, "m": 10**6, "b": 10**9}
-_SYMBOL = re.compile("|".join(map(re.escape, sorted(SYMBOLS, key=len, reverse=True))))
-_UNSCALED = re.compile(
-    r"per (?:\w+ ){0,2}(?:share|unit)|%|percent|number of|\bratio\b|\bcents?\b|\bpence\b"
-)
 _ANNOUNCED = re.compile(
     r"(?i)\bin (?:[a-z$.]+ )?(?:thousand|million|billion)s\b(?! of (?!dollars|euros|pounds|u\.?s))"
 )
 _EXCEPT = re.compile(r"(?i)\b(?:except|other than|unless)\b[^|)]*")
 _PERCENT = re.compile(rf"{_EXCEPT.pattern}|%|percent")
-_TIME = re.compile(r"\b(?:in |\()(year|month|week|day)s\b", re.IGNORECASE)
 _BRACKETS = re.compile(r"\([^()]*\)")
 _EMPTY = frozenset(("", "n/a", "nm", "n.m.", "na", "*"))
 _DASH = re.compile(r"[$\u20ac\u00a3]?\s?[-\u2013\u2014]\s?%?")
 _TOTAL = frozenset(("total",))
-
-
-@lru_cache(maxsize=1 << 15)
-def words(text: str) -> frozenset[str]:
-    """Content words, lower case, endings off; numbers, months and words of amounts left out."""
-    spelled: list[str] = _WORD.findall(normalise(text))
-    lowered = (word.lower().strip("'-") for word in spelled)
-    parts = (part for word in lowered for part in word.replace("'s", "").split("-"))
-    # endings off: enough to join sale and sales, increase and increased
-    return frozenset(
-        _ENDING.sub("", BASE_FORMS.get(part, part)) for part in parts if part and part not in _STOP
-    )
-
-
-def coverage(expected: frozenset[str], present: Iterable[str]) -> float:
-    """Share of the expected words that are present; 0 where none are expected."""
-    return len(expected & frozenset(present)) / len(expected) if expected else 0.0
-
-
-def overlap(first: frozenset[str], second: frozenset[str]) -> float:
-    """Dice coefficient of two sets of words, 0 to 1."""
-    total = len(first) + len(second)
-    return 2 * len(first & second) / total if total else 0.0
 
 
 @dataclass(frozen=True)
@@ -138,7 +94,7 @@ class Cell:
 
     @cached_property
     def periods(self) -> tuple[Period, ...]:
-        """That its labels name."""
+        """Periods that its labels name."""
         return _periods(read(f"{self.column} ; {self.section} ; {self.row}"))
 
 
@@ -171,12 +127,60 @@ class Sentence:
         return _periods(self.mentions)
 
 
+class _Field(NamedTuple):
+    """The text of a cell, stripped, and where it begins in the document."""
+
+    text: str
+    start: int
+
+    @property
+    def filled(self) -> bool:
+        """Return whether there is more than a sign of currency."""
+        return self.text not in ("", "$", "\u20ac", "\u00a3")
+
+
+class TableRow(NamedTuple):
+    """A row of a table: the text of its fields, and the values of those that have one."""
+
+    fields: Sequence[_Field]
+    cells: Mapping[int, Cell]
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """First character in the document, and the one behind the last."""
+        return self.fields[0].start, max(field.start + len(field.text) for field in self.fields)
+
+    def value(self, column: int) -> Mention | None:
+        """The value that stands in a column; None where there is text."""
+        if column in self.cells:
+            return self.cells[column].value
+        text = self.fields[column].text
+        mentions = read(text)
+        return mentions[0] if len(mentions) == 1 and len(mentions[0].text) == len(text) else None
+
+    def states(self, value: Mention, column: int) -> bool:
+        """Return True if a column states a value; of a bare one, as it is printed."""
+        stated = [self.value(column)]
+        if column in self.cells and isinstance(value, Quantity) and value.unit == "":
+            stated.append(self.cells[column].plain)
+        return any(each and agreement(value, each) is Agreement.SAME for each in stated)
+
+
+class Table(NamedTuple):
+    """A table: headings of its columns, rows, and the column whose texts name the rows."""
+
+    heads: Sequence[str]
+    rows: Sequence[TableRow]
+    key: int
+
+
 class Source(NamedTuple):
-    """A document with the cells of its tables, and the sentences outside of them."""
+    """A document with its tables and their cells, and the sentences outside of them."""
 
     document: Document
     cells: Sequence[Cell]
     sentences: Sequence[Sentence]
+    tables: Sequence[Table]
 
     def line(self, cell: Cell) -> tuple[int, int]:
         """The line of a table up to a cell, labels included."""
@@ -200,14 +204,14 @@ def open_sources(documents: Sequence[Document]) -> list[Source]:
 
 
 @lru_cache(maxsize=256)
-def _read_document(text: str) -> tuple[list[Cell], list[Sentence]]:
+def _read_document(text: str) -> tuple[list[Cell], list[Sentence], list[Table]]:
     tables = list(_tables(text))
     announced = sorted({match[0] for match in _ANNOUNCED.finditer(text)})
-    single = len({_scale_of(phrase) for phrase in announced}) == 1  # else it is of other tables
+    single = len({scale_of(phrase) for phrase in announced}) == 1  # else it is of other tables
     cells = [
         cell
         for number, (rows, lead) in enumerate(tables)
-        for cell in _cells(rows, announced[0] if single and not _scale_of(lead) else lead, number)
+        for cell in _cells(rows, announced[0] if single and not scale_of(lead) else lead, number)
     ]
     prose: list[Sentence] = []
     for start, end in sentences(text):
@@ -231,23 +235,40 @@ def _read_document(text: str) -> tuple[list[Cell], list[Sentence]]:
             if dates:
                 said, apart = words(f"{heads} {text[start:end]}"), frozenset[str]()
                 prose.append(Sentence(start, end, text[start:end], said, (*dates,), apart, apart))
-    return cells, prose
+    parted = (_by_heads(rows, cells, number) for number, (rows, _) in enumerate(tables))
+    return cells, prose, [table for each in parted for table in each]
+
+
+def _by_heads(rows: list[list[_Field]], cells: Sequence[Cell], number: int) -> Iterator[Table]:
+    """The rows of a table; those under headings of their own are another one."""
+    depth = _header_depth(rows)
+    width = max(map(len, rows))
+    columns = _column_heads(rows[:depth])
+    heads = [" ".join(row[0].text for row in rows[:depth]).strip()]
+    heads += [columns.get(column, "") for column in range(1, width)]
+    placed = {cell.place: cell for cell in cells if cell.table == number}
+    grouped: dict[tuple[str, ...], list[TableRow]] = defaultdict(list)
+    for line, row in enumerate(rows[depth:], start=depth):
+        inside = {n: placed[line, n] for n in range(width) if (line, n) in placed}
+        for column, cell in inside.items():
+            heads[column] = cell.column
+        if any(field.filled for field in row[1:]):
+            fields = row + [_Field("", row[-1].start)] * (width - len(row))
+            grouped[tuple(heads)].append(TableRow(fields, inside))
+    for named, group in grouped.items():
+        key = next(
+            (
+                column
+                for column in range(width)
+                if all(row.value(column) is None and row.fields[column].text for row in group)
+            ),
+            0,
+        )
+        yield Table(named, group, key)
 
 
 def _periods(mentions: Iterable[Mention]) -> tuple[Period, ...]:
     return tuple(mention for mention in mentions if isinstance(mention, Period))
-
-
-class _Field(NamedTuple):
-    """The text of a cell, stripped, and where it begins in the document."""
-
-    text: str
-    start: int
-
-    @property
-    def filled(self) -> bool:
-        """Return whether there is more than a sign of currency."""
-        return self.text not in ("", "$", "\u20ac", "\u00a3")
 
 
 def _tables(text: str) -> Iterator[tuple[list[list[_Field]], str]]:
@@ -284,20 +305,20 @@ def _cells(rows: list[list[_Field]], lead: str, number: int, top: int = 0) -> It
     depth = _header_depth(rows)
     heads = _column_heads(rows[:depth])
     corner = " ".join(field.text for row in rows[:depth] for field in row)
-    general = _scale_of(corner) or _scale_of(lead)
+    general = scale_of(corner) or scale_of(lead)
     if general and not general[1]:
-        general = general[0], _currency(" ".join(field.text for row in rows for field in row[1:]))
+        general = general[0], currency_in(" ".join(field.text for row in rows for field in row[1:]))
     section = ""
     mark = decimal_mark("\n".join(field.text for row in rows for field in row))
     for line, row in enumerate(rows[depth:], start=depth):
         label = row[0].text
         if not any(field.filled for field in row[1:]):
             section = label
-            general = _scale_of(label) or general
+            general = scale_of(label) or general
             continue
         if not label and not any(_is_datum(field.text) for field in row[1:] if field.filled):
-            scaled = corner if _scale_of(corner) else lead
-            yield from _cells(rows[line:], scaled, number, top + line)  # headings of further rows
+            above = corner if scale_of(corner) else lead
+            yield from _cells(rows[line:], above, number, top + line)  # headings of further rows
             return
         signed = any("%" in field.text and _is_datum(field.text) for field in row[1:])
         left_out = _PERCENT if signed else _EXCEPT  # a row with signs says itself what is percent
@@ -305,11 +326,11 @@ def _cells(rows: list[list[_Field]], lead: str, number: int, top: int = 0) -> It
             head = heads.get(column, "")
             plain = _plain_value(field.text, mark)
             if plain is not None:
-                hint = _scale_of(label) or _scale_of(head) or general
+                hint = scale_of(label) or scale_of(head) or general
                 if hint and general and not hint[1]:
                     hint = hint[0], general[1]
                 labels = left_out.sub("", f"{label} {head}".lower())
-                value = _scaled(plain, hint, labels, head, corner)
+                value = scaled(plain, hint, labels, head, corner)
                 end = field.start + len(field.text)
                 yield Cell(
                     value,
@@ -348,7 +369,7 @@ def _header_depth(rows: list[list[_Field]]) -> int:
         titled = not all(data) and len(row[0].text) != 1 and not words(row[0].text)
         if any(data) and not years and not titled:
             return max(depth, 1)
-        if named and not texts and not _scale_of(row[0].text):
+        if named and not texts and not scale_of(row[0].text):
             return max(depth, 1)
         named = named or bool(texts)
     return 1
@@ -357,7 +378,7 @@ def _header_depth(rows: list[list[_Field]]) -> int:
 def _is_datum(text: str) -> bool:
     if text.lower() in _EMPTY or _DASH.fullmatch(text):
         return True
-    mentions = () if _scale_of(text) else read(text)
+    mentions = () if scale_of(text) else read(text)
     if not mentions or any(isinstance(mention, Period) for mention in mentions):
         return False
     return 2 * sum(mention.end - mention.start for mention in mentions) >= len(text.strip())
@@ -377,36 +398,3 @@ def _column_heads(rows: list[list[_Field]]) -> dict[int, str]:
             if label:
                 labels[column].append(label)
     return {column: " ".join(texts) for column, texts in labels.items()}
-
-
-def _scale_of(text: str) -> tuple[int, str] | None:
-    """(factor, currency or "") that a label states."""
-    match = _IN.search(text)
-    if match is None:
-        return None
-    word = match["scale"] or match["letter"] or match["zeros"] or match["alone"]
-    return _POWER[word.lstrip("'\u2019$").lower()[0]], _currency(text)
-
-
-def _currency(text: str) -> str:
-    symbol = _SYMBOL.search(text)
-    if symbol:
-        return SYMBOLS[symbol[0]]
-    if re.search(r"\bdollars?\b", text, re.IGNORECASE):
-        return "USD"
-    return next((word for word in re.findall(r"\b[A-Z]{3}\b", text) if word in CODES), "")
-
-
-def _scaled(
-    value: Quantity, hint: tuple[int, str] | None, labels: str, head: str, corner: str
-) -> Quantity:
-    """The cell's value with what its labels say of unit and scale."""
-    if value.unit == "" and (time := _TIME.search(labels)):
-        return replace(value, unit=time[1])
-    if value.unit == "" and ("%" in labels or "percent" in labels):
-        return replace(value, unit="%")
-    if hint is None or value.unit not in ("", *CODES) or _UNSCALED.search(labels):
-        return value
-    factor, currency = hint
-    unit = value.unit or currency or _currency(f"{head} {corner}")
-    return replace(value, value=value.value * factor, step=value.step * factor, unit=unit)

@@ -16,12 +16,14 @@ from typing import NamedTuple
 from harness.rag.check.numbers import (
     CODES,
     Agreement,
+    Mention,
     Period,
     Quantity,
     agreement,
+    fit,
     in_one_unit,
+    read,
 )
-from harness.rag.check.values.roles import fit, question_of
 
 
 def _compiled(patterns: dict[str, str]) -> dict[str, re.Pattern[str]]:
@@ -68,7 +70,20 @@ _REMAINS = re.compile(
 )
 ORDINAL = re.compile(r"(?:first|second|third|[a-z]th|\d(?:st|nd|rd|th))$", re.IGNORECASE)
 _OF_RATES = re.compile(r"\bdifferences?\b|\bhow many percent\b", re.IGNORECASE)
+_DEADLINE = re.compile(r"\b(?:within|(?:up|no later) (?:to|than))\s*$", re.IGNORECASE)
 _THAN = re.compile(r"\b(?:than|as)\b(?! well)", re.IGNORECASE)
+_COMPUTED = {"growth", "difference", "mean"}
+_MANY = re.compile(r"\bhow many\b", re.IGNORECASE)
+_LIMITS = {
+    1: re.compile(r"exceed\w*|(?:more|greater|higher|larger|over|above)(?: than)?", re.IGNORECASE),
+    -1: re.compile(r"(?:less|fewer|lower|smaller|under|below)(?: than)?", re.IGNORECASE),
+}
+_PERCENTAGE = re.compile(
+    r"\b(?:what|which|how many) percent|\bpercentage (?:change|increase|decrease|growth)|"
+    r"(?:as a|in) percentage\b",
+    re.IGNORECASE,
+)
+_PERIODS = re.compile(r"\bhow many (?:years|months|quarters|days|weeks)\b", re.IGNORECASE)
 _WITHIN = ("sum", "share", "mean")
 _NEW = ("difference", "sum", "mean", "rest")
 MOST_OPERANDS = 12
@@ -103,10 +118,50 @@ class Derivation(NamedTuple):
     operands: tuple[Operand, ...]
 
 
+def question_of(sentence: str) -> str:
+    """The question that stands before a bare answer; "" before none."""
+    question, mark, _ = sentence.partition("? ")
+    return question if mark else ""
+
+
 def asked_for(question: str) -> set[str]:
     """Operations that a question names; empty where it asks for what is stated."""
     operations = {name for name, cue in _CUES_IN_QUESTIONS.items() if cue.search(question)}
     return operations - {"sum"} if "respective" in question else operations
+
+
+def as_asked(value: Mention, question: str) -> Mention | None:
+    """The bare value as the question wants it: a percentage, or no amount of money; else None."""
+    if not isinstance(value, Quantity):
+        return value
+    if _PERCENTAGE.search(question):
+        if value.unit in ("", "%", "pp") and value.scale == 1:
+            return replace(value, unit=value.unit or "%", alternatives=())
+        return None
+    amount = value.unit in (*CODES, "%")
+    if limit_of(question):
+        return None if amount or value.scale > 1 else value
+    return None if amount and _PERIODS.search(question) else value
+
+
+def may_state(labels: str, question: str) -> bool:
+    """Return True if a place may state what was asked for: a value to be computed stands only where
+    labels or a sentence speak of that.
+    """
+    if limit_of(question):
+        return False
+    operations = asked_for(question) & _COMPUTED
+    return not operations or any(CUES[name].search(labels) for name in operations)
+
+
+def limit_of(question: str) -> tuple[int, Quantity] | None:
+    """Read direction and value of "how many ... exceed 500"; None where none is compared."""
+    for sign, pattern in _LIMITS.items() if _MANY.search(question) else ():
+        for match in pattern.finditer(question):
+            values = (each for each in read(question) if isinstance(each, Quantity))
+            if value := next((each for each in values if each.end > match.end()), None):
+                return sign, replace(value, bound="")
+    return None
 
 
 def meant(sentence: str, *, prose: bool) -> set[str]:
@@ -141,6 +196,7 @@ def derive(
     if not question and _REMAINS.search(f"{sentence} {context}"):
         operations |= {"difference", "rest"}
     stated = any(agreement(value, operand.value) is Agreement.SAME for operand in operands)
+    deadline = _DEADLINE.search(sentence[: value.start])
     for operation, formula, group, amount, unit in _computations(
         operations, sentence, operands[:MOST_OPERANDS]
     ):
@@ -150,6 +206,12 @@ def derive(
             continue  # what is stated follows from nothing
         if operation != "mean" and any(each.value.value == each.value.step == 0 for each in group):
             continue  # a dash in a cell
+        if (
+            group[0].place is None
+            and operation == "sum"
+            and (deadline or _repeated(group, sentence))
+        ):
+            continue
         if operation in _WITHIN and all(
             fit(periods, operand.periods) is Agreement.DIFFERENT for operand in group
         ):
@@ -167,6 +229,13 @@ def derive(
         if any(agreement(value, number) is Agreement.SAME for number in accepted):
             return Derivation(operation, formula, group)
     return None
+
+
+def _repeated(group: Sequence[Operand], sentence: str) -> bool:
+    """Return True if a value counts twice and no word asks for a total: a deadline that a policy
+    repeats is one deadline."""
+    values = {(operand.value.value, operand.value.unit) for operand in group}
+    return len(values) < len(group) and not CUES["sum"].search(sentence)
 
 
 _Computation = tuple[str, str, tuple[Operand, ...], Fraction, str]

@@ -1,14 +1,18 @@
-"""Roles of values and names: the stretch of a sentence around one, against those of its rivals.
+"""Roles of values and names: the stretch of a sentence around one, against those of its rivals; and
+the cells and values of prose that speak of the same, from which a value may follow.
 
 "The drug arm had 12 deaths and the placebo arm had 19": what a claim says of 12 must fit the words
-around 12 better than the words around 19.
+around 12 better than the words around 19. A question for a change, a mean or a count is answered by
+that computation, or by a place that speaks of it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple, Protocol
@@ -18,10 +22,28 @@ from harness.rag.check.numbers import (
     Cell,
     Mention,
     Period,
+    Quantity,
+    Source,
     agreement,
     coverage,
+    fit,
+    overlap,
     read,
     words,
+)
+from harness.rag.check.types import Finding, Verdict
+from harness.rag.check.values.derivations import (
+    ORDINAL,
+    Derivation,
+    Operand,
+    asked_for,
+    derive,
+    each_times,
+    elapsed,
+    limit_of,
+    meant,
+    parts_of_wholes,
+    question_of,
 )
 from harness.rag.check.wording import DIRECTION
 
@@ -46,6 +68,17 @@ _NUMBERED = re.compile(
     r"\b([^\W\d_]{2,})[ -]#?((?!(?:19|20)\d\d\b)\d+[A-Za-z]?|[A-Z]{1,4}-\d+|[A-Z]\d*)\b"
 )
 _LEAD = re.compile(r"\b(from|to|by|against|before|after|since|until)\s+$", re.IGNORECASE)
+
+# Share of a row label's words from which its cells are operands.
+_PROSE = 0.75
+# Shares of words from which a sentence's values are operands, and from which its shares are.
+_NEARBY, _SPOKEN = 0.2, 0.5
+_BALANCE = words("income revenue revenues turnover sales costs expenses spending")
+_RESULT = re.compile(r"\b(?:profit|loss|surplus|deficit|result)\b", re.IGNORECASE)
+_EACH = re.compile(r"\b(?:each|apiece|per)\b", re.IGNORECASE)
+_HALVED = re.compile(r"\b(?:equally|evenly|half each)\b", re.IGNORECASE)
+# Share of the words of a column's heading that a question must have to speak of all its cells.
+_HEADED = 0.5
 
 
 class Spoken(Protocol):
@@ -151,22 +184,6 @@ def rival_owner(
     return -1
 
 
-def fit(claimed: Sequence[Period], stated: Sequence[Period]) -> Agreement:
-    """Compare the periods of a claim with those of a place; years decide where both name one."""
-    claimed_years = [period for period in claimed if period.year]
-    stated_years = [period for period in stated if period.year]
-    if claimed_years and stated_years:
-        claimed, stated = claimed_years, stated_years
-    best = Agreement.INCOMPARABLE
-    for claim in claimed:
-        for period in stated:
-            verdict = agreement(claim, period)
-            if Agreement.SAME in (verdict, agreement(period, claim)):
-                return Agreement.SAME
-            best = Agreement.DIFFERENT if verdict is Agreement.DIFFERENT else best
-    return best
-
-
 @dataclass(frozen=True)
 class Statement:
     """A claimed value with what its sentence says around it."""
@@ -182,12 +199,6 @@ class Statement:
     def question(self) -> str:
         """See :func:`question_of`."""
         return question_of(self.sentence)
-
-
-def question_of(sentence: str) -> str:
-    """The question that stands before a bare answer; "" before none."""
-    question, mark, _ = sentence.partition("? ")
-    return question if mark else ""
 
 
 def statement_of(value: Mention, sentence: str) -> Statement:
@@ -220,14 +231,147 @@ def speaks_of(cell: Cell, statement: Statement) -> float:
     return float(bool(cell.row and re.search(label, statement.sentence, flags)))
 
 
-def label_at(statement: Statement) -> str:
-    """The noun with the number behind it that the value is part of ("Widget 39"), or ""."""
-    start = statement.value.start
-    matches = _NUMBERED.finditer(statement.sentence)
-    return next((match[0] for match in matches if match.start(2) <= start < match.end(2)), "")
-
-
 def share_of(about: frozenset[str], line: Spoken) -> float:
     """Share of the words that a line has; what stands around it counts half."""
     around = len(about & (line.context - line.words)) * _CONTEXT
     return (len(about & line.words) + around) / len(about) if about else 0.0
+
+
+def over_a_line(statement: Statement, value: Quantity, source: Source) -> Finding | None:
+    """Compute from a whole row or column: how many cells are beyond a limit, their sum or mean."""
+    operations, limit = asked_for(statement.question), limit_of(statement.question)
+    alone = operations in ({"sum"}, {"mean"}, {"sum", "mean"})  # no part of a further computation
+    operations = operations - {"sum"} if "mean" in operations else operations
+    for line in _lines(statement, source.cells) if limit or alone else ():
+        total = sum((cell.value.value for cell in line), Fraction(0))
+        results = {
+            name: replace(line[0].value, value=amount, step=Fraction(0), alternatives=())
+            for name, amount in (("sum", total), ("mean", total / len(line)))
+        }
+        if limit:
+            sign, least = limit
+            scaled = least.scale > 1 or least.unit
+            numbers = [cell.value if scaled else cell.plain for cell in line]
+            beyond = sum(sign * number.value > sign * least.value for number in numbers)
+            results, operations = {"count": Quantity(Fraction(beyond), Fraction(1))}, {"count"}
+        for name in results.keys() & operations:
+            if agreement(value, results[name]) is Agreement.SAME:
+                spans = [source.line(cell) for cell in line]
+                reason = f"{name}: {', '.join(cell.plain.text for cell in line)}"
+                return source.finding(Verdict.DERIVED, spans, reason, 0.75)
+    return None
+
+
+def _lines(statement: Statement, cells: Sequence[Cell]) -> Iterator[list[Cell]]:
+    """Rows that a question speaks of best, and columns without totals, whole and by section."""
+    rows: dict[tuple[int, int], list[Cell]] = defaultdict(list)
+    columns: dict[tuple[int, int, str], list[Cell]] = defaultdict(list)
+    for cell in cells:
+        dated = fit(statement.periods, cell.periods)
+        if dated is not Agreement.DIFFERENT:
+            rows[cell.table, cell.place[0]].append(cell)
+            headed = coverage(words(cell.column), statement.words) >= _HEADED
+            meant = (headed or dated is Agreement.SAME) and not cell.is_total
+            for section in {"", cell.section} if meant else ():
+                columns[cell.table, cell.place[1], section].append(cell)
+    spoken = [(speaks_of(row[0], statement), row) for row in rows.values()]
+    best = max((share for share, _ in spoken), default=0.0)
+    yield from (row for share, row in spoken if share >= max(_HEADED, best))
+    yield from columns.values()
+
+
+def derive_from_cells(statement: Statement, value: Quantity, source: Source) -> Finding | None:
+    """A computation over cells that the sentence speaks of."""
+    shares = [(speaks_of(cell, statement), cell) for cell in source.cells]
+    near = statement.question and all(share < _PROSE for share, _ in shares)
+    least = _SPOKEN if near else _PROSE
+    spoken = [cell for share, cell in shares if share >= least]
+    if statement.question and (not spoken or "share" in asked_for(statement.question)):
+        spoken += [cell for cell in source.cells if cell.is_total and cell not in spoken]
+    spoken.sort(
+        key=lambda cell: (
+            -overlap(statement.words, cell.row_words),
+            fit(statement.periods, cell.periods) is not Agreement.SAME,
+        )
+    )
+    scaled, plain = (
+        [
+            Operand(
+                number, cell.plain.text, cell.row_words, cell.periods, source.line(cell),
+                (cell.table, *cell.place),
+            )
+            for cell, number in zip(spoken, numbers, strict=True)
+        ]
+        for numbers in ([cell.value for cell in spoken], [cell.plain for cell in spoken])
+    )  # fmt: skip
+    pools = [scaled]
+    if value.unit == "" and value.scale == 1:  # as the table prints them
+        pools.append(plain)
+    sentence = statement.sentence
+    periods = () if any(each.until for each in statement.periods) else statement.periods
+    derived = (derive(value, sentence, pool, periods=periods) for pool in pools)
+    finding = _derived(next(filter(None, derived), None), source)
+    return finding or (over_a_line(statement, value, source) if statement.question else None)
+
+
+def _derived(derivation: Derivation | None, source: Source) -> Finding | None:
+    if derivation is None:
+        return None
+    reason = f"{derivation.operation}: {derivation.formula}"
+    lines = sorted({operand.line for operand in derivation.operands})
+    return source.finding(Verdict.DERIVED, lines, reason, 0.85)
+
+
+def derive_from_prose(statement: Statement, value: Quantity, source: Source) -> Finding | None:
+    """A computation over values of sentences that speak of the same."""
+    about = statement.words
+    operands: list[tuple[float, Operand]] = []
+    dates: list[Operand] = []
+    shares: list[Operand] = []
+    context = ""
+    for sentence in source.sentences:
+        share = share_of(about, sentence)
+        if _RESULT.search(statement.sentence) and len(_BALANCE & sentence.words) > 1:
+            share = 1.0  # income and costs give a profit
+        elif not about & sentence.words or share < _NEARBY:
+            continue
+        context += sentence.text if share >= _SPOKEN else ""
+        line = (sentence.start, sentence.end)
+        values = [mention for mention in sentence.mentions if isinstance(mention, Quantity)]
+        stretches = parts(sentence.text, tuple((each.start, each.end) for each in values))
+        for each, part in zip(values, stretches, strict=True):
+            near = part.near(len(part.ahead))
+            bonus = fit(statement.periods, part.periods) is Agreement.SAME
+            rank = share + coverage(about, near) + 0.5 * bonus
+            units = [reading.unit for reading in (value, *value.alternatives)]
+            fitting = (reading for reading in (each, *each.alternatives) if reading.unit in units)
+            stated = next(fitting, each)  # cents of the claimed currency
+            numbered = each.unit[:1] == "#" or (each.value >= 1 and ORDINAL.search(each.text))
+            for end in () if numbered else {stated.value, stated.high or stated.value}:
+                number = replace(stated, value=end, high=None)
+                operand = Operand(number, each.text, near, part.periods, line)
+                operands.append((rank, operand))
+                is_part = number.unit == "" and number.step == 0 and number.value < 1
+                if share >= _SPOKEN and number.value > 0 and (number.unit == "%" or is_part):
+                    shares.append(operand)
+        dates += [
+            Operand(Quantity(Fraction(0), Fraction(0)), each.text, sentence.words, (each,), line)
+            for each in sentence.periods
+        ]
+    operands.sort(key=lambda pair: -pair[0])
+    ranked = [operand for _, operand in operands]
+    if ranked and _HALVED.search(context):
+        half = Quantity(Fraction(1, 2), Fraction(0))
+        shares.append(ranked[0]._replace(value=half, plain="half"))
+        if agreement(value, half) is Agreement.SAME:
+            return _derived(Derivation("share", "equally", (shares[-1],)), source)
+    spans_time = value.unit == "year" or "difference" in meant(statement.sentence, prose=True)
+    readings = (value, *value.alternatives)
+    computed = (derive(each, statement.sentence, ranked, context) for each in readings)
+    return _derived(
+        next(filter(None, computed), None)
+        or parts_of_wholes(value, shares, ranked)
+        or (each_times(value, ranked) if _EACH.search(context) else None)
+        or (elapsed(value, dates) if spans_time else None),
+        source,
+    )

@@ -8,7 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import takewhile
 
-from harness.rag.check.claims import clauses, names
+from harness.rag.check.claims import clauses
 from harness.rag.check.numbers import (
     BASE_FORMS,
     Agreement,
@@ -20,23 +20,19 @@ from harness.rag.check.numbers import (
     Source,
     agreement,
     coverage,
+    fit,
     in_one_unit,
     overlap,
     read,
     words,
 )
 from harness.rag.check.types import BY_SUPPORT, FAULTS, Claim, Finding, Verdict
-from harness.rag.check.values.operands import (
-    as_asked,
-    derive_from_cells,
-    derive_from_prose,
-    may_state,
-)
+from harness.rag.check.values.derivations import as_asked, may_state
 from harness.rag.check.values.roles import (
     RELATIVE,
     Statement,
-    fit,
-    label_at,
+    derive_from_cells,
+    derive_from_prose,
     parts,
     rival_owner,
     share_of,
@@ -54,8 +50,6 @@ _NEAR = 0.85
 _SPOKEN, _PROSE = 0.5, 0.75
 # Share of words that support a value that hardly stands in a document by chance.
 _RARE = 0.3
-# Confidence from which prose overrules a cell on a bare answer.
-_SURE = 0.78
 _COMPUTED = ("difference", "ratio", "growth", "sum", "mean", "rest", "years", "part")
 _BARE = re.compile(r"\s*(?:[,.;:)]|$|(?:and|or|but|in|on|at|for|to|from|against)\b)")
 _DATED = re.compile(r"\b(?:year|when|date)\b", re.IGNORECASE)
@@ -179,12 +173,8 @@ def _judge(statement: Statement, sources: Sequence[Source]) -> Finding:
         spans = [_judge(replace(statement, value=end), sources) for end in ends]
         findings.append(max(spans, key=lambda span: BY_SUPPORT.index(span.verdict)))
     for source in sources:
-        judge_place = _judge_period if isinstance(statement.value, Period) else _judge_by_cells
-        finding = judge_place(statement, source) or _judge_by_prose(statement, source)
-        if finding and finding.verdict is Verdict.CONTRADICTED and statement.question:
-            prose = _judge_by_prose(statement, source)
-            sure = prose and prose.confidence >= _SURE
-            finding = prose if prose and sure and prose.verdict is Verdict.SUPPORTED else finding
+        finding = _judge_by_cells(statement, value, source) if isinstance(value, Quantity) else None
+        finding = finding or _judge_by_prose(statement, source)
         if finding is not None and finding.verdict is Verdict.SUPPORTED:
             return finding
         findings += [finding] if finding else []
@@ -193,26 +183,23 @@ def _judge(statement: Statement, sources: Sequence[Source]) -> Finding:
     return min(findings, key=lambda finding: BY_SUPPORT.index(finding.verdict))
 
 
-def _judge_by_cells(statement: Statement, source: Source) -> Finding | None:
-    value = statement.value
-    assert isinstance(value, Quantity)
-    if name := label_at(statement):
-        for cell in source.cells:
-            if re.search(rf"\b{re.escape(name)}\b", cell.row):
-                reason = f"{name!r} is row {cell.label}"
-                return source.finding(Verdict.SUPPORTED, [source.line(cell)], reason, 0.9)
+def _judge_by_cells(statement: Statement, value: Quantity, source: Source) -> Finding | None:
+    """A bare answer by the cells that its question speaks of; any other value by what can be
+    computed, since the cells that state it are found by row and column."""
+    if not statement.question:
+        return derive_from_cells(statement, value, source)
     aligned: list[tuple[float, Cell]] = []  # cells that the sentence may speak of, best first
     for cell in source.cells:
         if speaks_of(cell, statement) < _ROW:
             continue
         period = fit(statement.periods, cell.periods)
         if period is not Agreement.DIFFERENT:
-            named = statement.question and frozenset() < words(cell.column) <= statement.words
+            named = frozenset() < words(cell.column) <= statement.words
             bonus = 0.5 if period is Agreement.SAME or named else 0.0
             aligned.append((overlap(statement.words, cell.label_words) + bonus, cell))
     aligned.sort(key=lambda pair: -pair[0])
     for score, cell in aligned:
-        if score >= _NEAR * aligned[0][0] and _states(cell, statement):
+        if score >= _NEAR * aligned[0][0] and _states(cell, statement, value):
             label = f"{cell.plain.text} in row {cell.label}"
             return source.finding(Verdict.SUPPORTED, [source.line(cell)], label, 0.97)
     derived = derive_from_cells(statement, value, source)
@@ -221,30 +208,19 @@ def _judge_by_cells(statement: Statement, source: Source) -> Finding | None:
     best, closest = aligned[0]
     strong = overlap(statement.words, closest.label_words) >= _STRONG
     dated = not statement.periods or best > 1 or not closest.periods
-    rivals = [closest] if strong and dated else []
-    if value.value:  # the same amount with the other sign, where one side wrote a sign
-        mirrored = replace(value, value=-value.value)
-        signed = [cell for _, cell in aligned if value.signed or cell.value.signed]
-        rivals = [
-            cell
-            for cell in signed
-            if cell.value.unit == value.unit and agreement(mirrored, cell.value) is Agreement.SAME
-        ] + rivals
-    if not rivals:
+    if not (strong and dated):
         return None
-    reason = f"claimed {value.text}, but row {rivals[0].label} states {rivals[0].plain.text}"
-    return source.finding(Verdict.CONTRADICTED, [source.line(rivals[0])], reason, 0.9)
+    reason = f"claimed {value.text}, but row {closest.label} states {closest.plain.text}"
+    return source.finding(Verdict.CONTRADICTED, [source.line(closest)], reason, 0.9)
 
 
-def _states(cell: Cell, statement: Statement) -> bool:
-    """Return True if a cell states the value; a bare number may be as the table prints it, and a
-    bare answer leave out the brackets of a cost."""
-    value = statement.value
-    assert isinstance(value, Quantity)
-    if statement.question and not may_state(f"{cell.row} {cell.section} {cell.column}", statement):
+def _states(cell: Cell, statement: Statement, value: Quantity) -> bool:
+    """Return True if a cell states a bare answer; a number without a unit may be as the table
+    prints it, and leave out the brackets of a cost."""
+    if not may_state(f"{cell.row} {cell.section} {cell.column}", statement.question):
         return False
     stated = [cell.value, *([cell.plain] if value.unit == "" else [])]
-    loss = _SIGN_WORDS & cell.label_words or (statement.question and cell.value.value < 0)
+    loss = _SIGN_WORDS & cell.label_words or cell.value.value < 0
     if loss and not _EXPLICIT.match(value.text):
         # the label of a loss may carry the sign, a minus before the value is one
         stated += [replace(number, value=-number.value) for number in stated]
@@ -261,15 +237,6 @@ def _is_rare(value: Mention) -> bool:
     return _is_range(value) or (isinstance(value, Quantity) and digits > 3)
 
 
-def _judge_period(statement: Statement, source: Source) -> Finding | None:
-    for cell in source.cells:
-        same = any(agreement(statement.value, each) is Agreement.SAME for each in cell.periods)
-        if same and coverage(cell.row_words, statement.words) >= _ROW:
-            reason = f"column or row {cell.column or cell.row!r}"
-            return source.finding(Verdict.SUPPORTED, [source.line(cell)], reason, 0.8)
-    return None
-
-
 def _judge_by_prose(statement: Statement, source: Source) -> Finding | None:
     """Support by the sentence that says most of the same, and says it of the same; contradiction
     by one that says it of another, or by a near copy."""
@@ -283,7 +250,7 @@ def _judge_by_prose(statement: Statement, source: Source) -> Finding | None:
             for _, other in ranked
         ):
             continue  # another sentence says all of it, with another value
-        if statement.question and not may_state(sentence.text, statement):
+        if statement.question and not may_state(sentence.text, statement.question):
             continue
         span = (sentence.start, sentence.end)
         for value, verdict in _comparable(statement, sentence):
@@ -303,12 +270,6 @@ def _judge_by_prose(statement: Statement, source: Source) -> Finding | None:
     if misplaced and isinstance(statement.value, Quantity) and statement.value.step == 0:
         return misplaced  # a half or a third is a ratio of some two numbers in every document
     if isinstance(statement.value, Quantity):
-        named = [statement.sentence[start:end] for start, end in names(statement.sentence)]
-        counted = sum(1 + name.count(" and ") for name in named)
-        small = statement.value.text.isalpha() and statement.value.unit == ""
-        if ranked and small and statement.value.value == counted > 1:  # two friends, Ann and Bo
-            span = (ranked[0][1].start, ranked[0][1].end)
-            return source.finding(Verdict.DERIVED, [span], "count: the names beside it", 0.6)
         derived = derive_from_prose(statement, statement.value, source)
         if derived is not None:
             return derived

@@ -49,9 +49,8 @@ def superscript(before: str, raised: str) -> str:
     mark = raised.strip().strip("[]()")
     if re.fullmatch("[-+\u2212]?[0-9n]+", mark) and _POWER.search(before) and "[" not in raised:
         return mark.translate(_RAISED)
-    if re.fullmatch(r"[\d\s,;*†‡§¶#\u2013-]+|[a-z]", mark):
-        return f"[{mark}]"
-    return raised  # the end of an ordinal or an abbreviation
+    is_note = re.fullmatch(r"[\d\s,;*†‡§¶#\u2013-]+|[a-z]", mark)
+    return f"[{mark}]" if is_note else raised  # the end of an ordinal or an abbreviation
 
 
 def parse_html(source: str, text: str) -> Document:

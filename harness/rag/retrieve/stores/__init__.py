@@ -1,4 +1,4 @@
-"""Indexes kept by other stores, for what outgrows a machine: Qdrant and LanceDB (extras)."""
+"""Indexes kept by another store, for what outgrows a machine: Qdrant (an extra)."""
 
 import lazy_loader
 

@@ -213,10 +213,6 @@ def _all(task: Task, accepted: Sequence[str], answer: str) -> Judged:
     return Judged(value, value == 1.0, {})
 
 
-def _part(task: Task, accepted: Sequence[str], answer: str) -> Judged:
-    return all_or_nothing(match_part(answer, accepted) == 1.0)
-
-
 def _numbers(task: Task, accepted: Sequence[str], answer: str) -> Judged:
     value = max(match_numbers(answer, right) for right in accepted)
     return Judged(value, value == 1.0, {})
@@ -236,7 +232,7 @@ JUDGES: dict[str, Judge] = {
     "exam": _exam,
     "boolean": _boolean,
     "all": _all,
-    "part": _part,
+    "part": lambda _, accepted, answer: all_or_nothing(match_part(answer, accepted) == 1.0),
     "numbers": _numbers,
     "classes": _classes,
 }

@@ -167,5 +167,5 @@ def test_the_command(tmp_path: Path) -> None:
     assert len(pd.read_parquet(out)) == 1 + sum(
         summary["calls"][name] for name in ("proposer", "checker")
     )
-    for wrong in (["--export", str(out)], ["--batch", str(path), "--repair"]):
+    for wrong in (["--export", str(out)], ["--batch", str(path), "--answer", str(path)]):
         assert CliRunner().invoke(check, wrong).exit_code == 2

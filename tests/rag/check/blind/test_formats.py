@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from harness.models import Model
-from harness.rag.check.blind import answers_format, pairs_format, parts_format
+from harness.rag.check.blind import answers_format, pairs_format
 
 
 def model(spec: str, constrains: bool) -> Model:
@@ -17,12 +17,11 @@ def test_other_endpoints_are_asked_in_words_alone() -> None:
     for spec in ("openai/x", "simulated/lookup", "replay/x.jsonl"):
         assert answers_format(model(spec, False), 2) is None
         assert pairs_format(model(spec, False)) is None
-        assert parts_format(model(spec, False), 2) is None
 
 
 def test_the_embedded_engine_takes_them() -> None:
     local = model("local/smollm2-135m", True)
-    for form in (answers_format(local, 3), pairs_format(local), parts_format(local, 2)):
+    for form in (answers_format(local, 3), pairs_format(local)):
         schema: Any = (form or {})["json_schema"]
         schema = schema["schema"]
         assert schema["type"] == "array"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from harness.rag.check.numbers import Cell, open_sources
+from harness.rag.check.rules import judge_claim as judge
 from harness.rag.check.types import Claim, Finding, Verdict
-from harness.rag.check.values import judge
 from harness.rag.retrieve import Document
 
 TABLE = """Results of the brewery ($ in thousands)
@@ -93,7 +93,6 @@ def test_verdicts(sentence: str, value: str, expected: str) -> None:
         ("Beer revenue of both years combined was $8.11 million.", "$8.11 million", "sum"),
         ("Net loss was 3.2 times that of 2018.", "3.2 times", "ratio"),
         ("Beer made up 83.8% of total revenue in 2019.", "83.8%", "share"),
-        ("Total revenue grew 1.18% in 2019.", "1.18%", "growth"),
     ],
 )
 def test_derived_values_are_recomputed(sentence: str, value: str, operation: str) -> None:
@@ -112,6 +111,13 @@ def test_what_no_computation_gives_is_not_derived() -> None:
 def test_rows_without_cells_are_no_rows() -> None:
     assert cells("|\n|\n") == []
     assert verdict("Ulm has 126,329 inhabitants.", "126,329", f"|\n|\n\n{TSV}").evidence
+
+
+def test_growth_is_recomputed_where_no_column_states_it() -> None:
+    sentence = "Total revenue grew 1.18% in 2019."
+    assert verdict(sentence, "1.18%").verdict is Verdict.SUPPORTED
+    found = verdict(sentence, "1.18%", TABLE.replace("| 1.2 |", "| |"))
+    assert (found.verdict, found.reason.split(":")[0]) == (Verdict.DERIVED, "growth")
 
 
 def test_no_other_document_takes_support_away() -> None:

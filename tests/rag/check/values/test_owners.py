@@ -64,6 +64,12 @@ def test_a_value_belongs_to_whom_the_document_gives_it(right: bool) -> None:
 
 
 @pytest.mark.parametrize("right", [True, False])
+def test_values_belong_to_their_row_and_column(right: bool) -> None:
+    wrong, count = wrongly_judged("rows.txt", right)
+    assert len(wrong) <= (1 - LEAST) * count, wrong
+
+
+@pytest.mark.parametrize("right", [True, False])
 def test_claims_by_another_author_are_judged_no_worse(right: bool) -> None:
     wrong, count = wrongly_judged("owners_outside.txt", right)
     assert len(wrong) <= (1 - OUTSIDE[right]) * count, wrong

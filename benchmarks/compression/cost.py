@@ -1,0 +1,78 @@
+"""Processor time of `compress` beside the bare encoder over all sentences, and memory.
+
+    python -m benchmarks.compression.cost --shared ../shared
+
+Inputs of about 8, 50 and 186 thousand tokens are papers of COVID-QA, end to end, with a question
+about one of them; a tenth is kept. The bare encoder is sentence-transformers' `encode` of the same
+sentences with the same weights. Both in turns, loaded, in one process, five times; memory is the
+peak of a process that only compresses.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from benchmarks.compression.cases import Case, covidqa
+from benchmarks.reports import Options, benchmark, in_fresh_process, option, peak_mb
+from harness.api import compress
+from harness.rag.compress import open_tokenizer
+from harness.rag.retrieve.encoder import bundled_model, load_model
+
+SIZES, ROUNDS = (8_000, 50_000, 186_000), 5
+
+
+def papers_of(shared: str, size: int) -> list[Case]:
+    """A question about each of the first papers that hold so many tokens."""
+    papers: dict[str, Case] = {}
+    for case in covidqa(Path(shared) / "data/compression/dev"):
+        papers.setdefault(case.cluster, case)
+    chosen: list[Case] = []
+    for case in papers.values():
+        if size > 0:
+            chosen.append(case)
+            size -= open_tokenizer().count(case.documents[0].text)
+    return chosen
+
+
+def kept(cases: list[Case]) -> None:
+    """Compress the papers to a tenth, as users do."""
+    documents = [case.documents[0] for case in cases]
+    compress(documents, cases[0].query.query, ratio=0.1, reversible=False)
+
+
+def memory_mb(shared: str, size: int) -> float:
+    """Memory of a process that compresses so many tokens."""
+    kept(papers_of(shared, size))
+    return peak_mb()
+
+
+def seconds(work: Callable[[], Any]) -> float:
+    """Processor seconds of all threads."""
+    started = time.process_time()
+    work()
+    return time.process_time() - started
+
+
+@benchmark(shared=option(type=Path), out=option(type=Path))
+def main(options: Options) -> dict[str, Any]:
+    """Time both in turns."""
+    bare: Any = load_model("SentenceTransformer", str(bundled_model()))
+    rows: dict[str, Any] = {}
+    for size in SIZES:
+        cases = papers_of(str(options.shared), size)
+        texts = [unit.text for case in cases for unit in case.units]
+        works = (partial(kept, cases), partial(bare.encode, texts, show_progress_bar=False))
+        rounds = [[seconds(work) for work in works] for _ in range(ROUNDS + 1)][1:]
+        ours, theirs = (median(column) for column in zip(*rounds, strict=True))
+        rows[f"{size:,}"] = {
+            "compress_s": round(ours, 2),
+            "encode_s": round(theirs, 2),
+            "ratio": round(median(a / b for a, b in rounds), 3),
+            "peak_mb": round(in_fresh_process(memory_mb, str(options.shared), size)),
+        }
+    return rows

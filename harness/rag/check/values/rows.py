@@ -1,0 +1,405 @@
+"""Sentences about the rows of a table: each value against the cell of its row and its column.
+
+"The Lancer deals 84 damage with a headshot multiplier of 1.5": rows and columns are found by their
+labels, and a value belongs to the labels that stand next to it, in the order of the sentence. A
+column that is not named is known by its unit, or is one that no other value belongs to.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import combinations_with_replacement, pairwise
+from typing import Any, NamedTuple
+
+from harness.rag.check.numbers import (
+    CODES,
+    Agreement,
+    Mention,
+    Period,
+    Quantity,
+    Source,
+    Table,
+    TableRow,
+    agreement,
+    fit,
+    read,
+    words,
+)
+from harness.rag.check.types import Finding, Verdict
+
+_TOKEN = re.compile(r"[^\W\d_]+|\d+")
+_LISTED = re.compile(r"(?:[\s,&]|\b(?:and|or|the|both)\b)*", re.IGNORECASE)
+_TOGETHER = re.compile(r"\b(?:both|each|all|same|shared?|equal(?:ly)?)\b", re.IGNORECASE)
+_CUT = re.compile(r"[,;:]\s|\b(?:and|but|while|whereas)\b", re.IGNORECASE)
+_MOST = 8  # values and labels of a sentence that are aligned
+# Characters that a cut counts for; cost of a label without a value, of a value in a wrong unit.
+_CUT_COST, _IDLE, _UNFIT = 30, 1000, 10_000
+_MORE = "high|larg|great|long|old|heavi|big|tall|fast|strong|wid|deep|hot|rich|lat"
+_LESS = "low|small|short|young|light|few|cheap|slow|weak|narrow|shallow|cold|poor|earli"
+_COMPARED = re.compile(
+    r"(?<!\bat )(?:\b(?P<rank>second|third|fourth)[ -])?\b(?:"
+    rf"(?P<more>(?:{_MORE})[gt]?(?:er|est)|more|most|max(?:imum)?)"
+    rf"|(?P<less>(?:{_LESS})[gt]?(?:er|est)|less|least|min(?:imum)?))\b"
+    r"(?P<dear> expensive| costly)?",
+    re.IGNORECASE,
+)
+_YEAR = 4  # digits
+_RANKS = {"": 0, "second": 1, "third": 2, "fourth": 3}
+_SUMMED = words("total sum average mean")
+
+
+class Item(NamedTuple):
+    """A place of a sentence that speaks of a table, with the verdict on it."""
+
+    start: int
+    end: int
+    finding: Finding
+
+
+class _Mark(NamedTuple):
+    """Labels of rows or columns in a sentence; of every set, one number is meant."""
+
+    start: int
+    end: int
+    named: tuple[frozenset[int], ...]
+
+
+def items_of(sentence: str, source: Source) -> list[Item]:
+    """Verdicts on values, names and comparisons of a sentence, by the table of a source that denies
+    least of it; empty where none has the rows that it names."""
+    readings = [list(_Aligned(sentence, table, source).items()) for table in source.tables]
+    return max(readings, key=_merit, default=list[Item]())
+
+
+def _merit(items: list[Item]) -> tuple[int, int]:
+    denied = sum(item.finding.verdict is Verdict.CONTRADICTED for item in items)
+    return -denied if len(items) > denied else -len(items) - 1, len(items)
+
+
+class _Aligned:
+    """A sentence beside a table."""
+
+    def __init__(self, sentence: str, table: Table, source: Source) -> None:
+        self.sentence, self.table, self.source = sentence, table, source
+        rows = {n: row.fields[table.key].text for n, row in enumerate(table.rows)}
+        sections = [
+            frozenset[str]().union(*(words(cell.section) for cell in row.cells.values()))
+            for row in table.rows
+        ]
+        self.rows = self._marks(rows, (), sections)
+        self.sub_rows = self._sub_rows()
+        heads = {n: head for n, head in enumerate(table.heads) if n != table.key}
+        self.columns = self._marks(heads, [*self.rows, *self.sub_rows])
+        used = [*self.rows, *self.sub_rows, *self.columns]
+        mentions = read(sentence)
+        self.periods = [mention for mention in mentions if isinstance(mention, Period)]
+        self.values = [
+            value
+            for value in mentions
+            if not any(value.start < mark.end and mark.start < value.end for mark in used)
+            and not (isinstance(value, Quantity) and value.unit[:1] == "#")
+        ]
+
+    def _marks(
+        self,
+        labels: Mapping[int, str],
+        used: Sequence[_Mark],
+        sections: Sequence[frozenset[str]] = (),
+    ) -> list[_Mark]:
+        """Labels that stand in the sentence, the longest first; then words that tell apart the
+        labels that do not, but those of the section of one that does: Beer revenue."""
+        keys = {n: _spellings(text) for n, text in labels.items()}
+        tokens = [
+            (match.start(), match.end(), _key(match[0]))
+            for match in _TOKEN.finditer(self.sentence)
+            if not any(mark.start <= match.start() < mark.end for mark in used)
+        ]
+        spelled = [key for _, _, key in tokens]
+        free = set(range(len(tokens)))
+        marks: dict[tuple[int, int], set[int]] = {}
+        spellings = [(n, label) for n, variants in keys.items() for label in variants]
+        for number, label in sorted(spellings, key=lambda pair: -len(pair[1])):
+            for place in range(len(tokens) - len(label) + 1) if label else ():
+                span = (tokens[place][0], tokens[place + len(label) - 1][1])
+                places = set(range(place, place + len(label)))
+                if spelled[place : place + len(label)] == label and (
+                    span in marks or places <= free
+                ):
+                    marks.setdefault(span, set()).add(number)
+                    free -= places
+        named = set[int]().union(*marks.values())
+        spoken = {
+            key
+            for place, key in enumerate(spelled)
+            if place in free and (words(key) or (key.isdigit() and len(key) == _YEAR))
+        }
+        if sections:
+            spoken = spoken.difference(*(sections[n] for n in named))
+        shared = {n: spoken & set(label[-1]) for n, label in keys.items() if n not in named}
+        for place in sorted(free):
+            owners = {n for n, match in shared.items() if spelled[place] in match}
+            best = {n for n in owners if not any(shared[n] < shared[m] for m in owners)}
+            if best and len(best) < len(labels):
+                marks.setdefault(tokens[place][:2], set()).update(best)
+        alone = [next(iter(numbers)) for numbers in marks.values() if len(numbers) == 1]
+        return [
+            _Mark(*span, (frozenset(numbers),))
+            for span, numbers in sorted(marks.items())
+            if len(numbers) == 1 or not numbers <= set(alone)
+        ]
+
+    def _sub_rows(self) -> list[_Mark]:
+        """Cells that tell rows of one label apart: North, 2023."""
+        rows = self.table.rows
+        for alike in (numbers for mark in self.rows for numbers in mark.named if len(numbers) > 1):
+            for column in range(len(self.table.heads)):
+                texts = {n: rows[n].fields[column].text for n in alike}
+                if column != self.table.key and len(set(texts.values())) == len(alike):
+                    every = {n: row.fields[column].text for n, row in enumerate(rows)}
+                    return self._marks(every, self.rows)
+        return []
+
+    def items(self) -> Iterator[Item]:
+        """Verdicts in the order in which they are reached."""
+        compared, extremes = list(_COMPARED.finditer(self.sentence)), list[Item]()
+        for match in compared:
+            word = (match["more"] or match["less"]).lower()
+            if word.endswith("st") or word.startswith(("max", "min")):
+                extremes += self._extreme(match)
+            else:
+                yield from self._comparison(match)
+        if self.rows:
+            stated = [*extremes, *self._texts(), *self._cells()]
+            yield from stated
+            row = self.table.rows[min(self.rows[0].named[0])]
+            for mark in (*self.rows, *self.sub_rows, *self.columns) if stated else ():
+                text = self.sentence[mark.start : mark.end]
+                yield self._item(mark.start, mark.end, True, row, text)
+
+    def _cells(self) -> Iterator[Item]:
+        """Values, each against the cell of the row and the column that it belongs to."""
+        values = self.values[:_MOST]
+        rows = _assign(values, self._grouped(values), self.sentence)
+        sub_rows = _assign(values, self.sub_rows, self.sentence)
+        columns = _assign(
+            values,
+            self.columns,
+            self.sentence,
+            lambda value, mark: all(self._differs(value, column) for column in mark.named[0]),
+        )
+        owners: dict[tuple[object, ...], int] = {}
+        for place, column in enumerate(columns):  # one value for each cell, the closest
+            if column is not None:
+                cell = (rows[place], sub_rows[place], column.named)
+                owner = owners.setdefault(cell, place)
+                gaps = [_gap(values[n], column, self.sentence) for n in (owner, place)]
+                if owner != place:
+                    columns[owner if gaps[1] < gaps[0] else place] = None
+                    owners[cell] = place if gaps[1] < gaps[0] else owner
+        for value, row, sub_row, column in zip(values, rows, sub_rows, columns, strict=True):
+            if row is None:
+                continue
+            within = [
+                [self.table.rows[n] for n in numbers if sub_row is None or n in sub_row.named[0]]
+                for numbers in row.named
+            ]
+            named = frozenset[int]() if column is None else column.named[0]
+            if not named:
+                used = {n for mark in columns if mark for n in mark.named[0]}
+                named = frozenset(range(len(self.table.heads))) - used - {self.table.key}
+                named = frozenset(n for n in named if not self._differs(value, n))
+            right, quoted = self._stated(value, within, named)
+            alone = len(named) == 1 and getattr(value, "unit", "")
+            sure = column or alone or self._stated(value, [self.table.rows], named)[0]
+            if right or (sure and all(within)):
+                yield self._item(value.start, value.end, right, quoted, value.text)
+
+    def _stated(
+        self, value: Mention, rows: Sequence[Sequence[TableRow]], columns: Iterable[int]
+    ) -> tuple[bool, TableRow]:
+        """Return whether a row of each group states a value in a column, and a row to be quoted."""
+        columns = sorted(columns)
+        for group in rows:
+            if not any(
+                row.states(value, column)
+                for row in group
+                for column in columns
+                if column not in row.cells
+                or fit(self.periods, row.cells[column].periods) is not Agreement.DIFFERENT
+            ):
+                return False, group[0] if group else self.table.rows[0]
+        return True, rows[0][0]
+
+    def _grouped(self, values: Sequence[object]) -> list[_Mark]:
+        """Marks of rows; those of a list as one where every value is of all its members."""
+        together = _TOGETHER.search(self.sentence) or len(self.columns) == len(values) > 1
+        marks: list[_Mark] = self.rows[:1]
+        for last, mark in pairwise(self.rows):
+            listed = _LISTED.fullmatch(self.sentence, last.end, mark.start)
+            if listed and (together or len(values) < len(self.rows)):
+                marks[-1] = _Mark(marks[-1].start, mark.end, (*marks[-1].named, *mark.named))
+            else:
+                marks.append(mark)
+        return marks[:_MOST]
+
+    def _kinds(self, column: int) -> list[Mention]:
+        """Values of a column, of the rows that are named."""
+        named = sorted({n for mark in self.rows for group in mark.named for n in group})
+        rows = [self.table.rows[n] for n in named] or self.table.rows
+        return [value for row in rows if (value := row.value(column))]
+
+    def _differs(self, value: Mention, column: int) -> bool:
+        """Return True if values of a column are of another kind or unit."""
+        kinds = self._kinds(column)
+        if isinstance(value, Period) and value.text.isdigit():  # a year that may be no year there
+            return not any(isinstance(kind, Period) or not kind.unit for kind in kinds)
+        unit = getattr(value, "unit", "")
+        money = unit in CODES and any(getattr(kind, "unit", "") in CODES for kind in kinds)
+        if not money and all(agreement(value, kind) is Agreement.INCOMPARABLE for kind in kinds):
+            return True
+        columns = range(len(self.table.heads)) if unit else ()
+        same = [n for n in columns if any(getattr(k, "unit", "") == unit for k in self._kinds(n))]
+        return bool(same) and column not in same
+
+    def _texts(self) -> Iterator[Item]:
+        """Words of cells, each against the row that it is said of."""
+        fields = {
+            field.text
+            for row in self.table.rows
+            for column, field in enumerate(row.fields)
+            if column != self.table.key and row.value(column) is None and words(field.text)
+        }
+        used = [*self.rows, *self.sub_rows, *self.columns]
+        spans = [
+            _Mark(match.start(), match.end(), ())
+            for text in fields
+            for match in re.finditer(rf"(?<!\w){re.escape(text)}(?!\w)", self.sentence)
+            if not any(mark.start < match.end() and match.start() < mark.end for mark in used)
+        ]
+        spans.sort()
+        rows = _assign(spans[:_MOST], self._grouped(spans), self.sentence)
+        for span, mark in zip(spans, rows, strict=False):
+            text = self.sentence[span.start : span.end]
+            groups = [[self.table.rows[n] for n in group] for group in mark.named] if mark else []
+            lacking = [
+                group
+                for group in groups
+                if not any(text == field.text for row in group for field in row.fields)
+            ]
+            if groups:
+                row = (lacking or groups)[0][0]
+                yield self._item(span.start, span.end, not lacking, row, text)
+
+    def _meant(self, match: re.Match[str]) -> list[int]:
+        """Columns that a comparison is of, the closest ones that are named first."""
+        kinds = {n: self._kinds(n) for n in range(len(self.table.heads))}
+        columns = [n for n, values in kinds.items() if any(isinstance(v, Quantity) for v in values)]
+        named = min(self.columns, key=lambda m: _gap(match, m, self.sentence), default=None)
+        if match["dear"] or "cheap" in match[0].lower():
+            prices = [n for n in columns if any(getattr(v, "unit", "") in CODES for v in kinds[n])]
+            return prices or columns
+        if named is not None:
+            return [n for n in sorted(named.named[0]) if kinds[n]]
+        fitting = (
+            [n for n in columns if any(row.states(value, n) for row in self.table.rows)]
+            for value in self.values
+        )
+        return next(filter(None, fitting), columns)
+
+    def _ordered(self, column: int, match: re.Match[str]) -> list[tuple[float, int]]:
+        """Rows by a column, with a sign by which the first of them is what the word says."""
+        sign = -1 if match["more"] else 1
+        pairs: list[tuple[float, int]] = []
+        for number, row in enumerate(self.table.rows):
+            value = row.value(column)
+            if value is not None and not _SUMMED & words(row.fields[self.table.key].text):
+                size = float(value.value) if isinstance(value, Quantity) else float(value.year or 0)
+                pairs.append((sign * size, number))
+        aged = re.match("old|young", match[0], re.IGNORECASE)
+        if aged and all(1000 < abs(size) < 2200 for size, _ in pairs):
+            pairs = [(-size, number) for size, number in pairs]  # founded, born
+        return sorted(pairs)
+
+    def _extreme(self, match: re.Match[str]) -> list[Item]:
+        """A superlative of the row beside it; of a value alone, that row is what is named."""
+        best = set[int]()
+        for column in self._meant(match):
+            ordered = self._ordered(column, match)
+            sizes = sorted({size for size, _ in ordered})
+            rank = _RANKS[(match["rank"] or "").lower()]
+            best |= {n for size, n in ordered if rank < len(sizes) and size == sizes[rank]}
+        if not best:
+            return []
+        if not self.rows:
+            self.rows = [_Mark(*match.span(), (frozenset(best),))]
+            return []
+        mark = min(self.rows, key=lambda mark: _gap(match, mark, self.sentence))
+        right = any(group & best for group in mark.named)
+        row = self.table.rows[min(best)]
+        return [self._item(*match.span(), right, row, match[0])]
+
+    def _comparison(self, match: re.Match[str]) -> Iterator[Item]:
+        """Two rows around "than"; by how much they differ is computed as any other value is."""
+        than = self.sentence.find("than", match.end())
+        before = [mark for mark in self.rows if mark.end <= max(than, 0)]
+        behind = [mark for mark in self.rows if mark.start >= than >= 0]
+        if not before or not behind:
+            return
+        first, second = before[-1].named[0], behind[0].named[0]
+        right = False
+        for column in self._meant(match):
+            sizes = {n: size for size, n in self._ordered(column, match)}
+            for a, b in ((a, b) for a in first for b in second if a in sizes and b in sizes):
+                right |= sizes[a] < sizes[b]
+        yield self._item(*match.span(), right, self.table.rows[min(first)], match[0])
+
+    def _item(self, start: int, end: int, right: bool, row: TableRow, text: str) -> Item:
+        verdict = Verdict.SUPPORTED if right else Verdict.CONTRADICTED
+        reason = f"row {row.fields[self.table.key].text!r} {'has' if right else 'denies'} {text!r}"
+        return Item(start, end, self.source.finding(verdict, [row.span], reason, 0.9))
+
+
+def _assign(
+    items: Sequence[_Mark | Mention],
+    marks: Sequence[_Mark],
+    sentence: str,
+    unfit: Callable[[Any, _Mark], bool] | None = None,
+) -> list[_Mark | None]:
+    """The mark that each item belongs to: in the order of both, every mark with an item where there
+    are enough, and the closest ones; None of one in a unit that none has."""
+    marks = marks[:_MOST]
+    if not marks:
+        return [None] * len(items)
+    costs = [
+        [
+            _gap(item, mark, sentence) + _UNFIT * bool(unfit and unfit(item, mark))
+            for mark in marks
+        ]
+        for item in items
+    ]  # fmt: skip
+    best = min(
+        combinations_with_replacement(range(len(marks)), len(items)),
+        key=lambda order: (
+            sum(costs[n][m] for n, m in enumerate(order)) + _IDLE * (len(marks) - len(set(order)))
+        ),
+    )
+    return [marks[m] if costs[n][m] < _UNFIT else None for n, m in enumerate(best)]
+
+
+def _gap(item: _Mark | Mention | re.Match[str], mark: _Mark, sentence: str) -> int:
+    start, end = item.span() if isinstance(item, re.Match) else (item.start, item.end)
+    between = sentence[min(end, mark.end) : max(start, mark.start)]
+    return len(between) + _CUT_COST * len(_CUT.findall(between))
+
+
+@lru_cache(maxsize=1 << 14)
+def _spellings(label: str) -> tuple[list[str], ...]:
+    """Words of a label, with and without what stands in brackets; every sentence asks for them."""
+    texts = (label, re.sub(r"\([^()]*\)|\[[^\[\]]*\]", " ", label))
+    return tuple([_key(match[0]) for match in _TOKEN.finditer(text)] for text in texts)
+
+
+def _key(token: str) -> str:
+    return next(iter(words(token)), token.lower())
