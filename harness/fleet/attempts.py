@@ -1,390 +1,210 @@
-"""Attempts in the workers of a fleet: the driver hands them out and gets back what they leave.
+"""Attempts in workers: the driver hands them out, and gets back what they leave.
 
-The driver stays the only writer of the run folder. A task's row travels with its attempt, the
-skill and the files of the tasks once to every machine; item record and trajectory come back once.
-Workers ask the driver's model over their connection: one cache, one budget, and no key leaves the
-driver. An attempt whose worker dies begins again in another one, and its calls that were answered
-are answered from the run's cache.
+The driver stays the only writer of the run folder. A task travels with its attempt, the skill and
+the files of the tasks once to every machine; item record and trajectory come back once. An attempt
+whose worker dies begins again in another one, and its calls that were answered are answered from
+the run's cache.
 """
 
 from __future__ import annotations
 
-import asyncio
-import json
 import logging
-import time
-from collections import defaultdict
-from collections.abc import AsyncGenerator, Generator, Mapping
-from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
-from contextvars import Context, ContextVar, copy_context
-from functools import partial
-from itertools import count
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-from weakref import WeakValueDictionary
 
-from pydantic import BaseModel, JsonValue
-
-from harness.agents import AgentRun, SkillMode
-from harness.core import Task, Trajectory, Usage, Value, temporary_work_folder, tracing
+from harness.agents import AgentRun, open_agent
+from harness.core import HarnessError, Task, temporary_work_folder, tracing
 from harness.evals import (
     Attempts,
     EvalPlan,
     Finished,
     ItemRecord,
-    LoadedSuite,
+    JudgingSpec,
     RemoteRun,
-    Suite,
     attempt_id,
+    faulty,
     gateway_of,
     unfinished,
 )
-from harness.fleet.channel import Channel, Handler, Methods
-from harness.fleet.driver import Fleet, WorkersLost, open_fleet
-from harness.fleet.types import Executor, Tree, Work
-from harness.models import LiveLimits, Message, Model, Price, Reply, SampleLimits, Sampling
+from harness.fleet.calls import (
+    UNDERWAY,
+    CallServer,
+    RemoteModel,
+    Report,
+    ToolCalls,
+    Underway,
+    Warnings,
+    open_calls,
+)
+from harness.fleet.executors import WorkerExecutor
+from harness.fleet.trees import Tree
+from harness.fleet.workers import Ask, WorkersLost
+from harness.models import Endpoint, LiveLimits, Price, SampleLimits
 
-ENTRY = "harness.fleet.attempts:make_attempts"
-_ATTEMPT: ContextVar[int | None] = ContextVar("attempt", default=None)
-"""In a worker: the driver's number of the attempt that is being made."""
+MOST_CALLS = 10_000
+"""Calls of a worker to the driver at one time: the driver's model knows how many go on."""
+_LIFE = AsyncExitStack()
+"""Open for as long as a worker lives."""
 
 
-class AttemptsSpec(Value):
+@dataclass(frozen=True)
+class AttemptsSpec:
     """Everything a worker needs to make attempts.
 
     Attributes:
-        suite: settings; tasks come one by one.
-        base: folder that the tasks' files start at; the worker's own where it got a copy.
-        agent: spec, with the folder that its files start at, and whether its code may run here.
-        model: spec of the driver's model.
-        simulated: whether a simulated model answers.
-        constrains: whether its server holds replies to a JSON schema.
-        price: of its tokens, as far as it is known.
-        work: where the worker makes the folder for its work folders; None: on its own disk.
+        plan: of the run, without its tasks, which come one by one.
+        agent: its spec, the folder that its files start at, and whether its code may run here.
+        judging: sandbox and trust of the run.
+        endpoint: where the driver answers.
+        model: its spec, whether it is simulated and constrains replies, and its price.
+        out: the run folder where the worker sees it; None: it works on its own disk.
         events: whether the driver wants the events.
         traced: whether the driver is traced.
         content: whether who traces it looks at what was said.
     """
 
-    suite: Suite
-    base: Path
-    agent: str
-    agent_base: Path
-    agent_trusted: bool
-    trust_checks: bool
-    sandbox: str
-    skill_mode: SkillMode | None
-    seed: int
-    limits: SampleLimits
-    model: str
-    simulated: bool
-    constrains: bool
-    price: Price | None
-    work: Path | None
+    plan: EvalPlan
+    agent: tuple[str, Path, bool]
+    judging: JudgingSpec
+    endpoint: Endpoint
+    model: tuple[str, bool, bool, Price | None]
+    out: Path | None
     events: bool
     traced: bool
     content: bool
 
 
+@dataclass(frozen=True)
+class AttemptRequest:
+    """An attempt that a worker is asked for.
+
+    Attributes:
+        number: by which the driver knows it.
+        limits: that hold now.
+    """
+
+    task: Task
+    epoch: int
+    number: int
+    limits: SampleLimits
+
+
+@dataclass(frozen=True)
+class AttemptResult:
+    """The result of an attempt in a worker.
+
+    Attributes:
+        reports: that it had not sent before.
+    """
+
+    item: ItemRecord
+    run: AgentRun | None
+    reports: list[Report]
+
+
 @asynccontextmanager
-async def open_attempts(executor: Executor, run: RemoteRun) -> AsyncGenerator[RemoteAttempts]:
+async def open_attempts(executor: WorkerExecutor, run: RemoteRun) -> AsyncGenerator[RemoteAttempts]:
     """Attempts of a run in workers, while a block runs."""
-    plan, settings = run.plan, run.settings
-    spec = AttemptsSpec(
-        suite=plan.suite.suite,
-        base=plan.suite.base.absolute(),
-        agent=plan.agent.spec,
-        agent_base=run.agent_base.absolute(),
-        agent_trusted=run.agent_trusted,
-        trust_checks=settings.trust_checks,
-        sandbox=settings.sandbox,
-        skill_mode=plan.skill_mode,
-        seed=plan.seed,
-        limits=plan.sample_limits,
-        model=run.model.spec,
-        simulated=run.model.simulated,
-        constrains=run.model.constrains,
-        price=run.model.price,
-        work=run.out.absolute() / "work" if executor.shares_disk else None,
-        events=run.on_event is not None,
-        traced=tracing.watched(),
-        content=tracing.content_wanted(),
-    )
+    plan, model = run.plan, run.model
+    bare = plan.suite.model_copy(update={"tasks": ()})
     trees = {"base": Tree(plan.suite.base, plan.suite.sent)}
     if plan.skill is not None:
         trees["skill"] = Tree(plan.skill)
-    contexts: dict[int, Context] = {}
-
-    async def event(value: dict[str, Any]) -> None:
-        if run.on_event is not None:
-            run.on_event(value)
-
-    async def warned(value: dict[str, Any]) -> None:
-        logging.getLogger(value["logger"]).log(value["level"], "%s", value["message"])
-
-    services = {"complete": answer_calls(run.model, contexts), "event": event, "warned": warned}
-    work = Work(ENTRY, spec.model_dump(mode="json"), trees)
-    async with open_fleet(executor, work, services) as fleet:
-        yield RemoteAttempts(fleet, run, contexts)
-
-
-def answer_calls(model: Model, contexts: Mapping[int, Context]) -> Handler:
-    """Answer a worker's model calls with the driver's own model.
-
-    Args:
-        model: of the driver, with the cache and the budget of the run.
-        contexts: of the attempts under way, by number; a call is traced within its attempt.
-    """
-
-    async def complete(value: dict[str, Any]) -> dict[str, Any]:
-        sampling, context = value["sampling"], contexts.get(value["attempt"])
-        call = model.complete(
-            value["messages"],
-            tools=value["tools"],
-            sampling=sampling and Sampling.model_validate(sampling),
-            response_format=value["response_format"],
-        )
-        # A copy: calls that overlap would leave each other's variables in a shared one.
-        reply = await asyncio.create_task(call, context=context and context.copy())
-        return reply.model_dump(mode="json")
-
-    return complete
+    async with open_calls(run, executor.host) as server:
+        spec = AttemptsSpec(
+            plan=replace(plan, suite=bare, agent=None, skill=None),
+            agent=(plan.agent.spec, run.agent_base.absolute(), run.agent_trusted),
+            judging=JudgingSpec(
+                sandbox=run.settings.sandbox, trust_checks=run.settings.trust_checks
+            ),
+            endpoint=server.endpoint,
+            model=(model.spec, model.simulated, model.constrains, model.price),
+            out=run.out.absolute() if executor.shares_disk else None,
+            events=run.on_event is not None,
+            traced=tracing.watched(),
+            content=tracing.content_wanted(),
+        )  # fmt: skip
+        async with executor.open("harness.fleet.attempts:make_attempts", spec, trees) as ask:
+            yield RemoteAttempts(run, server, ask, executor.slots)
 
 
 class RemoteAttempts:
-    """Makes attempts as :class:`harness.evals.Attempts` does, in a fleet.
+    """Makes attempts as :class:`harness.evals.Attempts` does, in workers.
 
     Attributes:
         limits: of every attempt, in every worker.
+        slots: attempts at a time, at most; None is any number.
     """
 
-    def __init__(self, fleet: Fleet, run: RemoteRun, contexts: dict[int, Context]) -> None:
-        self._fleet, self._agent, self._model = fleet, run.plan.agent.spec, run.model
-        self._contexts, self._numbers = contexts, count(1)
-        self.resize = run.model.resize
-        self.limits = LiveLimits(
-            run.plan.limits, lambda now: fleet.tell_all("limits", now.model_dump(mode="json"))
-        )
+    def __init__(self, run: RemoteRun, server: CallServer, ask: Ask, slots: int | None) -> None:
+        self._agent, self._model = run.plan.agent.spec, run.model
+        self._server, self._ask = server, ask
+        self.limits, self.resize = server.limits, run.model.resize
+        self.slots = min(filter(None, (slots, run.model.slots)), default=None)
 
     async def run(self, task: Task, epoch: int) -> Finished:
-        """One attempt, in the worker that has the least to do."""
-        name, number, started_ns = attempt_id(task, epoch), next(self._numbers), time.time_ns()
-        facts = {"sample": name, "task": task.id, "epoch": epoch, "model": self._model.spec}
-        with tracing.operation("invoke_agent", self._agent, **facts) as operation:
-            value = {"task": task.model_dump(mode="json"), "epoch": epoch, "number": number}
-            self._contexts[number] = copy_context()
+        """One attempt, in some worker."""
+        facts = {"sample": attempt_id(task, epoch), "task": task.id, "epoch": epoch}
+        with (
+            tracing.operation(
+                "invoke_agent", self._agent, **facts, model=self._model.spec
+            ) as operation,
+            self._server.attempt() as number,
+        ):
             try:
-                reply = await self._fleet.call("attempt", value)
+                request = AttemptRequest(task, epoch, number, self.limits.now)
+                result: AttemptResult = await self._ask(request)
             except WorkersLost as error:
                 operation.add(outcome="invalid", score=0.0)
-                return unfinished((task, epoch), str(error)), None
-            finally:
-                del self._contexts[number]
-            for row in reply["tools"]:
-                trace_tool(row, started_ns)
-            item = ItemRecord.model_validate(reply["item"])
-            operation.add(outcome=item.outcome, score=item.value)
-        return item, AgentRun(
-            answer=reply["answer"],
-            trajectory=Trajectory.model_validate(reply["trajectory"]),
-            usage=Usage.model_validate(reply["usage"]),
-            invalid=reply["invalid"],
-        )
+                return unfinished((task, epoch), f"{error}; --resume tries it again"), None
+            self._server.take(number, result.reports)
+            operation.add(outcome=result.item.outcome, score=result.item.value)
+        return result.item, result.run
 
 
-class WorkerError(Exception):
-    """Failure of an operation of a worker; only the name of its class is known here."""
-
-
-def trace_tool(row: dict[str, Any], started_ns: int) -> None:
-    """Trace a tool call of a worker, as :class:`ToolCalls` kept it, in the attempt under way.
-
-    Its times are by the worker's clock, which may be another machine's: they are moved into the
-    attempt, which began at `started_ns`, and not into the future.
-    """
-    if not tracing.watched():
-        return
-    began, ended = (min(max(row[key], started_ns), time.time_ns()) for key in ("began", "ended"))
-    call = tracing.Operation(
-        "execute_tool", row["name"], row["facts"], tracing.current(), began_ns=began
-    )
-    with suppress(WorkerError), call:
-        call.say(**row["content"])
-        call.seconds, call.ended_ns = row["seconds"], ended
-        if row["error"] is not None:
-            error = row["error"]
-            raise type(error.rpartition(".")[2], (WorkerError,), {"__qualname__": error})
-
-
-class RemoteModel:
-    """A worker's way to the driver's model.
-
-    Args:
-        channel: to the driver.
-        spec: of the model.
-        simulated: whether a simulated model answers.
-        constrains: whether its server holds replies to a JSON schema.
-        price: of its tokens, as far as it is known.
-    """
-
-    def __init__(
-        self,
-        channel: Channel,
-        spec: str,
-        simulated: bool,
-        constrains: bool = False,
-        price: Price | None = None,
-    ) -> None:
-        self.spec, self.simulated, self.constrains = spec, simulated, constrains
-        self.price = price
-        self._channel = channel
-
-    async def complete(
-        self,
-        messages: list[Message],
-        *,
-        tools: list[dict[str, JsonValue]] | None = None,
-        sampling: Sampling | None = None,
-        response_format: dict[str, JsonValue] | None = None,
-    ) -> Reply:
-        """See :meth:`harness.models.Model.complete`."""
-        request = {
-            "messages": messages,
-            "tools": tools,
-            "sampling": sampling and sampling.model_dump(mode="json"),
-            "response_format": response_format,
-            "attempt": _ATTEMPT.get(),
-        }
-        return Reply.model_validate(await self._channel.ask("complete", request))
-
-
-class ToolCalls(tracing.Watcher):
-    """Keeps the tool calls of a worker's attempts, for the driver's traces.
-
-    Args:
-        content: whether arguments and results are kept, too.
-    """
-
-    def __init__(self, *, content: bool) -> None:
-        self.content = content
-        self._calls: defaultdict[int | None, list[dict[str, Any]]] = defaultdict(list)
-        self._began: dict[int, int] = {}
-
-    def began(self, operation: tracing.Operation) -> None:
-        """See :class:`harness.core.tracing.Watcher`."""
-        if operation.kind == "execute_tool":
-            self._began[operation.number] = time.time_ns()
-
-    def ended(self, operation: tracing.Operation) -> None:
-        """See :class:`harness.core.tracing.Watcher`."""
-        if (began := self._began.pop(operation.number, None)) is None:
-            return
-        error = operation.error
-        content = {
-            key: value.model_dump(mode="json") if isinstance(value, BaseModel) else value
-            for key, value in (operation.content if self.content else {}).items()
-        }
-        self._calls[_ATTEMPT.get()].append(
-            {
-                "name": operation.name,
-                "facts": operation.facts,
-                "content": content,
-                "began": began,
-                "ended": time.time_ns(),
-                "seconds": operation.seconds,
-                "error": None if error is None else type(error).__qualname__,
-            }
-        )
-
-    def of(self, attempt: int | None) -> list[dict[str, Any]]:
-        """Return the entries of an attempt, which are then forgotten."""
-        return self._calls.pop(attempt, [])
-
-
-@contextmanager
-def _send_warnings(channel: Channel) -> Generator[None]:
-    """Send the warnings of our modules to the driver, until the block ends; from threads, too."""
-    loop = asyncio.get_running_loop()
-
-    class Handler(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            message = {
-                "logger": record.name,
-                "level": record.levelno,
-                "message": record.getMessage(),
-            }
-            with suppress(RuntimeError):  # the event loop has ended
-                loop.call_soon_threadsafe(channel.tell, "warned", message)
-
-    logger, handler = logging.getLogger("harness"), Handler(logging.WARNING)
-    logger.addHandler(handler)
-    try:
-        yield
-    finally:
-        logger.removeHandler(handler)
-
-
-@asynccontextmanager
-async def make_attempts(
-    channel: Channel, spec: dict[str, Any], trees: dict[str, Path]
-) -> AsyncGenerator[Methods]:
-    """Serve as a worker of a fleet in an eval run."""
-    from harness.agents import open_agent
+async def make_attempts(spec: AttemptsSpec, trees: Mapping[str, Path]) -> Ask:
+    """In a worker: the function that makes an attempt."""
     from harness.sandbox import select
-    from harness.tasks import family
 
-    settings = AttemptsSpec.model_validate(spec)
-    base = trees.get("base", settings.base)
-    plan = EvalPlan(
-        suite=LoadedSuite(suite=settings.suite, split=None, tasks=(), base=base, root=base),
-        agent=open_agent(settings.agent, base=settings.agent_base, trusted=settings.agent_trusted),
+    name, agent_base, trusted = spec.agent
+    suite = spec.plan.suite.model_copy(update={"base": trees["base"], "root": trees["base"]})
+    plan = replace(
+        spec.plan,
+        suite=suite,
+        agent=open_agent(name, base=agent_base, trusted=trusted),
         skill=trees.get("skill"),
-        skill_mode=settings.skill_mode,
-        seed=settings.seed,
-        sample_limits=settings.limits,
     )
-    sandbox = select(settings.sandbox)
-    model = RemoteModel(
-        channel, settings.model, settings.simulated, settings.constrains, settings.price
-    )
+    # A call that is sent again, because its connection was lost, is answered once.
+    client = spec.endpoint.client(MOST_CALLS).with_options(max_retries=5)
+    sandbox, model = select(spec.judging.sandbox), RemoteModel(client, *spec.model)
+    judge = spec.judging.family_of()
+    logging.getLogger("harness").addHandler(Warnings(logging.WARNING))
+    if spec.traced:
+        _LIFE.enter_context(tracing.watching(ToolCalls(content=spec.content)))
+    gateway = await _LIFE.enter_async_context(gateway_of(plan, model))
 
-    def on_event(event: dict[str, Any]) -> None:
-        channel.tell("event", json.loads(json.dumps(event, default=str)))
+    async def attempt(request: AttemptRequest) -> AttemptResult:
+        under = Underway(request.number, LiveLimits(request.limits))
+        UNDERWAY.set(under)
 
-    if settings.work is not None:
-        settings.work.mkdir(parents=True, exist_ok=True)
-    tools = ToolCalls(content=settings.content)
-    # Of this worker alone: an attempt that begins again elsewhere may not lose its folder here.
-    with (
-        temporary_work_folder("worker-", settings.work) as folder,
-        tracing.watching(tools) if settings.traced else nullcontext(),
-        _send_warnings(channel),
-    ):
-        async with gateway_of(plan, model) as gateway:
+        def on_event(event: dict[str, Any]) -> None:
+            under.report("event", event)
+
+        own = temporary_work_folder("worker-") if spec.out is None else nullcontext(spec.out)
+        with own as folder:
             attempts = Attempts(
-                plan, folder, model, sandbox,
-                partial(family, sandbox=sandbox, trusted=settings.trust_checks),
-                on_event if settings.events else None, gateway,
-            )  # fmt: skip
-            turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+                plan, folder, model, sandbox, judge, on_event if spec.events else None, gateway
+            )
+            attempts.limits = under.limits
+            try:
+                item, run = await attempts.run(request.task, request.epoch)
+            except HarnessError:
+                raise
+            except Exception as error:  # noqa: BLE001  # as in the driver's own attempts
+                item, run = faulty((request.task, request.epoch), error), None
+        return AttemptResult(item, run, under.take_reports())
 
-            async def attempt(value: dict[str, Any]) -> dict[str, Any]:
-                task, number = Task.model_validate(value["task"]), value["number"]
-                _ATTEMPT.set(number)
-                turn = turns.setdefault(attempt_id(task, value["epoch"]), asyncio.Lock())
-                async with turn:  # one that was cancelled clears its folder first
-                    item, run = await attempts.run(task, value["epoch"])
-                assert run is not None  # only cancelled attempts have none, and those raise
-                return {
-                    "item": item.model_dump(mode="json"),
-                    "answer": run.answer,
-                    "trajectory": run.trajectory.model_dump(mode="json", exclude_none=True),
-                    "usage": run.usage.model_dump(mode="json"),
-                    "invalid": run.invalid,
-                    "tools": tools.of(number),
-                }
-
-            async def limits(value: dict[str, Any]) -> None:
-                attempts.limits.now = SampleLimits.model_validate(value)
-
-            yield {"attempt": attempt, "limits": limits}
+    return attempt

@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from harness.core import BadInput
-from harness.fleet import Channel, Methods
+from harness.fleet.workers import Ask
 
 
-@asynccontextmanager
-async def deadly(
-    channel: Channel, spec: dict[str, Any], trees: dict[str, Path]
-) -> AsyncGenerator[Methods]:
+async def deadly(spec: dict[str, Any], trees: Mapping[str, Path]) -> Ask:
     """Ends its process when it is asked to."""
-
-    async def work(value: str) -> str:
-        if value == "die":
-            os._exit(3)
-        return value
-
-    async def hear(value: str) -> None:
-        heard.append(value)
-
-    async def tell_what_was_heard(_: None) -> list[str]:
-        return heard
-
     if spec.get("unable"):
         raise BadInput("there is no such sandbox")
-    heard = list[str]()
-    yield {"work": work, "hear": hear, "heard": tell_what_was_heard}
+
+    async def work(value: Any) -> Any:
+        if value == "die":
+            os._exit(3)
+        if value == "refuse":
+            raise BadInput("no such value")
+        if value == "wait":
+            await asyncio.sleep(60)
+        if value == "hang":
+            time.sleep(60)  # noqa: ASYNC251  # as a fault would
+        return value, os.getpid(), {name: str(folder) for name, folder in trees.items()}
+
+    return work

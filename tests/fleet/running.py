@@ -49,11 +49,12 @@ def evaluated(suite: Path, out: Path, served: Served, **more: Any) -> EvalReport
     return run_evaluation(settings(suite, out, served.url, **more))[0]
 
 
-def left_behind(run: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Items and trajectories by id, without what tells the time."""
+def left_behind(run: Path) -> tuple[dict[str, Any], dict[str, Any], bytes]:
+    """Items and trajectories by id, without what tells the time, and the lock as it is."""
     reader = RunReader(run)
     items = {row["id"]: timeless(row) for row in reader.items()}
-    return items, {row["trajectory_id"]: timeless(row) for row in reader.trajectories()}
+    trajectories = {row["trajectory_id"]: timeless(row) for row in reader.trajectories()}
+    return items, trajectories, (run / "run.json").read_bytes()
 
 
 def timeless(value: Any) -> Any:

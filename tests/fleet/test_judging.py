@@ -29,7 +29,7 @@ def test_two_workers_leave_the_same_files_even_if_one_dies(
     def watch(tally: Tally) -> None:
         seen.append(replace(tally))
         if tally.done == 8:
-            killed = processes("harness.fleet.worker", f"{MARK}={tmp_path}")
+            killed = processes("multiprocessing.spawn", f"{MARK}={tmp_path}")
             os.kill(killed[0], signal.SIGKILL)
 
     spread = regrade_folder(

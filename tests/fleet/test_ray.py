@@ -19,7 +19,7 @@ import pytest
 
 from harness.core import BadInput, LimitReached, digest_tree
 from harness.evals import Tally, records, regrade_folder
-from harness.fleet import Tree, Work, open_fleet, open_ray
+from harness.fleet import Tree, WorkersLost, open_ray
 from harness.rag.retrieve import create_index, open_encoder, parse_paths
 from harness.rag.retrieve.spread import spread
 from tests.fleet.conftest import TwoNodes
@@ -35,7 +35,7 @@ from tests.fleet.running import (
 from tests.models.http_server import Served, serve
 
 pytestmark = pytest.mark.slow
-ACTOR = "ray::RayWorker"
+ACTOR = "ray::Worker"
 
 
 def test_here_then_ray_then_here_again_whatever_dies(tmp_path: Path, two_nodes: TwoNodes) -> None:
@@ -107,19 +107,26 @@ def test_a_worker_that_is_sent_home_removes_its_files(tmp_path: Path, two_nodes:
         executor = open_ray(1, {"CPU": 0.5, "first": 0.5})
         for number in range(4000):  # removing them takes a moment
             (tmp_path / f"{number}.txt").touch()
-        work = Work("tests.fleet.deadly:deadly", {}, {"base": Tree(tmp_path)})
-        async with open_fleet(executor, work, {}) as fleet:
-            assert await fleet.call("work", "alive") == "alive"
+        trees = {"base": Tree(tmp_path)}
+        async with executor.open("tests.fleet.deadly:deadly", {}, trees) as ask:
+            assert (await ask("alive"))[0] == "alive"
+            with pytest.raises(BadInput, match="no such value"):
+                await ask("refuse")
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(1):
+                    await ask("wait")
+            with pytest.raises(WorkersLost):
+                await ask("die")
+            assert (await ask("alive"))[0] == "alive"
             return unpacked()
 
     before = unpacked()  # of workers that were killed
-    assert len(asyncio.run(main()) - before) == 1
-    assert unpacked() == before
+    then = asyncio.run(main())
+    assert len(then - before) == 4  # three of which died
+    assert len(unpacked() - before) == 3
     assert none_left(lambda: processes(ACTOR, two_nodes.mark))
 
 
-# Ray Data sets options of its own that it has deprecated.
-@pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
 def test_an_index_is_the_same_wherever_its_chunks_are_embedded(
     tmp_path: Path, two_nodes: TwoNodes
 ) -> None:
@@ -140,7 +147,6 @@ def segments(index: Path) -> list[str]:
     return [digest_tree(folder) for folder in sorted((index / "segments").iterdir())]
 
 
-@pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
 def test_answers_are_judged_the_same_on_a_node_that_has_only_what_it_was_sent(
     tmp_path: Path, two_nodes: TwoNodes
 ) -> None:
@@ -151,7 +157,7 @@ def test_answers_are_judged_the_same_on_a_node_that_has_only_what_it_was_sent(
     def kill(tally: Tally) -> None:
         if tally.done == 4:
             until_taken("first")
-            killed.append(processes("ray::MapWorker", two_nodes.mark)[0])
+            killed.append(processes(ACTOR, two_nodes.mark)[0])
             os.kill(killed[0], signal.SIGKILL)
 
     executor = open_ray(1, {"CPU": 0.5, "first": 1})

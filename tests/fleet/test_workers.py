@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import harness
 from harness.core import BadInput, LimitReached, Unreachable
-from harness.fleet import (
-    Channel,
-    Executor,
-    Gone,
-    Invitation,
-    LocalExecutor,
-    Work,
-    WorkersLost,
-    open_fleet,
-)
-from harness.fleet.types import Arrivals
+from harness.fleet import LocalExecutor, Tree, WorkersLost, workers
+from harness.fleet.workers import Worker, value_of
 from tests.fleet.running import (
     doubled,
     evaluated,
@@ -29,9 +26,11 @@ from tests.fleet.running import (
     repeated,
     suite_in,
 )
-from tests.models.http_server import free_port, serve
+from tests.models.http_server import serve
 
 MARK = "HARNESS_TEST_FLEET"
+WORKER = "multiprocessing.spawn"
+DEADLY = "tests.fleet.deadly:deadly"
 
 
 @pytest.fixture
@@ -42,21 +41,20 @@ def mark(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
     return f"{MARK}={tmp_path}"
 
 
-def test_a_killed_worker_costs_its_calls_in_flight_alone(tmp_path: Path, mark: str) -> None:
+def test_a_killed_worker_costs_nothing_that_was_paid_for(tmp_path: Path, mark: str) -> None:
     suite = suite_in(tmp_path / "suite", 12)
     with serve(doubled) as served:
         evaluated(suite, tmp_path / "alone", served)
     with serve(doubled, delay_s=0.3) as served:
-        killer = kill_after(served, 5, "harness.fleet.worker", mark)
-        report = evaluated(suite, tmp_path / "fleet", served, workers=1, concurrency=3)
+        killer = kill_after(served, 5, WORKER, mark)
+        report = evaluated(suite, tmp_path / "fleet", served, workers=2, concurrency=3)
         killer.join()
-        again = repeated(served)
+        assert not repeated(served)  # the driver waits for the answer, and its next worker gets it
         evaluated(suite, tmp_path / "fleet", served, resume=tmp_path / "fleet")
-        assert len(served.bodies) == 12 + again
+        assert len(served.bodies) == 12
     assert (report.passed, report.failed, report.invalid) == (8, 4, 0)
     assert left_behind(tmp_path / "fleet") == left_behind(tmp_path / "alone")
-    assert 1 <= again <= 3  # as many as were in flight
-    assert not processes("harness.fleet.worker", mark)
+    assert not processes(WORKER, mark)
 
 
 def test_a_budget_holds_over_all_workers(tmp_path: Path, mark: str) -> None:
@@ -66,99 +64,86 @@ def test_a_budget_holds_over_all_workers(tmp_path: Path, mark: str) -> None:
             evaluated(suite, tmp_path / "run", served, workers=2, concurrency=8, budget_calls=5)
         assert len(served.bodies) == 5
     assert len(left_behind(tmp_path / "run")[0]) == 5
-    assert not processes("harness.fleet.worker", mark)
+    assert not processes(WORKER, mark)
 
 
-def test_what_kills_every_worker_is_given_up_and_the_rest_goes_on() -> None:
-    async def main() -> tuple[str, int]:
-        work = Work("tests.fleet.deadly:deadly", {})
-        async with open_fleet(LocalExecutor(1), work, {}) as fleet:
-            fleet.tell_all("hear", "before anyone is there")
-            fleet.tell_all("hear", "now")
-            with pytest.raises(WorkersLost, match="3 workers died"):
-                await fleet.call("work", "die")
-            assert await fleet.call("heard", None) == ["now"]  # the fourth worker
-            fleet.tell_all("hear", "later")
-            assert await fleet.call("heard", None) == ["now", "later"]
-            with pytest.raises(WorkersLost):
-                await fleet.call("work", "die")
-            return await fleet.call("work", "alive"), fleet.deaths
+def asking(*values: Any, spec: dict[str, Any] | None = None, root: Path | None = None) -> list[Any]:
+    """The answers of one worker process, errors in place of those that fail."""
 
-    assert asyncio.run(main()) == ("alive", 6)
+    async def main() -> list[Any]:
+        trees = {} if root is None else {"base": Tree(root)}
+        answers = list[Any]()
+        async with LocalExecutor(1).open(DEADLY, spec or {}, trees) as ask:
+            for value in values:
+                try:
+                    async with asyncio.timeout(0.3 if value in ("wait", "hang") else None):
+                        answers.append(await ask(value))
+                except (WorkersLost, BadInput, Unreachable, TimeoutError) as error:
+                    answers.append(error)
+        return answers
+
+    return asyncio.run(main())
+
+
+def test_a_worker_that_dies_or_hangs_is_replaced_and_any_other_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "GRACE_S", 0.5)
+    values = ("a", "refuse", "wait", "b", "die", "c", "hang", "d")
+    first, refused, left, second, lost, third, hung, fourth = asking(*values, root=tmp_path)
+    assert isinstance(refused, BadInput) and str(refused) == "no such value"
+    assert isinstance(lost, WorkersLost) and "3 workers died" in str(lost)
+    assert isinstance(left, TimeoutError) and isinstance(hung, TimeoutError)
+    assert [value[0] for value in (first, second, third, fourth)] == ["a", "b", "c", "d"]
+    assert first[1] == second[1]
+    assert len({first[1], third[1], fourth[1], os.getpid()}) == 4
+    assert first[2] == {"base": str(tmp_path)}
+    for pid in (first[1], third[1], fourth[1]):
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
 
 
 def test_a_worker_that_cannot_begin_says_why() -> None:
-    async def main() -> None:
-        work = Work("tests.fleet.deadly:deadly", {"unable": True})
-        async with open_fleet(LocalExecutor(1), work, {}) as fleet:
-            await fleet.call("work", "alive")
-
-    with pytest.raises(Exception, match="cannot begin: there is no such sandbox"):
-        asyncio.run(main())
+    (error,) = asking("alive", spec={"unable": True})
+    assert isinstance(error, Unreachable)
+    assert str(error) == "a worker cannot begin: there is no such sandbox"
 
 
-class Idle(Executor):
-    """Starts nobody: the test dials in itself."""
-
-    workers, host, shares_disk = 1, "127.0.0.1", True
-
-    def __init__(self) -> None:
-        self.invitation: asyncio.Future[Invitation] = asyncio.get_running_loop().create_future()
-
-    async def place(self, work: Work, invitation: Invitation, arrivals: Arrivals) -> None:
-        self.invitation.set_result(invitation)
-        await asyncio.get_running_loop().create_future()
+def test_another_version_is_refused() -> None:
+    answer = asyncio.run(Worker("0", DEADLY, {}, {}).ask("alive"))
+    with pytest.raises(Unreachable, match="install the same on every node"):
+        value_of(answer)
+    answer = asyncio.run(Worker(harness.__version__, DEADLY, {}, {}).ask("alive"))
+    assert value_of(answer)[0] == "alive"
 
 
-async def dialled(invitation: Invitation, token: str) -> Channel:
-    """A connection to the driver on which a token has been shown."""
-    reader, writer = await asyncio.open_connection(invitation.host, invitation.port)
-    writer.write(token.encode())
-    return Channel(reader, writer)
+def test_a_script_that_begins_itself_again_in_its_workers_is_told(tmp_path: Path) -> None:
+    suite, script = suite_in(tmp_path / "suite", 1), tmp_path / "script.py"
+    script.write_text(
+        "from pathlib import Path\nfrom harness.api import EvalSettings, run_evaluation\n"
+        f"run_evaluation(EvalSettings(suite={str(suite)!r}, out=Path({str(tmp_path / 'run')!r}), "
+        "models=('simulated/ledger',), sandbox='none', workers=1))\n"
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert 'needs `if __name__ == "__main__":`' in done.stderr.splitlines()[-1]
 
 
-def test_who_does_not_show_the_token_gets_no_answer() -> None:
-    async def main() -> None:
-        idle, question = Idle(), {"version": harness.__version__}
-        async with open_fleet(idle, Work("tests.fleet.deadly:deadly", {}), {}) as fleet:
-            invitation = await idle.invitation
-            token = invitation.token
-            known = await dialled(invitation, token)
-            assert (await known.ask("hello", question))["entry"] == "tests.fleet.deadly:deadly"
-            for other in ("0" * len(token), token[:-1] + ("1" if token[-1] == "0" else "0")):
-                stranger = await dialled(invitation, other)
-                async with asyncio.timeout(5):
-                    with pytest.raises(Gone):
-                        await stranger.ask("hello", question)
-            assert not fleet.arrivals
-            known.close()
-            await known.closed
-
-    asyncio.run(main())
-
-
-def test_another_version_is_what_is_told_whatever_follows_from_it() -> None:
-    async def main() -> None:
-        idle = Idle()
-        async with open_fleet(idle, Work("tests.fleet.deadly:deadly", {}), {}) as fleet:
-            invitation = await idle.invitation
-            worker = await dialled(invitation, invitation.token)
-            with pytest.raises(BadInput) as refused:
-                await worker.ask("hello", {"version": "0"})
-            worker.tell("unable", {"message": str(refused.value)})
-            await worker.ask("hello", {"version": harness.__version__})  # it was heard
-            worker.close()
-            await worker.closed
-            with pytest.raises(BadInput, match="install the same on every node"):
-                await fleet.call("work", "alive")
-
-    asyncio.run(main())
-
-
-def test_workers_that_never_begin_are_not_started_for_ever() -> None:
-    async def main() -> None:
-        nobody = Invitation("127.0.0.1", free_port(), "0")
-        await LocalExecutor(1).place(Work("x:y", {}), nobody, lambda: 0)
-
-    with pytest.raises(Unreachable, match="5 workers in a row ended before they could begin"):
-        asyncio.run(main())
+def test_workers_end_with_a_driver_that_is_killed(tmp_path: Path, mark: str) -> None:
+    suite = suite_in(tmp_path / "suite", 4)
+    with serve(doubled, delay_s=60) as served:
+        command = [
+            sys.executable, "-m", "harness", "eval", str(suite), "--out", str(tmp_path / "run"),
+            "--sandbox", "none", "--model", "openai/served", "--base-url", served.url,
+            "--workers", "2",
+        ]  # fmt: skip
+        with subprocess.Popen(command, stderr=subprocess.DEVNULL) as driver:
+            until = time.monotonic() + 60
+            while len(served.bodies) < 2 and time.monotonic() < until:
+                time.sleep(0.01)
+            assert len(processes(WORKER, mark)) == 2
+            driver.send_signal(signal.SIGKILL)
+        until = time.monotonic() + 10
+        while processes(WORKER, mark) and time.monotonic() < until:
+            time.sleep(0.05)
+        assert not processes(WORKER, mark)
