@@ -27,7 +27,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Send
 
 from harness.core import Edit, Patch, Usage, remove_tree
-from harness.evolve import Evolution, exemplar_patch, merge_deterministic, to_patch
+from harness.evolve import Evolution, exemplar_patch, merge_deterministic, shards, to_patch
 from harness.evolve.analysts.readings import answered, read_run
 from harness.evolve.evolution import check_skill, detached, horizon
 from harness.evolve.formats.records import read_collected
@@ -40,7 +40,6 @@ from harness.evolve.merge.by_model import (
     with_grounds,
 )
 from harness.evolve.merge.claims import sift
-from harness.evolve.merge.habits import without_habits
 from harness.evolve.merge.outcomes import weighed
 from harness.evolve.merge.skill_layout import assemble
 from harness.evolve.selection import try_edits
@@ -238,13 +237,13 @@ def _batches(evolution: Evolution, state: State | Unit) -> list[list[Patch]]:
     """The batches of the current level; none once a single patch is left.
 
     By a model L = ceil(log_B |P|) levels of B_merge patches a prompt (the paper's 32); without
-    one, or where no two patches fit a prompt, all of them at once.
+    one 10,000 at once and then their merges; all at once where no two patches fit a prompt.
     """
     patches = list(evolution.store.hold(state["levels"][-1], Patches).patches)
     if not evolution.options.lessons or not patches:
         return []
     if evolution.merger is None:
-        return [patches] if len(state["levels"]) == 1 else []
+        return shards(patches) if len(state["levels"]) == 1 or len(patches) > 1 else []
     if len(patches) == 1:
         return []
     return [patches] if state["stuck"] else prompt_batches(patches, evolution.options.merge_batch)
@@ -252,7 +251,7 @@ def _batches(evolution: Evolution, state: State | Unit) -> list[list[Patch]]:
 
 def to_mergers(state: State, runtime: Context) -> list[Send] | str:
     """One merge per batch."""
-    needed = {name: state[name] for name in ("runs", "collected", "claims", "levels", "stuck")}
+    needed = {name: value for name, value in state.items() if name not in ("fleet", "readings")}
     count = len(_batches(runtime.context, state))
     return [Send("merge", {"number": number, **needed}) for number in range(count)] or "translate"
 
@@ -266,11 +265,13 @@ async def merge(unit: Unit, runtime: Context) -> Update:
     batch = _batches(evolution, unit)[unit["number"]]
     tasks, terms = evolution.tasks(unit), frozenset(evolution.runs(unit).terms)
     if evolution.merger is not None and not unit["stuck"]:
-        step = await merge_batch(batch, evolution.merger, tasks, terms)
+        contrast = evolution.contrast(unit)
+        labels = contrast.answers.labels if contrast is not None else ()
+        step = await merge_batch(batch, evolution.merger, tasks, terms, labels)
     else:
         records = evolution.store.hold(unit["collected"], Collected).records
         merged = merge_deterministic(
-            *(batch, tasks, terms, evolution.options.grouping),
+            *(batch, tasks, terms),
             scopes={item.line: item.generalization for row in records for item in row.items},
             citations=evolution.citations(unit),
             contrast=evolution.contrast(unit),
@@ -311,8 +312,7 @@ def weigh(state: State, runtime: Context) -> Update:
     records = store.hold(state["collected"], Collected).records
     contrast = evolution.contrast(state)
     rules = with_grounds(draft.patch, rules, records, evolution.tasks(state), contrast)
-    draft, runs = weighed(draft, rules, contrast), evolution.runs(state).runs
-    return {"edits": store.put(without_habits(draft, runs, evolution.kept or store))}
+    return {"edits": store.put(weighed(draft, rules, contrast))}
 
 
 async def select(state: State, runtime: Context) -> Update:

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import asyncio
 import math
-import resource
 import statistics
 import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.reports import Options, Result, benchmark, in_fresh_process, option
+from benchmarks.reports import Options, Result, benchmark, in_fresh_process, option, peak_mb
 from harness.core import AgentInfo, Observation, ObservationResult, Step, ToolCall, Trajectory
 
 NUMBERS = ("seven", "eleven", "forty", "ninety")
@@ -75,7 +74,7 @@ def measure(size: int) -> dict[str, float]:
         started = time.monotonic()
         result = asyncio.run(evolve(options, model=model))
         seconds = time.monotonic() - started
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    peak = peak_mb()
     return {"size": size, "seconds": seconds, "mib": peak, "records": result.records}
 
 

@@ -21,6 +21,7 @@ from .gate import task_order as task_order
 from .merge.by_model import batches as batches
 from .merge.contradictions import contradictions as contradictions
 from .merge.deterministic import merge_deterministic as merge_deterministic
+from .merge.deterministic import shards as shards
 from .merge.lessons import Lesson as Lesson
 from .merge.wording import content_words as content_words
 from .plan import plan_evolution as plan_evolution

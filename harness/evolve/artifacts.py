@@ -212,8 +212,10 @@ class ArtifactStore:
         invalid = [run for run in scored if run.outcome == "invalid"]
         if len(scored) - len(invalid) >= JUDGED * len(scored):
             return
-        reasons = (str(run.harness.get("reason") or "") for run in self.load(invalid))
-        reason = Counter(map(cause, reasons)).most_common(1)[0][0] or "no reason was given"
+        reasons = [str(run.harness.get("reason") or "") for run in self.load(invalid)]
+        often = Counter(map(cause, reasons)).most_common(1)[0][0]
+        reason = next(text for text in reasons if cause(text) == often).partition("\n")[0]
+        reason = reason or "no reason was given"
         again = "run the command again: it tries them again (a changed suite needs another --out)"
         remedy = again if sampled else "give runs that were judged"
         raise (Unreachable if "unreachable" in reason.lower() else BadInput)(

@@ -15,9 +15,10 @@ from harness.core import BadInput, Patch, Trajectory, Usage, Value, assets, dige
 from harness.core.segments import only_writer
 from harness.evals import ItemRecord
 from harness.evolve.analysts.exemplar import EXPECTED
-from harness.evolve.analysts.single import Read, checked, single_reader
+from harness.evolve.analysts.single import Background, Read, checked, single_reader
 from harness.evolve.artifacts import NAME, ArtifactStore, Runs
 from harness.evolve.description import Described, describe_tasks
+from harness.evolve.merge.deterministic import signs_of_rules
 from harness.evolve.merge.similarity import warm
 from harness.evolve.settings import WITHOUT_MODEL, EvolveOptions, seed_skill
 from harness.evolve.types import Collected, Draft, EvolveResult, Merge, MergeStep, Patches
@@ -165,13 +166,14 @@ class Evolution:
         return self.contrasts[key]
 
     def citations(self, state: State) -> dict[tuple[str, str], tuple[str, ...]]:
-        """Quotes of each lesson, by its trajectory and its text."""
+        """Quotes of each lesson and of each rule so far, by a trajectory and the text."""
         records = self.store.hold(state["collected"], Collected).records
-        return {
+        quotes = {
             (record.trajectory_id, item.line): item.evidence
             for record in records
             for item in record.items
         }
+        return quotes | signs_of_rules(step.merge for step in self.steps(state))
 
     def steps(self, state: State) -> list[MergeStep]:
         """Every merge of every level, in order."""
@@ -318,7 +320,7 @@ async def evolve(
         raise BadInput("no trajectories: give --trajectories PATH, or --suite to make some")
     asks, merges = options.asking
     if asks and read is None:
-        read = single_reader(_needed(model, "an analyst"), seed.text)
+        read = single_reader(_needed(model, "an analyst"), seed.text, Background.of(options))
     merging = _needed(merger or model, "--merge model") if merges else None
     if read is not None and options.check_conclusions:
         read = checked(read)

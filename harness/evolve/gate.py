@@ -6,23 +6,29 @@ Tasks are run in batches, and no more of them than it takes to decide.
 from __future__ import annotations
 
 import hashlib
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from harness.core import BadInput, Usage
-from harness.evals import ItemRecord, RunComparison, compare_paired, compare_results
+from harness import evals
+from harness.core import BadInput, Usage, grouped
+from harness.evals import ItemRecord, compare_paired
 from harness.evals.report import Measure
 from harness.evolve.evolution import Evolution, State, detached
 from harness.evolve.report import RESULT
 from harness.evolve.settings import EvolveOptions
-from harness.evolve.types import Collected, EvolveResult, GateResult
+from harness.evolve.types import Collected, Draft, EvolveResult, GateResult, Sifted
 from harness.skills import read_value
 from harness.stats import Decision, SequentialPlan, cluster_names, decide
 
+UNLIKELY = 0.05
 SEED = 41
 """Of the order in which tasks are run."""
+IDLE = (
+    "the skill changed no result, and more tasks would hardly show one: see in an attempt whether "
+    "the agent reads the skill, and what its check demands"
+)
 EvaluateTasks = Callable[[tuple[str, ...]], Awaitable[list[ItemRecord]]]
 
 
@@ -73,10 +79,14 @@ def nothing_learned(evolution: Evolution, state: State) -> str:
         lost = Counter(loss.reason for loss in collected.losses).most_common(1)
         why = f", most often: {lost[0][0]}" if lost else ""
         return f"no analyst brought a lesson from {len(runs)} runs{why} (report.json has them all)"
+    sifted = evolution.store.get(state["claims"], Sifted).discarded
+    final = evolution.store.hold(state["final"], Draft).discarded
+    rows = (*sifted, *evolution.merged(state).discarded, *final)
+    reasons = Counter(row.reason for row in rows if not row.rule).most_common(1)
     return (
         f"{lessons} lessons from {len(collected.records)} of {len(runs)} runs, and none entered "
-        "the skill (discarded.json says why of each): more runs, a lower --min-support, or "
-        "--merge model would help"
+        f"the skill{''.join(f', most often: {reason}' for reason, _ in reasons)} (discarded.json "
+        "says why of each)"
     )
 
 
@@ -167,7 +177,9 @@ async def sequential_gate(
         verdict = "refused"
     changed = f", {len(pairs.fixed)} fixed, {len(pairs.broken)} broken" if pairs.tasks else ""
     more, share = 0, 0.0
-    if verdict == "not gated":
+    # As many unchanged results contradict the share of changes that was planned with.
+    idle = not (pairs.fixed or pairs.broken) and (1 - plan.discordance) ** pairs.tasks < UNLIKELY
+    if verdict == "not gated" and not idle:
         # What would have been needed with the gain and the share of changes that were seen.
         lift = min(0.999, max(plan.lift, decision.difference or 0.0))
         share = max(pairs.discordance or plan.discordance, lift)
@@ -205,9 +217,10 @@ def task_changes(
     order: Sequence[str], before: Iterable[ItemRecord], after: Iterable[ItemRecord]
 ) -> list[float | None]:
     """Mean change of each task over the epochs that are valid on both sides; None without any."""
-    changes: dict[str, list[int]] = defaultdict(list)
-    for first, second in zip(*both_valid(before, after), strict=True):
-        changes[first.task_id].append((second.outcome == "pass") - (first.outcome == "pass"))
+    changes = grouped(
+        (first.task_id, (second.outcome == "pass") - (first.outcome == "pass"))
+        for first, second in zip(*both_valid(before, after), strict=True)
+    )
     return [sum(changes[task]) / len(changes[task]) if task in changes else None for task in order]
 
 
@@ -266,7 +279,7 @@ def _reason(
     if groups is not None:
         points += f" of {groups} groups"
     if decision.verdict == "not gated":
-        return f"too few tasks to tell: {points}; {needed}"
+        return f"too few tasks to tell: {points}; {needed}" if more else f"{IDLE}: {points}"
     if decision.why == "better" and decision.difference <= margin:
         return f"better, but not above the margin of {100 * margin:.1f} points: {points}"
     meaning = {"better": "better", "worse": "worse", "futile": f"{useful} is contradicted"}
@@ -306,7 +319,7 @@ def read_result(out: Path) -> EvolveResult | None:
 
 def compare_paths(
     paths: Sequence[Path], measure: Measure = "outcome", metric: str | None = None
-) -> list[RunComparison]:
+) -> list[evals.RunComparison]:
     """The comparison of every run in some paths with the first.
 
     Args:
@@ -318,18 +331,19 @@ def compare_paths(
     Raises:
         BadInput: if there are fewer than two runs, or one shares no valid task with the first.
     """
-    from harness.evals import open_results  # reads results of other tools, which no gate meets
-
-    first, *others = (run for path in paths for run in open_results(path, metric))
+    # Comparison and readers of other tools' results are loaded here: no gate meets them.
+    first, *others = (run for path in paths for run in evals.open_results(path, metric))
     if not others:
         raise BadInput("expected two or more runs, got 1")
-    comparisons = [compare_results(first, run, measure) for run in others]
+    comparisons = [evals.compare_results(first, run, measure) for run in others]
     if measure == "outcome" and len(paths) == 2 == len(comparisons) + 1:
         comparisons = [compared_by_gate(comparisons[0], *paths)]
     return comparisons
 
 
-def compared_by_gate(comparison: RunComparison, before: Path, after: Path) -> RunComparison:
+def compared_by_gate(
+    comparison: evals.RunComparison, before: Path, after: Path
+) -> evals.RunComparison:
     """The comparison with the gate's own figures, where the runs are the two sides of a gate.
 
     A gate stops as soon as its results suffice; an interval for a number of tasks that was fixed

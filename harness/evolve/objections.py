@@ -175,11 +175,11 @@ def _wordings(
     for member in rule.members if rule is not None else ():
         for source in member.sources:
             wordings.setdefault(source, []).append(member.wording)
-    words, written = set(content_words(edit.content)), {name for name in wordings if wordings[name]}
-    for record in records:
+    words = set(content_words(edit.content))
+    unwritten = {source for source, texts in wordings.items() if not texts}
+    for record in (record for record in records if record.trajectory_id in unwritten):
         likeness = [len(words & set(content_words(item.line))) for item in record.items]
-        unwritten = record.trajectory_id in wordings.keys() - written
-        if unwritten and max(likeness, default=0) >= SHARED_WORDS:
+        if max(likeness, default=0) >= SHARED_WORDS:
             nearest = record.items[likeness.index(max(likeness))]
             wordings[record.trajectory_id].append(nearest.line)
     return {source: tuple(dict.fromkeys(texts)) for source, texts in wordings.items() if texts}

@@ -113,13 +113,13 @@ def plan_notes(asked: EvolveSettings) -> list[str]:
             f"answers if fewer than {settings.examples} tasks are passed, without a model "
             f"(--analyst single has {analyst} read every run)"
         )
+    foreign = train is not None and is_foreign(settings.agent or train.suite.agent or "")
     if not asked.epochs and settings.epochs > 1:
-        foreign = train is not None and is_foreign(settings.agent or train.suite.agent or "")
         alone = ", or one if the agent asks for temperature 0" * foreign
         notes.append(f"{few}: {settings.epochs} attempts at each{alone} (--epochs 1 for one)")
     elif not asked.epochs and train is not None and tasks < FEW_TASKS:
         why = "the suite's temperature is 0, which would make several alike"
-        if train.suite.sampling.temperature != 0:
+        if foreign or train.suite.sampling.temperature != 0:
             why = "--select, --baselines, --user or --transfer multiplies them"
         notes.append(f"one attempt at each task: {why} (--epochs {REPEATS} for {REPEATS})")
     earlier = earlier_run(settings)

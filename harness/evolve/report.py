@@ -18,6 +18,7 @@ from harness.evolve.artifacts import NAME, Runs
 from harness.evolve.description import Described
 from harness.evolve.evolution import Evolution, State
 from harness.evolve.formats.patches import OfficialPatches, write_official_patches
+from harness.evolve.merge.skill_layout import REFERENCE
 from harness.evolve.objections import Ground, rule_evidence, sample
 from harness.evolve.rules import ClaimCheck, Rule
 from harness.evolve.selection import Selection
@@ -53,6 +54,7 @@ from harness.skills import (
 )
 
 RESULT = "evolve.json"
+UNREAD = "which an agent without a tool that opens files never reads (--size compact makes none)"
 TEMPLATE = Path(__file__).parent / "templates" / "evolution.html.j2"
 
 
@@ -169,7 +171,9 @@ def result_of(
     transfer: Sequence[BaseModel] = (),
 ) -> EvolveResult:
     """The summary of a finished evolution, with rows of baselines and users if any were run."""
-    skill = evolved.applied.skill
+    skill, problems = evolved.applied.skill, evolved.problems
+    if further := sum(edit.edit.file == REFERENCE for edit in evolved.applied.applied):
+        problems += (f"{further} edits are in {REFERENCE}, {UNREAD}",)
     rules = Counter(edit.support for edit in evolved.merge.patch.edits)
     users = tuple(row.model_dump(mode="json", by_alias=True) for row in transfer)
     simulated = any(run.simulated for run in evolved.runs.runs)
@@ -197,7 +201,7 @@ def result_of(
         or (evolved.judged is not None and evolved.judged.acceptance.simulated)
         or any(row["simulated"] for row in users),
         judge=evolved.judged.acceptance if evolved.judged else None,
-        problems=evolved.problems,
+        problems=problems,
         left_out=tuple(f"{row.content}: {row.reason}" for row in evolved.collected.left_out),
         baselines=tuple(row.model_dump(mode="json") for row in baselines),
         transfer=users,
@@ -332,7 +336,7 @@ def result_text(result: EvolveResult, tint: Callable[[str], str] = str) -> str:
             shown([f"{result.skill}:", verdict, f"({result.gate.reason})"], " "),
             f"SKILL.md has {result.lines} lines, {result.skill_tokens} tokens; "
             f"{result.edits} edits made it",
-            *(f"  {line}" for line in result.unsolved),
+            *(f"  {line}" for line in (*result.unsolved, *result.problems)),
         ]
     counts = [
         (result.records, "runs gave lessons"),

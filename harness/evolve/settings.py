@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field
 
+from harness.agents import is_foreign
 from harness.core import BadInput, Option, Value, digest, digest_file, digest_tree
 from harness.evals import (
     ColumnSettings,
@@ -17,7 +18,6 @@ from harness.evals import (
     TrustSettings,
     WorkerSettings,
 )
-from harness.evolve.merge.similarity import Grouping
 from harness.evolve.merge.skill_layout import GUIDE
 from harness.evolve.types import AnalystType, Signal, Size
 from harness.skills import Limits, Skill, load_skill, new_skill, validate
@@ -37,8 +37,8 @@ FEW_TASKS, REPEATS = 100, 4
 HOW_TO = (
     f"\n# {{title}}\n\n## {GUIDE}\n\n"
     "Read the rules before you start and follow those that fit; what the task itself says comes "
-    "first. Every rule was learned from the runs of {support}; within a section the best "
-    "supported stands first.\n"
+    "first. Rules were learned from the runs of {support}, or explain a failure that no other "
+    "does; within a section the best supported stands first.\n"
 )
 SHOWN_FORM = f"\n# {{title}}\n\n## {GUIDE}\n\nAnswer in the form that is shown here.\n"
 HOW_TO_OTHER = {
@@ -67,10 +67,11 @@ class EvolveOptions(Value):
             `programs` (no model; functions from programs that passed, each proven on train tasks
             by running it), or `auto` (see :meth:`EvolveSettings.settled`).
         analyst_turns: most calls of an agentic analyst (the paper's 100 are for large models).
+        blind: withhold expected answers and the checks' objections from single-call analysts.
+        context: text files that single-call analysts may rely on, such as policies.
         check_conclusions: drop records whose root cause the run contradicts.
         judge: spec of a model that every proposed edit must pass before it is merged.
         merge: `model` or `deterministic`.
-        grouping: how equal lessons are found without a model: `lexical`, or `hybrid` (an encoder).
         merge_batch: patches per merge prompt (the paper's 32).
         min_support: distinct tasks that a rule of SKILL.md needs.
         max_rules: rules that SKILL.md gains at most; the rest goes to references.
@@ -111,6 +112,10 @@ class EvolveOptions(Value):
         ),
     ] = "auto"
     analyst_turns: Annotated[int, Option("Calls of one agentic analyst.")] = 20
+    blind: Annotated[bool, Option("Withhold expected answers from analysts.")] = False
+    context: Annotated[
+        tuple[Path, ...], Option("A text that analysts may rely on, such as a policy.")
+    ] = ()
     check_conclusions: Annotated[
         bool, Option("Drop lessons whose root cause the run contradicts.")
     ] = False
@@ -121,9 +126,6 @@ class EvolveOptions(Value):
         ),
     ] = None
     merge: Annotated[MergeKind, Option()] = "deterministic"
-    grouping: Annotated[
-        Grouping, Option("How equal lessons are found: words, or an encoder too.")
-    ] = "lexical"
     merge_batch: Annotated[int, Field(ge=2), Option()] = 32
     min_support: Annotated[int, Option("Tasks that a rule needs.")] = 2
     max_rules: Annotated[int, Option("Rules in SKILL.md at most.")] = 40
@@ -149,7 +151,7 @@ class EvolveOptions(Value):
             show_default=False,
         ),
     ] = 0
-    concurrency: Annotated[int, Option()] = 128
+    concurrency: Annotated[int, Option()] = 16
 
     def fingerprint(self) -> dict[str, Any]:
         """The options that decide the result, without paths and without how fast it is reached."""
@@ -157,9 +159,9 @@ class EvolveOptions(Value):
         names -= {"out", "trajectories", "patches", "skill", "concurrency", "epochs"}
         if not self.check_conclusions:
             names.remove("check_conclusions")  # as it was before there was the option
-        if self.judge is None:
-            names.remove("judge")
-        return self.model_dump(mode="json", include=names)
+        names -= {name for name in ("judge", "blind") if not getattr(self, name)}
+        texts = {"context": [digest_file(path) for path in self.context]} if self.context else {}
+        return self.model_dump(mode="json", include=names - {"context"}) | texts
 
     def given_content(self) -> tuple[str, str]:
         """Digests of the trajectories and of the recorded patches, where they are given.
@@ -309,7 +311,11 @@ class EvolveSettings(
             if self.analyst == "auto" and not asked and not any(map(output_file, train.tasks)):
                 chosen["analyst"] = "exemplar"
             multiplied = self.users or self.transfer or self.baselines or self.select != "all"
-            varies = train.suite.sampling.temperature != 0
+            # A foreign agent has settings of its own.
+            varies = (
+                is_foreign(self.agent or train.suite.agent or "")
+                or train.suite.sampling.temperature != 0
+            )
             if not self.epochs and varies and not multiplied:
                 chosen["epochs"] = REPEATS
         if self.earlier is not None and train is None:

@@ -42,7 +42,7 @@ from harness.models import (
     parse_roles,
     parse_spec,
 )
-from harness.tasks import expected_text
+from harness.tasks import default_check, expected_text
 from harness.trajectories import open_trajectories
 
 # Settings that an eval run shares with the evolution.
@@ -369,17 +369,20 @@ class SuiteRuns:
 
     async def write_examples(self, runs: Sequence[Trajectory]) -> tuple[Draft, Usage]:
         """Worked examples and answer format, of the runs that passed, or of expected answers."""
-        settings = self.settings
+        settings, tasks = self.settings, () if self.taught is None else self.taught.tasks
+        # A check for words in an answer does not object to its form.
+        formal = {task.check or default_check(task) for task in tasks} != {"contains"}
         if settings.analyst == "exemplar":
             passed = len({run.task_id for run in runs if run.outcome == "pass"})
             if passed >= settings.examples or not self.expected:
                 shown = [run for run in runs if settings.teaches(run.outcome)]
-                return Draft(patch=exemplar_patch(shown, settings.examples)), Usage()
+                return Draft(patch=exemplar_patch(shown, settings.examples, formal)), Usage()
             of_all = f"{passed} of {len({run.task_id for run in runs})} tasks"
             message = f"attempts passed at {of_all}: the examples are made of expected answers"
             self.progress(Event(stage="map", message=message))
         failed = [run for run in runs if run.outcome == "fail"]
-        patch = exemplar_patch([*with_answers(runs, self.expected), *failed], settings.examples)
+        taught = [*with_answers(runs, self.expected), *failed]
+        patch = exemplar_patch(taught, settings.examples, formal)
         return Draft(patch=patch.model_copy(update={"changelog_entries": (EXPECTED,)})), Usage()
 
     async def compare(self, evolved: Finished, model: Model | None) -> list[BaselineRow]:

@@ -268,7 +268,7 @@ class Sifted(Value):
 
     def __str__(self) -> str:
         claims, note = len(self.checked.results), self.checked.note
-        run = f"{claims} claims run, {len(self.discarded)} lessons refuted"
+        run = f"{claims} claims run, {len(self.discarded)} lessons left out (discarded.json)"
         return f"{run}; {note}" if claims and note else note or run
 
 

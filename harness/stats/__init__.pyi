@@ -9,9 +9,9 @@ from .effects import EffectFit as EffectFit
 from .effects import UnitPairs as UnitPairs
 from .effects import effects_at_full as effects_at_full
 from .effects import fit_effects as fit_effects
+from .effects import hadamard as hadamard
+from .effects import half_subsets as half_subsets
 from .effects import screen_pairs as screen_pairs
-from .factorial import hadamard as hadamard
-from .factorial import half_subsets as half_subsets
 from .intervals import change_interval as change_interval
 from .intervals import cluster_interval as cluster_interval
 from .intervals import cluster_names as cluster_names
@@ -25,14 +25,11 @@ from .intervals import ratio_interval as ratio_interval
 from .intervals import score_interval as score_interval
 from .intervals import seen_at_least as seen_at_least
 from .intervals import share_interval as share_interval
-from .intervals import t_of as t_of
 from .intervals import t_quantile as t_quantile
 from .intervals import upper_limit as upper_limit
 from .intervals import wilson as wilson
 from .intervals import z_of as z_of
-from .judged import CalibrationErrors as CalibrationErrors
 from .judged import Corrected as Corrected
-from .judged import calibration_errors as calibration_errors
 from .judged import corrected_rate as corrected_rate
 from .judged import informedness as informedness
 from .judged import reliability_curve as reliability_curve

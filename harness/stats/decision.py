@@ -28,8 +28,8 @@ class Decision(Value):
 
     Attributes:
         verdict: accept, reject, need more (tasks), or not gated (too few tasks to say anything).
-        why: `better`, `worse` (than the seed, at the same level), `futile` (the planned lift is
-            contradicted), `end` (no task left), or "" while it goes on.
+        why: `better`, `worse` (than the seed, at the same level or by the interval), `futile` (the
+            planned lift is contradicted), `end` (no task left), or "" while it goes on.
         look: 0 for the first.
         tasks: tasks with a valid pair so far.
         difference: mean change so far, not corrected for stopping early.
@@ -107,7 +107,11 @@ def decide(plan: SequentialPlan, look: int, changes: Sequence[float | None]) -> 
     estimates = _estimates(plan, walk, stop, why, changes)
     if looks == 1:
         estimates["adjusted"] = decision.difference
-    return decision.model_copy(update={"verdict": verdict, "why": why, **estimates})
+    decision = decision.model_copy(update={"verdict": verdict, "why": why, **estimates})
+    if verdict == "not gated" and decision.ci95 and decision.ci95[1] < 0:
+        # Too few tasks to show a gain; harm they have shown. Nothing is accepted by it.
+        return decision.model_copy(update={"verdict": "reject", "why": "worse"})
+    return decision
 
 
 class _Walk(NamedTuple):

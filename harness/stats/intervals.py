@@ -14,17 +14,15 @@ if TYPE_CHECKING:
 ValueT = TypeVar("ValueT")
 BOOTSTRAP_SAMPLES = 10_000
 TINY = 1e-9
+# With so many fails, or passes, the correlation in a cluster is taken to be half way to 1.
 DOUBT = 0.25
-"""With so many fails, or passes, the correlation in a cluster is taken to be half way to 1."""
+# `between` of :func:`effective` for intervals of several changes that hold together.
 JOINT = 0.5
-"""`between` of :func:`effective` for intervals of several changes that hold together."""
 
 
 def wilson(passes: int, n: int, confidence: float = 0.95) -> tuple[float, float] | None:
     """Wilson score interval of a proportion, None for n = 0 (Wilson 1927)."""
-    if n == 0:
-        return None
-    return score_interval(passes / n, n, z_of(0.5 + confidence / 2))
+    return score_interval(passes / n, n, z_of(0.5 + confidence / 2)) if n else None
 
 
 def upper_limit(passes: int, n: int, confidence: float = 0.95) -> float:
@@ -284,11 +282,6 @@ def cluster_interval(
 def z_of(probability: float) -> float:
     """Quantile of the normal distribution."""
     return NormalDist().inv_cdf(probability)
-
-
-def t_of(n: int) -> float:
-    """97.5 % quantile of Student's t with n - 1 degrees of freedom; infinite for one value."""
-    return math.inf if n < 2 else t_quantile(n - 1)
 
 
 def t_quantile(degrees: float, z: float | None = None) -> float:

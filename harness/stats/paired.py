@@ -18,10 +18,10 @@ from harness.stats.intervals import (
     z_of,
 )
 
+# Largest denominator of a change; finer ones are rounded to it.
 FINEST = 10_000
-"""Largest denominator of a change; finer ones are rounded to it."""
+# Units of the largest sum of steps of several sizes above which signs are drawn.
 LONGEST_LAW = 20_000
-"""Units of the largest sum of steps of several sizes above which signs are drawn."""
 DRAWS = 10_000
 
 
@@ -41,6 +41,8 @@ class PairedComparison(Value):
         p: two-sided p-value, exact: McNemar for one attempt per task, else sign-flip; of groups
             the signs of their summed changes.
         discordance: share of tasks whose result differs.
+        squared: mean squared change of a task, which is less than `discordance` where tasks have
+            several attempts; None where it is the same.
         broken: ids of tasks that pass less often after, of one attempt each: not any more.
         fixed: ids of tasks that pass more often after.
     """
@@ -55,6 +57,7 @@ class PairedComparison(Value):
     ci95: tuple[float, float] | None = None
     p: float | None = None
     discordance: float | None = None
+    squared: float | None = Field(default=None, exclude_if=lambda value: value is None)
     broken: tuple[str, ...] = ()
     fixed: tuple[str, ...] = ()
 
@@ -76,6 +79,8 @@ def compare_rates(
     changes = [after[task] - before[task] for task in common]
     n, names = len(common), cluster_names(common, groups or {})
     clusters = clustered(changes, names)
+    discordance = sum(change != 0 for change in changes) / n
+    squared = sum(change * change for change in changes) / n
     return PairedComparison(
         tasks=n,
         groups=len(clusters) if names else None,
@@ -86,7 +91,8 @@ def compare_rates(
         difference=sum(changes) / n,
         ci95=change_interval(changes, groups=names),
         p=sign_flip_p([sum(values) for values in clusters]),
-        discordance=sum(change != 0 for change in changes) / n,
+        discordance=discordance,
+        squared=None if math.isclose(squared, discordance) else squared,
         broken=tuple(task for task in common if before[task] > after[task]),
         fixed=tuple(task for task in common if before[task] < after[task]),
     )
@@ -142,20 +148,26 @@ def holm(values: Sequence[float]) -> list[float]:
 
 
 def detectable_lift(
-    n: float, discordance: float = 0.25, power: float = 0.8, alpha: float = 0.05
+    n: float,
+    discordance: float = 0.25,
+    power: float = 0.8,
+    alpha: float = 0.05,
+    squared: float | None = None,
 ) -> float | None:
     """Smallest true difference that a paired test on `n` tasks finds with `power`.
 
     Solves Connor's sample-size formula for McNemar's test (Connor 1987) for the difference d:
     n = (z_alpha sqrt(psi) + z_power sqrt(psi - d^2))^2 / d^2. None if even d = psi is too small
-    to be found.
+    to be found. `squared` stands for psi under the roots where a task changes by less than 1
+    (:class:`PairedComparison`).
     """
-    if n < 1 or _tasks_for(discordance, discordance, power, alpha) > n:
+    squared = squared or discordance
+    if n < 1 or _tasks_for(discordance, squared, power, alpha) > n:
         return None
     low, high = 1e-9, discordance
     for _ in range(60):
         middle = (low + high) / 2
-        if _tasks_for(middle, discordance, power, alpha) > n:
+        if _tasks_for(middle, squared, power, alpha) > n:
             low = middle
         else:
             high = middle
@@ -163,10 +175,14 @@ def detectable_lift(
 
 
 def required_tasks(
-    lift: float, discordance: float = 0.25, power: float = 0.8, alpha: float = 0.05
+    lift: float,
+    discordance: float = 0.25,
+    power: float = 0.8,
+    alpha: float = 0.05,
+    squared: float | None = None,
 ) -> int:
-    """Number of tasks that a paired test needs to find `lift` (Connor 1987)."""
-    return math.ceil(_tasks_for(lift, max(discordance, lift), power, alpha))
+    """Number of tasks that a paired test needs to find `lift`; see :func:`detectable_lift`."""
+    return math.ceil(_tasks_for(lift, squared or max(discordance, lift), power, alpha))
 
 
 def _tasks_for(lift: float, discordance: float, power: float, alpha: float) -> float:

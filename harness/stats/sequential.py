@@ -37,27 +37,31 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    Bools = NDArray[np.bool_]
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
+# Tasks, and groups, that a look adds at least: fewer decide nothing and leave workers idle.
 SMALLEST_LOOK, FEWEST_GROUPS = 10, 4
-"""Tasks, and groups, that a look adds at least: fewer decide nothing and leave workers idle."""
+# Simulated sequences of discordant counts for up to 200 tasks, and for many: they vary less.
 PATHS, FEW_PATHS = 1000, 30
-"""Simulated sequences of discordant counts for up to 200 tasks, and for many: they vary less."""
+# Simulated comparisons behind a figure of several attempts a task, or of groups: its standard error
+# is 2.5 points at most.
+COMPARISONS = 400
+# Part of 1 - power that giving up may cost; the rest is lost for want of tasks. With it the plan's
+# default, 200 tasks, keeps 80 % power.
 FUTILITY_SHARE = 0.45
-"""Part of 1 - power that giving up may cost; the rest is lost for want of tasks. With it the
-plan's default, 200 tasks, keeps 80 % power."""
+# Changes are counted in units of 1/60 at the finest; up to six attempts that is exact.
 MOST_UNITS = 60
-"""Changes are counted in units of 1/60 at the finest; up to six attempts that is exact."""
 NEVER = -(2**40)
+# Attempts a task that small suites are advised to make.
 REPEATS = 4
-"""Attempts a task that small suites are advised to make."""
+# Correlation of the changes of two tasks of a group that a plan expects.
 LIKENESS = 0.2
-"""Correlation of the changes of two tasks of a group that a plan expects."""
+# Share of a group of usual size that is counted as lost beside those seen; of a task, all.
 LOST = 0.5
-"""Share of a group of usual size that is counted as lost beside those seen; of a task, all."""
+# Of the correction for skewed changes: from few tasks their skewness is estimated too small.
 SKEW_WEIGHT = 1.5
-"""Of the correction for skewed changes: from few tasks their skewness is estimated too small."""
 
 
 class SequentialPlan(Value):
@@ -134,9 +138,7 @@ class SequentialPlan(Value):
         import numpy as np
 
         if self.epochs > 1 or self.groups:
-            from harness.stats.repeats import operating
-
-            return operating(self)
+            return _simulated(self)
 
         sizes = np.asarray(self.look_sizes)
         added = np.diff(sizes, prepend=0)
@@ -288,3 +290,67 @@ def walk_boundaries(
         added = skewness(squares, net, count, lost) * (2 * heights**2 + 1) / 6 * spreads
         upper = upper + np.ceil(SKEW_WEIGHT * added).astype(np.int64)
     return upper, spent, lower
+
+
+def _simulated(plan: SequentialPlan) -> Operating:
+    """Power and average size of a plan with several attempts a task.
+
+    Every attempt changes as the only one would: with the plan's discordance, up or down by its
+    lift, whatever the other attempts at the task do. Tasks whose attempts are alike gain less.
+    Tasks of a group do the same as another one of it with a probability that makes their changes
+    as alike as the plan expects.
+    """
+    accepted, size = _decided(plan, plan.lift)
+    by_chance, size_null = _decided(plan, 0.0)
+    return Operating(
+        power=accepted, false_acceptance=by_chance, tasks_null=size_null, tasks_lift=size
+    )
+
+
+def _decided(plan: SequentialPlan, lift: float) -> tuple[float, float]:
+    """Share of comparisons that are accepted at a true lift, and tasks that they run on average."""
+    import numpy as np
+
+    psi = max(plan.discordance, plan.lift)
+    up, down = (psi + lift) / 2, (psi - lift) / 2
+    rng = np.random.default_rng(20260325)
+    draws = rng.random((COMPARISONS, plan.tasks, plan.epochs))
+    if plan.groups:
+        index = np.repeat(np.arange(len(plan.groups)), plan.groups)
+        shared = rng.random((COMPARISONS, len(plan.groups), plan.epochs))[:, index]
+        draws = np.where(rng.random((COMPARISONS, plan.tasks, 1)) < LIKENESS**0.5, shared, draws)
+    accepted, size = stopped(plan, (draws < up).sum(axis=2) - (draws > 1 - down).sum(axis=2))
+    return float(accepted.mean()), float(size.mean())
+
+
+def stopped(plan: SequentialPlan, each: Ints) -> tuple[Bools, Ints]:
+    """Run the plan on many comparisons; return which are accepted, and their tasks [comparisons].
+
+    Args:
+        plan: of all of them.
+        each: attempts by which a task changes, in the order of the run [comparisons, tasks].
+    """
+    import numpy as np
+
+    ends, paths = (0, *plan.look_sizes), np.arange(len(each), dtype=np.int64)
+    borders = np.cumsum((0, *(plan.groups or (1,) * plan.tasks)[:-1]))  # first task of a step
+    moved: Ints = np.add.reduceat(each, borders, axis=1)
+    values = range(1, max(plan.epochs, int(np.abs(moved).max())) + 1)
+    places = np.searchsorted(borders, ends)
+    gains, losses = (
+        np.stack(
+            [
+                np.stack([(sign * moved[:, a:b] == value).sum(axis=1) for value in values], axis=1)
+                for a, b in pairwise(places)
+            ],
+            axis=1,
+        )
+        for sign in (1, -1)
+    )
+    sums = each.cumsum(axis=1)[:, np.asarray(plan.look_sizes) - 1]
+    seen = np.broadcast_to(np.asarray(plan.look_sizes), sums.shape)
+    upper, _, lower = walk_boundaries(plan, gains + losses, seen, plan.epochs, gains - losses)
+    above, out = sums >= upper, (sums >= upper) | (sums <= lower)
+    out[:, -1] = True
+    stop = out.argmax(axis=1)
+    return above[paths, stop], np.asarray(plan.look_sizes)[stop]

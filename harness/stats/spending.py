@@ -22,10 +22,10 @@ from harness.stats.effects import EffectFit
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
+# Power of the spending: little is spent on early looks, so the last one costs little.
 RHO = 2.0
-"""Power of the spending: little is spent on early looks, so the last one costs little."""
+# Of the grid over which the walk's density is integrated (Simpson's rule).
 POINTS = 401
-"""Of the grid over which the walk's density is integrated (Simpson's rule)."""
 
 
 def per_unit(alpha: float, units: int) -> float:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 
+# Of the interval from 0 to 1 in which a probability of a step upwards is searched.
 HALVINGS = 20
-"""Of the interval from 0 to 1 in which a probability of a step upwards is searched."""
 
 
 class Operating(Value):

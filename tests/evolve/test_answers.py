@@ -69,7 +69,8 @@ def test_a_reply_gives_the_last_answer_that_it_names() -> None:
 def test_agents_that_do_not_choose_among_a_few_have_no_answers() -> None:
     assert answers(*RUNS).labels == LABELS
     assert answers(*((run, run, run, text) for run, *_, text in RUNS)) == Answers()
-    assert answers(*((run, "no idea", right, text) for run, _, right, text in RUNS)) == Answers()
+    invented = answers(*((run, "no idea", right, text) for run, _, right, text in RUNS))
+    assert invented == Answers(labels=LABELS)
     assert answers(*((run, given, "", text) for run, given, _, text in RUNS)) == Answers()
 
 
@@ -152,3 +153,14 @@ def test_three_wordings_of_one_cause_are_one_rule_and_its_opposite_none(tmp_path
     assert "Accept straw" not in text
     discarded = json.loads((tmp_path / "out" / "discarded.json").read_text())
     assert any("'risk' was right" in json.dumps(row) for row in discarded)
+
+
+def test_the_right_answer_of_an_object_is_its_first_text() -> None:
+    task: dict[str, JsonValue] = {"expected": json.dumps({"team": "Escalation", "urgent": True})}
+    run = Trajectory(
+        trajectory_id="r",
+        agent=AgentInfo(name="a", version="1"),
+        steps=(Step(step_id=1, source="agent", message="x"),),
+        extra={"harness": {"task": task}},
+    )
+    assert Answer.of(run, 100).right == "Escalation"

@@ -193,10 +193,11 @@ def test_claims_that_could_not_be_judged_are_not_told_of_as_if_they_held() -> No
     checked = check([lesson(READ_BACK)], ended)
     assert checked.note == "1 of 1 claims were not judged: a limit ended it"
     assert str(Sifted(checked=checked)) == (
-        "1 claims run, 0 lessons refuted; 1 of 1 claims were not judged: a limit ended it"
+        "1 claims run, 0 lessons left out (discarded.json); "
+        "1 of 1 claims were not judged: a limit ended it"
     )
     assert str(Sifted(checked=check([lesson(READ_BACK)], None))).startswith("1 claims were not run")
-    assert str(Sifted()) == "0 claims run, 0 lessons refuted"
+    assert str(Sifted()) == "0 claims run, 0 lessons left out (discarded.json)"
 
 
 def test_a_refuted_lesson_teaches_nothing_and_is_listed_with_its_program(tmp_path: Path) -> None:

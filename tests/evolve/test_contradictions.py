@@ -10,11 +10,11 @@ import pytest
 from harness.evolve.merge.contradictions import (
     contradictions,
     disagreement,
-    parted,
     settle,
     sides,
 )
 from harness.evolve.merge.lessons import Lesson
+from harness.evolve.merge.speakers import parted
 
 OPPOSED = [
     (

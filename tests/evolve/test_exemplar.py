@@ -27,6 +27,14 @@ def test_the_answer_format_tells_passing_from_failing() -> None:
     assert any("full stop" in rule.content for rule in rules)
 
 
+def test_no_form_is_taught_where_no_check_objects_to_it() -> None:
+    sections = [
+        {edit.target_section for edit in exemplar_patch([*PASSING, *FAILING], 3, formal).edits}
+        for formal in (True, False)
+    ]
+    assert sections[0] - sections[1] == {"## Answer format"}
+
+
 def test_a_rule_that_failures_follow_too_is_no_rule() -> None:
     failing = [trajectory(name, "fail", "Rome") for name in ("Spain", "Peru")]
     assert answer_format([*PASSING, *failing]) == []

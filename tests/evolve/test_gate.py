@@ -116,6 +116,26 @@ def test_too_few_tasks_end_without_a_verdict_and_say_what_is_missing() -> None:
     assert f"{result.more_tasks} more tasks would be needed to show a gain like" in result.reason
 
 
+def test_harm_is_refused_on_tasks_too_few_to_show_a_gain() -> None:
+    ids = [f"t{number}" for number in range(14)]
+    result, _ = _run(*_arms(ids, set(), set(ids[:5])), SequentialPlan(tasks=14))
+    assert (result.verdict, result.stopped) == ("refused", "worse")
+    assert result.ci95 is not None and result.ci95[1] < 0
+    assert result.reason.startswith("worse: -35.7 points [")
+    less, _ = _run(*_arms(ids, set(), set(ids[:2])), SequentialPlan(tasks=14))
+    assert less.ci95 is not None and less.ci95[1] >= 0
+    assert (less.verdict, less.more_tasks > 0) == ("not gated", True)
+
+
+def test_where_no_result_changed_no_more_tasks_are_asked_for() -> None:
+    ids = [f"t{number}" for number in range(20)]
+    result, _ = _run(*_arms(ids, set(), set()), SequentialPlan(tasks=20))
+    assert (result.verdict, result.more_tasks) == ("not gated", 0)
+    assert result.reason.startswith("the skill changed no result")
+    few, _ = _run(*_arms(ids[:4], set(), set()), SequentialPlan(tasks=4))
+    assert few.more_tasks > 50, "four alike results say little"
+
+
 def test_where_nothing_was_gained_the_planned_gain_is_what_tasks_are_missing_for() -> None:
     ids = [f"t{number}" for number in range(12)]
     result, _ = _run(*_arms(ids, {ids[0]}, {ids[1]}), SequentialPlan(tasks=12))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from harness.core import Patch
 from harness.evolve.analysts.records import to_patch
 from harness.evolve.merge.contradictions import contradictions
 from harness.evolve.merge.deterministic import merge_deterministic
 from harness.evolve.merge.lessons import Cause, Lesson, Lessons
-from harness.evolve.merge.similarity import measure
-from harness.evolve.merge.speakers import joined, speakers
+from harness.evolve.merge.speakers import distinct, joined, parted, speakers
 from harness.evolve.merge.wording import compact, residue
 from harness.evolve.types import AnalystRecord, MemoryItem
 
@@ -140,7 +143,7 @@ def causes_of(
 def said_by(texts: list[str], causes: list[list[int]], quotes: str = "") -> list[int]:
     """Number, for every cause, the first cause whose rule says the same."""
     lessons, rules = causes_of(texts, causes, quotes)
-    return [cause.number for cause in speakers(lessons, rules, measure("lexical"))]
+    return [cause.number for cause in speakers(lessons, rules)]
 
 
 def test_lessons_without_quotes_that_one_rule_says_support_it() -> None:
@@ -154,10 +157,52 @@ def test_lessons_without_quotes_that_one_rule_says_support_it() -> None:
     assert whole[0][0].sources == ("t1", "t2", "t3")
 
 
-def test_lessons_of_other_evidence_add_no_support_though_one_rule_says_them() -> None:
+def test_lessons_that_one_rule_says_support_it_whatever_their_runs_show() -> None:
     lessons, rules = causes_of(["Round amounts.", "Round amounts to cents."], [[0], [1]], "a run")
-    ((cause, swallowed),) = joined(lessons, rules, [rules[0], rules[0]])
-    assert (cause.members, swallowed) == ([0], [[1]])
+    ((cause, echoes),) = joined(lessons, rules, [rules[0], rules[0]])
+    assert (cause.members, echoes) == ([0, 1], [])
+    praise = replace(rules[1], praise=True)
+    ((cause, echoes),) = joined(lessons, [rules[0], praise], [rules[0], rules[0]])
+    assert (cause.members, echoes) == ([0], [[1]])
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Escalate refunds over 500 to legal.", "Escalate refunds over 50 to finance."),
+        ("Escalate refunds over 500.", "Escalate refunds over 50."),
+        ("Escalate refunds of guests to legal.", "Escalate refunds of guests to finance."),
+        ("Answer returns when the seal is broken.", "Answer returns when the seal is not broken."),
+        ("Grant it within the first month.", "Grant it after the first month."),
+    ],
+)
+def test_a_number_a_name_or_a_negation_keeps_lessons_apart(first: str, second: str) -> None:
+    patches = [patch(f"a{n}", first) for n in range(3)] + [patch(f"b{n}", second) for n in range(3)]
+    merged = merge_deterministic(patches, {})
+    texts = {edit.content.partition("**: ")[2]: edit.support for edit in merged.patch.edits}
+    withheld = {text for conflict in merged.conflicts for text in conflict.withheld}
+    assert texts == {first: 3, second: 3} or len(withheld) == 2
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "Refuse refunds for orders that were delivered over 30 days ago.",
+        "Deny a refund when the order was delivered more than 30 days ago!",
+        "Deny a refund if an order was delivered more than 30 days ago.",
+    ],
+)
+def test_other_words_for_the_same_do_not(other: str) -> None:
+    own = "Deny a refund when the order was delivered more than 30 days ago."
+    assert not distinct(own, other) and not distinct(other, own)
+
+
+def test_other_answers_keep_lessons_apart() -> None:
+    lessons = [
+        Lesson(title="", text=f"{word} means {label}.", sources=(word,))
+        for word, label in [("Straw", "risk"), ("A straw roof", "high_risk"), ("Thatch", "risk")]
+    ]
+    assert parted([0, 1, 2], lessons, ("risk", "high_risk")) == [[0, 2], [1]]
 
 
 def test_what_is_one_cause_in_two_groups_has_the_tasks_of_both() -> None:

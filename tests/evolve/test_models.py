@@ -12,7 +12,7 @@ from harness.core import Patch
 from harness.evolve.analysts.records import to_patch
 from harness.evolve.analysts.single import analyse
 from harness.evolve.merge.by_model import merge_batch
-from harness.evolve.types import AnalystRecord, MemoryItem, MergeStep, Reading
+from harness.evolve.types import SAID, AnalystRecord, MemoryItem, MergeStep, Reading
 from harness.models import open_model
 from tests.evolve.conftest import Answer, trajectory
 
@@ -97,7 +97,7 @@ def merged_by(endpoint: Start, answer: Answer, count: int = 4) -> MergeStep:
 def _all_into_one(prompt: str) -> str:
     ids = re.findall(r"^(e\d+) \(support", prompt, flags=re.MULTILINE)
     edit = {"from": ids, "file": "SKILL.md", "op": "add_section", "target_section": "## A",
-            "content": "- **All**: One rule."}  # fmt: skip
+            "content": "- **All**: Lessons say something of their own."}  # fmt: skip
     return json.dumps({"reasoning": "same", "edits": [edit]})
 
 
@@ -106,6 +106,18 @@ def test_a_merge_keeps_every_source(endpoint: Start) -> None:
     assert (step.members, step.losses) == (4, ())
     (edit,) = step.merge.patch.edits
     assert (edit.support, edit.sources) == (4, ("r0", "r1", "r2", "r3"))
+    assert {row.reason for row in step.merge.discarded} == {SAID}
+
+
+def test_a_rule_that_does_not_say_a_lesson_takes_it_not_in(endpoint: Start) -> None:
+    def lying(prompt: str) -> str:
+        return _all_into_one(prompt).replace("Lessons say something of their own", "Look names up")
+
+    step = merged_by(endpoint, lying)
+    assert all("Look names up" not in edit.content for edit in step.merge.patch.edits)
+    assert {source for edit in step.merge.patch.edits for source in edit.sources} == {
+        "r0", "r1", "r2", "r3",
+    }  # fmt: skip
 
 
 def test_a_merge_that_loses_or_invents_a_source_falls_back(endpoint: Start) -> None:

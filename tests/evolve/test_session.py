@@ -430,9 +430,11 @@ def test_what_was_asked_for_is_not_chosen_again(
 def test_attempts_that_would_be_alike_are_not_repeated(settings: EvolveSettings) -> None:
     path = Path(settings.suite or "")
     path.write_text(path.read_text() + "sampling: {temperature: 0}\n")
-    settled = settings.model_copy(update={"epochs": 0}).settled(load_suite(str(path), "train"))
-    assert settled.epochs == 1
-    notes = plan_notes(settings.model_copy(update={"epochs": 0}))
+    ours = settings.model_copy(update={"epochs": 0, "agent": "graph:react"})
+    assert ours.settled(load_suite(str(path), "train")).epochs == 1
+    foreign = settings.model_copy(update={"epochs": 0})  # takes no temperature from the suite
+    assert foreign.settled(load_suite(str(path), "train")).epochs > 1
+    notes = plan_notes(ours)
     assert "one attempt at each task: the suite's temperature is 0" in notes[0]
 
 

@@ -10,7 +10,6 @@ from harness.core import BadInput, plugins
 from harness.evolve.analysts.single import checked, single_reader
 from harness.evolve.analysts.transcript import extract, transcript
 from harness.evolve.baselines.taught import open_encoder
-from harness.evolve.merge.similarity import measure
 from harness.models import open_model
 from tests.evolve.test_extract import filler, trajectory
 
@@ -35,9 +34,6 @@ def test_a_long_transcript_keeps_head_and_tail_of_what_was_shown() -> None:
 
 
 def test_what_needs_the_wing_says_so() -> None:
-    assert measure("lexical").hybrid is False
-    with pytest.raises(BadInput, match=r"harness\.encoders"):
-        measure("hybrid")
     with pytest.raises(BadInput, match=r"harness\.encoders"):
         open_encoder("lexical")
     with pytest.raises(BadInput, match=r"harness\.verifiers"):

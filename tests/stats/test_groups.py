@@ -29,7 +29,7 @@ from harness.stats import (
     rate_interval,
     with_ends,
 )
-from harness.stats.repeats import stopped
+from harness.stats.sequential import stopped
 
 OUTCOMES = st.lists(
     st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=6), min_size=2, max_size=8

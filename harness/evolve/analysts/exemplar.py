@@ -43,9 +43,18 @@ LONG = 1.5
 """Examples are at most so many times as long as the median task."""
 
 
-def exemplar_patch(trajectories: Sequence[Trajectory], examples: int = 3) -> Patch:
-    """Answer-format rules and worked examples as one patch; no edits if no run passed."""
-    edits = [*answer_format(trajectories), *worked_examples(trajectories, examples)]
+def exemplar_patch(
+    trajectories: Sequence[Trajectory], examples: int = 3, formal: bool = True
+) -> Patch:
+    """Answer-format rules and worked examples as one patch; no edits if no run passed.
+
+    Args:
+        trajectories: the runs.
+        examples: at most, where there are no labels or forms.
+        formal: whether checks may object to the form of an answer; else it has no rule.
+    """
+    edits = answer_format(trajectories) if formal else []
+    edits += worked_examples(trajectories, examples)
     passed = [run for run in trajectories if run.outcome == "pass"]
     unsupported = sum(bool(unsupported_words(run)) for run in passed)
     left_out = f"; no example is made of {unsupported} passing answers that hold words which their"

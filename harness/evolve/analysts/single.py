@@ -12,22 +12,79 @@ import asyncio
 import re
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Self
 
-from harness.core import BadInput, Patch, Trajectory, digest, plugins, remove_tree, render
+from harness.core import (
+    BadInput,
+    Patch,
+    Trajectory,
+    digest,
+    mapping,
+    plugins,
+    read_foreign,
+    remove_tree,
+    render,
+)
 from harness.evals import LoadedSuite
 from harness.evolve.analysts.json_reply import ask_json
 from harness.evolve.analysts.records import accepted, lost, to_patch, without_gold
 from harness.evolve.analysts.transcript import extract, transcript
+from harness.evolve.settings import EvolveOptions
 from harness.evolve.types import MAX_ITEMS, AnalystRecord, AnalystType, Loss, Reading
 from harness.models import Model
 from harness.sandbox import select
 from harness.trajectories import fence_untrusted
 
+MOST_SHOWN = 2000
+"""Characters of an expected answer that an analyst sees."""
 Read = Callable[[Trajectory, AnalystType], Coroutine[Any, Any, Reading]]
 
 
-async def analyse(trajectory: Trajectory, kind: AnalystType, model: Model, skill: str) -> Reading:
+class Background(NamedTuple):
+    """Knowledge of an analyst that no transcript shows.
+
+    Attributes:
+        blind: withhold what was right of a failed task.
+        documents: of the user, such as policies.
+    """
+
+    blind: bool = True
+    documents: str = ""
+
+    @classmethod
+    def of(cls, options: EvolveOptions) -> Self:
+        """Read the documents that the options name.
+
+        Raises:
+            BadInput: for a file that is no text.
+        """
+        files = {path: read_foreign(path) for path in options.context}
+        if binary := next((path for path, data in files.items() if b"\0" in data), None):
+            raise BadInput(f"--context {str(binary)!r} is no text: save it as text or Markdown")
+        texts = [f"{path.name}\n{data.decode('utf-8', 'replace')}" for path, data in files.items()]
+        return cls(options.blind, fence_untrusted("\n\n".join(texts)) if texts else "")
+
+    def right(self, trajectory: Trajectory) -> str:
+        """Return the answer that was expected and the objection of the check, as far as known."""
+        facts = trajectory.harness
+        rows = {
+            "Expected": mapping(facts.get("task")).get("expected"),
+            "The check said": facts.get("reason"),
+        }
+        lines = [f"{name}: {str(row)[:MOST_SHOWN]}" for name, row in rows.items() if row]
+        return "" if self.blind or not lines else fence_untrusted("\n".join(lines))
+
+
+NO_BACKGROUND = Background()
+
+
+async def analyse(
+    trajectory: Trajectory,
+    kind: AnalystType,
+    model: Model,
+    skill: str,
+    background: Background = NO_BACKGROUND,
+) -> Reading:
     """Let one analyst read one trajectory; a reply that gives no record is a loss.
 
     Raises:
@@ -40,6 +97,8 @@ async def analyse(trajectory: Trajectory, kind: AnalystType, model: Model, skill
         transcript=fence_untrusted(extract(trajectory)),
         skill=skill,
         max_items=MAX_ITEMS,
+        right=background.right(trajectory),
+        documents=background.documents,
     )
     record, reason, usage = await ask_json(
         model, prompt, lambda data: accepted(data, trajectory, kind, text)
@@ -50,9 +109,9 @@ async def analyse(trajectory: Trajectory, kind: AnalystType, model: Model, skill
     return Reading(record=record, losses=losses, usage=usage)
 
 
-def single_reader(model: Model, skill: str) -> Read:
+def single_reader(model: Model, skill: str, background: Background = NO_BACKGROUND) -> Read:
     """One call reads one trajectory (the single-call analysts of the paper)."""
-    return lambda trajectory, kind: analyse(trajectory, kind, model, skill)
+    return lambda trajectory, kind: analyse(trajectory, kind, model, skill, background)
 
 
 def agentic_reader(

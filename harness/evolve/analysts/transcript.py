@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from harness.core import Step, Trajectory, plugins
+from harness.core import Step, Trajectory, grouped, plugins
 from harness.trajectories import content_text
 
 MIN_QUOTE = 8
@@ -110,9 +110,9 @@ def extract(trajectory: Trajectory, limit: int = MAX_CHARACTERS) -> str:
     fixed = sum(len(text) for index, (_, text, _) in enumerate(parts) if str(index) not in long)
     query = f"{trajectory.prompt}\n{trajectory.answer}"
     shortened = _compressed(long, max(limit - fixed, limit // 10), query)
-    lines: dict[int, list[str]] = {}
-    for index, (number, text, _) in enumerate(parts):
-        lines.setdefault(number, []).append(shortened.get(str(index), text))
+    lines = grouped(
+        (number, shortened.get(str(index), text)) for index, (number, text, _) in enumerate(parts)
+    )
     return "\n\n".join("\n".join(texts) for texts in lines.values())
 
 

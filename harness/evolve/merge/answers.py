@@ -9,15 +9,17 @@ refuted by that run.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from harness.core import Trajectory
+from harness.core import Trajectory, mapping
 from harness.evolve.analysts.exemplar import LABELS
 from harness.evolve.artifacts import EXPECTED
 from harness.evolve.merge.evidence import clauses, root, saying
@@ -48,12 +50,18 @@ class Answer(NamedTuple):
 
     @classmethod
     def of(cls, run: Trajectory, longest: int) -> Answer:
-        """Take the answer of a run; the right one is "" where it is not known."""
-        task = run.harness.get("task")
+        """Take the answer of a run; the right one is "" where it is not known.
+
+        Of an object, such as a team and a priority, it is the first text.
+        """
+        right = str(mapping(run.harness.get("task")).get(EXPECTED) or "").strip()
+        with suppress(ValueError):
+            texts = (each for each in mapping(json.loads(right)).values() if isinstance(each, str))
+            right = next(texts, right)
         return cls(
             run.trajectory_id,
             run.answer,
-            right=str(task.get(EXPECTED) or "").strip() if isinstance(task, dict) else "",
+            right=right,
             ticket=frozenset(content_words(run.prompt[:longest])),
         )
 
@@ -67,7 +75,7 @@ class Answer(NamedTuple):
 class Answers:
     """Answers of runs, by their ids, and all that are right for one of them.
 
-    None at all where agents do not choose among a few.
+    None at all where there are not just a few; no runs where agents give others.
     """
 
     of_runs: Mapping[str, Answer] = field(default_factory=dict[str, Answer])
@@ -82,7 +90,7 @@ class Answers:
         answers = [reply._replace(given=last_named(reply.given, labels)) for reply in replies]
         chosen = sum(bool(answer.given) for answer in answers)
         few = chosen >= CHOSEN * len(answers)
-        return cls({answer.run: answer for answer in answers}, labels) if few else cls()
+        return cls({answer.run: answer for answer in answers} if few else {}, labels)
 
     @cached_property
     def telling(self) -> dict[str, frozenset[str]]:

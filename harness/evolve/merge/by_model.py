@@ -16,12 +16,16 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from harness.core import Edit, Patch, Usage, render
 from harness.evolve.analysts.json_reply import ask_json
+from harness.evolve.merge.answers import named_answers
+from harness.evolve.merge.contradictions import disagreement, sides
 from harness.evolve.merge.deterministic import merge_deterministic, rule_of, varying
 from harness.evolve.merge.evidence import quoted, signs_of
 from harness.evolve.merge.lessons import Cause, Lesson, Lessons, of_edit, support
+from harness.evolve.merge.similarity import similarities
+from harness.evolve.merge.speakers import distinct
 from harness.evolve.merge.wording import best_wording, content_words, fault
 from harness.evolve.rules import Rule
-from harness.evolve.types import AnalystRecord, Discarded, Loss, Merge, MergeStep
+from harness.evolve.types import SAID, AnalystRecord, Discarded, Loss, Merge, MergeStep
 from harness.models import Model
 from harness.skills import Skill, apply_patch
 
@@ -30,6 +34,8 @@ if TYPE_CHECKING:
 
 # Patches of one merge prompt together: what a window of 32,000 tokens holds with its reply.
 PROMPT_CHARACTERS = 60_000
+# Part of the likeness to the most similar rule of a merge that a rule has which says a lesson.
+NEAREST = 0.5
 ANCHORS = ("target_section", "target_text", "old_text", "after_section")
 ANCHORED = ("insert_after", "insert_before", "append_to_section", "replace_in_section")
 
@@ -70,12 +76,24 @@ def prompt_batches(patches: Sequence[Patch], size: int) -> list[list[Patch]]:
 
 
 async def merge_batch(
-    patches: Sequence[Patch], model: Model, tasks: Mapping[str, str], terms: frozenset[str]
+    patches: Sequence[Patch],
+    model: Model,
+    tasks: Mapping[str, str],
+    terms: frozenset[str],
+    labels: tuple[str, ...] = (),
 ) -> MergeStep:
     """Merge one batch by the model.
 
     A merge that loses a source or invents one is sent back, and after two repairs replaced by the
-    deterministic merge of the same batch; a batch of one patch is left as it is.
+    deterministic merge of the same batch; a batch of one patch is left as it is. That a rule says
+    a lesson is checked (:func:`verified`).
+
+    Args:
+        patches: the batch.
+        model: that merges.
+        tasks: trajectory id -> task id.
+        terms: words of the benchmark that no rule may hold.
+        labels: answers that agents choose among.
 
     Raises:
         Unreachable, LimitReached: answered calls are in the request cache.
@@ -90,22 +108,27 @@ async def merge_batch(
         text = json.dumps(shown, ensure_ascii=False)
         rows.append({"id": key, "support": edit.support, "edit": text})
     prompt = render("patch_merge", edits=rows)
-    patch, reason, usage = await ask_json(model, prompt, lambda data: balanced(data, edits, tasks))
-    if patch is not None:
-        return MergeStep(merge=Merge(patch=patch), members=len(patches), usage=usage)
+    merge, reason, usage = await ask_json(
+        model, prompt, lambda data: verified(*balanced(data, edits), tasks, terms, labels)
+    )
+    if merge is not None:
+        return MergeStep(merge=merge, members=len(patches), usage=usage)
     reason = f"batch of {len(patches)} merged without the model: {reason}"
     loss = Loss(trajectory_id="", stage="reduce", reason=reason)
     fallback = merge_deterministic(patches, tasks, terms)
     return MergeStep(merge=fallback, members=len(patches), losses=(loss,), usage=usage)
 
 
-def balanced(data: dict[str, Any], edits: Mapping[str, Edit], tasks: Mapping[str, str]) -> Patch:
-    """The merged patch with sources from `from` ids.
+def balanced(
+    data: dict[str, Any], edits: Mapping[str, Edit]
+) -> tuple[Patch, list[tuple[Edit, ...]]]:
+    """The merged patch without sources, and the edits that each of its edits names in `from`.
 
     Raises:
         ValueError: if an id is invented, lost or used twice.
     """
     merged: list[Edit] = []
+    members: list[tuple[Edit, ...]] = []
     used: list[str] = []
     for raw in cast("list[dict[str, Any]]", data.get("edits") or []):
         ids = [str(name) for name in cast("list[Any]", raw.get("from") or [])]
@@ -114,19 +137,74 @@ def balanced(data: dict[str, Any], edits: Mapping[str, Edit], tasks: Mapping[str
         if invented := [name for name in ids if name not in edits]:
             raise ValueError(f"`from` holds ids that were not given: {invented!r}")
         used += ids
-        sources = tuple(sorted({source for name in ids for source in edits[name].sources}))
         fields = {key: raw[key] for key in Edit.model_fields if key in raw}
-        fields |= {"sources": sources, "support": support(sources, tasks)}
-        merged.append(Edit.model_validate(fields))
+        merged.append(Edit.model_validate({**fields, "sources": (), "support": 0}))
+        members.append(tuple(edits[name] for name in ids))
     lost = sorted(edits.keys() - set(used))
     twice = sorted({name for name in used if used.count(name) > 1})
     if lost or twice:
         raise ValueError(f"ids missing from every `from`: {lost!r}; ids used twice: {twice!r}")
     entries = cast("list[Any]", data.get("changelog_entries") or [])
-    return Patch(
-        reasoning=str(data.get("reasoning", "")),
-        edits=tuple(merged),
-        changelog_entries=tuple(map(str, entries)),
+    reasoning = str(data.get("reasoning", ""))
+    entries = tuple(map(str, entries))
+    return Patch(reasoning=reasoning, edits=tuple(merged), changelog_entries=entries), members
+
+
+def verified(
+    patch: Patch,
+    members: Sequence[Sequence[Edit]],
+    tasks: Mapping[str, str],
+    terms: frozenset[str],
+    labels: tuple[str, ...],
+) -> Merge:
+    """The merge, in which each rule has the lessons that it says; others are merged without it.
+
+    A rule says a lesson if nothing that matters tells them apart, and it asks for the same answer,
+    or shares words with it and is not far less like it than the most similar rule. A lesson that
+    contradicts the rule it is listed under, which more tasks teach, is left out.
+
+    Args:
+        patch: as the model merged it.
+        members: of each of its edits, those that it says it was made of.
+        tasks: trajectory id -> task id.
+        terms: words of the benchmark that no rule may hold.
+        labels: answers that agents choose among.
+    """
+    listed = [(place, edit) for place, edits in enumerate(members) for edit in edits]
+    alike = similarities([edit.content for edit in (*patch.edits, *(edit for _, edit in listed))])
+    joined: list[list[Edit]] = [[] for _ in members]
+    separate: list[Edit] = []
+    discarded: list[Discarded] = []
+    for (place, lesson), likeness in zip(
+        listed, alike[len(members) :, : len(members)], strict=True
+    ):
+        rule, votes = patch.edits[place], sum(edit.support for edit in members[place])
+        texts = [" ".join(each.text for each in of_edit(edit)) for edit in (rule, lesson)]
+        answers, lesson_answers = (named_answers(text, labels)[0] for text in texts)
+        words, lesson_words = (set(content_words(text)) for text in texts)
+        near = bool(words & lesson_words) and likeness[place] >= NEAREST * likeness.max()
+        apart = distinct(*texts, labels) or disagreement(*map(sides, texts))
+        if texts[0] == texts[1] or (not apart and (near or answers & lesson_answers)):
+            joined[place].append(lesson)
+            if texts[0] != texts[1]:
+                row = Discarded.of(lesson, SAID)
+                discarded.append(row.model_copy(update={"rule": rule.content}))
+        elif near and apart not in ("number", "name", "") and 2 * lesson.support < votes:
+            reason = f"it contradicts a rule that more tasks teach: {rule.content!r}"
+            discarded.append(Discarded.of(lesson, reason))
+        else:
+            separate.append(lesson)
+    without = merge_deterministic([Patch(edits=tuple(separate))], tasks, terms)
+    edits = list(without.patch.edits)
+    for rule, lessons in zip(patch.edits, joined, strict=True):
+        if lessons:
+            sources = tuple(sorted({source for edit in lessons for source in edit.sources}))
+            update = {"sources": sources, "support": support(sources, tasks)}
+            edits.append(rule.model_copy(update=update))
+    return Merge(
+        patch=patch.model_copy(update={"edits": tuple(edits)}),
+        discarded=(*discarded, *without.discarded),
+        conflicts=without.conflicts,
     )
 
 

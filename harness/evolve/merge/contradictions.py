@@ -180,14 +180,6 @@ class Contradiction(Value):
     about: str
 
 
-def parted(group: Sequence[int], lessons: Sequence[Lesson]) -> list[list[int]]:
-    """A group of lessons that sound alike, without those that its first one contradicts; those."""
-    first, *later = group
-    own = sides(lessons[first].text)
-    against = [index for index in later if disagreement(own, sides(lessons[index].text))]
-    return [[index for index in group if index not in against], *([against] if against else [])]
-
-
 def settle(
     rules: Sequence[Lesson], support: Sequence[int]
 ) -> tuple[dict[int, str], list[Conflict]]:

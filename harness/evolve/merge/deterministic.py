@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from harness.core import Edit, Patch
+from harness.core import Edit, Patch, grouped
 from harness.evolve.merge.answers import Answers
-from harness.evolve.merge.contradictions import parted, settle
+from harness.evolve.merge.contradictions import settle
 from harness.evolve.merge.evidence import (
     OPPOSED,
     Citations,
@@ -35,14 +35,9 @@ from harness.evolve.merge.lessons import (
     of_edit,
     support,
 )
-from harness.evolve.merge.similarity import (
-    Grouping,
-    Measure,
-    measure,
-    similar_groups,
-)
-from harness.evolve.merge.speakers import joined, speakers
-from harness.evolve.merge.wording import best_wording, compact, numbers_and_codes
+from harness.evolve.merge.similarity import METHOD, similar_groups
+from harness.evolve.merge.speakers import distinct, joined, parted, speakers
+from harness.evolve.merge.wording import best_wording, compact, content_words, numbers_and_codes
 from harness.evolve.rules import Member, Rule
 from harness.evolve.types import SAID, Conflict, Discarded, Merge
 
@@ -51,17 +46,18 @@ if TYPE_CHECKING:
 
 UNFIT = "no wording that tells what to do, free of one task's particulars, in 3 to 30 words"
 OPPOSITE = "the lessons of other tasks say the opposite"
+SHOWN = "its run shows what a rule rests on, which says it in no word of it"
 DIVIDED = "its lessons speak against each other"
 # Mean distance up to which lessons of one confusion are linked.
 CONFUSED_DISTANCE = 0.85
-SAME_RULE = "a better supported rule says much the same"
+# Patches that are merged at one time: comparing all with all takes the square of their number.
+SHARD = 10_000
 
 
 def merge_deterministic(
     patches: Sequence[Patch],
     tasks: Mapping[str, str],
     terms: frozenset[str] = frozenset(),
-    grouping: Grouping = "lexical",
     scopes: Mapping[str, str] | None = None,
     citations: Citations | None = None,
     contrast: Contrast | None = None,
@@ -77,14 +73,12 @@ def merge_deterministic(
         patches: patches whose edits carry `sources`.
         tasks: trajectory id -> task id, for counting support.
         terms: words of the benchmark that no rule may hold.
-        grouping: how lessons that sound alike are found.
         scopes: text of a lesson -> when it applies, as its analyst put it; compared too.
         citations: what lessons quote; lessons of different evidence are never counted as one.
         contrast: the runs that lessons quote from; what varies between them is evidence.
         praised: trajectories that passed, and whose lessons say what was done well.
         confirmed: wordings of lessons that running showed to hold: none is outvoted.
     """
-    by = measure(grouping)
     rows = [lesson for patch in patches for edit in patch.edits for lesson in of_edit(edit)]
     quotes = [quoted(lesson, citations or {}) for lesson in rows]
     praise = [praised.issuperset(lesson.sources) for lesson in rows]
@@ -96,7 +90,7 @@ def merge_deterministic(
         confusions=confusions,
     )  # fmt: skip
     answers = contrast.answers if contrast is not None else Answers()
-    groups, discarded = find_causes(lessons, by, scopes or {}, answers)
+    groups, discarded = find_causes(lessons, scopes or {}, answers)
     blamed = [
         group
         for group in groups
@@ -107,7 +101,7 @@ def merge_deterministic(
     causes, conflicts, opposed = agreeing(lessons, causes)
     discarded += unfit + opposed
 
-    speaking = speakers(lessons, causes, by)
+    speaking = speakers(lessons, causes, answers.labels)
     rule_texts = {  # number of a cause -> the rule that says it
         cause.number: speaker.wording.for_readers()
         for cause, speaker in zip(causes, speaking, strict=True)
@@ -119,28 +113,47 @@ def merge_deterministic(
         rules.append(rule_of(lessons, cause, signs))
         sources = set(cause.sources)
         for members in (cause.members, *others):
-            # Praise in the very words of a rule supports it, and is no evidence of what it blames.
-            echoes = lessons.praise[members[0]] != cause.praise
+            # Praise that says the same supports a rule, and is no evidence of what it blames.
             reworded = [n for n in members if compact(rows[n]).text != cause.wording.text]
-            if members is cause.members or (echoes and not reworded):
-                sources.update(lessons.sources(members))
-                discarded += lessons.discarded(reworded, SAID, text)
-            else:
-                discarded += lessons.discarded(members, SAME_RULE, text)
+            sources.update(lessons.sources(members))
+            words = set(content_words(cause.wording.text))
+            for number in reworded:
+                shared = words & set(content_words(rows[number].text))
+                discarded += lessons.discarded([number], SAID if shared else SHOWN, text)
         edits.append(edit_of(lessons, replace(cause, sources=tuple(sorted(sources)))))
 
     edits += unlike_edits(patches, tasks)
     reasoning = (
         f"{sum(len(patch.edits) for patch in patches)} edits of {len(patches)} patches grouped by "
-        f"what they quote and {by.name} into {len(edits)}; support is counted in distinct tasks."
+        f"what they quote and {METHOD} into {len(edits)}; support is counted in distinct tasks."
     )
     return Merge(
         patch=Patch(reasoning=reasoning, edits=tuple(edits)),
         discarded=tuple(discarded),
         conflicts=tuple(conflicts),
         rules=tuple(rules),
-        method=by.name,
+        method=METHOD,
     )
+
+
+def shards(patches: list[Patch]) -> list[list[Patch]]:
+    """The patches that are merged at one time; what comes of them is merged once more."""
+    return [patches[start : start + SHARD] for start in range(0, len(patches), SHARD)]
+
+
+def signs_of_rules(merges: Iterable[Merge]) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Quotes that show what each rule forbids, so that it can be merged again as a lesson.
+
+    Args:
+        merges: by :func:`merge_deterministic`, whose edits are its rules first.
+    """
+    return {
+        (source, lesson.text): rule.signs
+        for merge in merges
+        for edit, rule in zip(merge.patch.edits, merge.rules, strict=False)
+        for lesson in of_edit(edit)
+        for source in edit.sources[:1]
+    }
 
 
 def general_literals(
@@ -185,7 +198,7 @@ def varying(
 
 
 def find_causes(
-    lessons: Lessons, by: Measure, scopes: Mapping[str, str], answers: Answers
+    lessons: Lessons, scopes: Mapping[str, str], answers: Answers
 ) -> tuple[list[list[int]], list[Discarded]]:
     """Lessons that sound alike and quote alike, and those of no cause.
 
@@ -195,7 +208,6 @@ def find_causes(
 
     Args:
         lessons: all of them.
-        by: how alike they are.
         scopes: text of a lesson -> when it applies.
     """
     causes: list[list[int]] = []
@@ -213,25 +225,29 @@ def find_causes(
         for place, reason in against.items():
             discarded += lessons.discarded([part[place]], reason)
         part = [number for place, number in enumerate(part) if place not in against]
-        by_confusion: dict[str, list[int]] = defaultdict(list)
-        for number in part:
-            by_confusion[lessons.confusions[number]].append(number)
+        by_confusion = grouped((lessons.confusions[number], number) for number in part)
         part = by_confusion.pop("", [])
         for confused in by_confusion.values():
             alike = similar_groups(
                 [answers.document(rows[number]) for number in confused],
-                by.model_copy(update={"distance": CONFUSED_DISTANCE}),
+                distance=CONFUSED_DISTANCE,
             )
-            causes += [[confused[place] for place in group] for group in alike]
+            for group in alike:
+                causes += parted([confused[place] for place in group], rows, answers.labels)
         groups = similar_groups(
             [f"{rows[number].wording} {scopes.get(rows[number].text, '')}" for number in part],
-            by,
             [" ".join(lessons.quotes[number]) for number in part],
         )
         groups = [
-            side for group in groups for side in parted([part[place] for place in group], rows)
+            side
+            for group in groups
+            for side in parted([part[place] for place in group], rows, answers.labels)
         ]
-        moved = nearer(groups, rows, [lessons.support(group) for group in groups])
+        moved = {
+            number: cause
+            for number, cause in nearer(groups, rows, [*map(lessons.support, groups)]).items()
+            if not distinct(rows[number].text, rows[groups[cause][0]].text, answers.labels)
+        }
         members = [[number for number in group if number not in moved] for group in groups]
         for number, cause in sorted(moved.items()):
             members[cause].append(number)

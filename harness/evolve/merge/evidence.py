@@ -15,7 +15,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any
 
 from harness.evolve.analysts.transcript import flat
@@ -285,10 +285,15 @@ def opposition(lessons: Sequence[Lesson], tasks: Sequence[frozenset[str]]) -> li
             (sides[1], votes[1], votes[0], 1 - usual),
         ):
             for pair in pairs:
-                alike, unlike = (voted.get(pair, own) - own for voted in (same, opposite))
-                odds = (len(unlike) + share) / (len(alike) + 1 - share)
-                score += math.log(odds) - math.log(share / (1 - share))
-                against |= unlike
+                refusing = opposite.get(pair, own)
+                unlike = len(refusing) - len(refusing & own)
+                alike = len(same[pair]) - len(own)  # it votes for each of its pairs
+                score += math.log((unlike + share) / (alike + 1 - share))
+                score -= math.log(share / (1 - share))
+                # Sets of a million tasks are not copied: whether there are so many is all.
+                if len(against) < FEWEST:
+                    others = (task for task in refusing if not (task in own or task in against))
+                    against.update([*islice(others, FEWEST)])
         count = sum(map(len, sides))
         scores.append(score / math.sqrt(count) if len(against) >= FEWEST else 0.0)
     return scores

@@ -267,7 +267,7 @@ def outcomes(rules: Sequence[Rule], contrast: Contrast | None) -> list[Outcome]:
     counted = Counter(word for prompt in contrast.prompts for word in prompt)
     least = max(FEWEST, len(failed) // 50)
     # Where answers tell what went wrong, tasks that fail alike would make a condition of any habit.
-    often = () if contrast.answers.labels else counted.items()
+    often = () if answers else counted.items()
     words = sorted(word for word, n in often if least <= n <= len(failed) - least)
     tasks = np.array([[word in prompt for word in words] for prompt in contrast.prompts])
     # A quote that passed runs show as often is no sign of a failure.
@@ -326,7 +326,7 @@ def outcomes(rules: Sequence[Rule], contrast: Contrast | None) -> list[Outcome]:
             and 2 * unexplained_own[number] < taught[:, number].sum()
         ):
             standing = "habit" if often and column.any() else "spurious correlate"
-        elif _usual(rule, shows, failed):
+        elif any(min(shows[s][failed].mean(), shows[s][~failed].mean()) >= ALL for s in rule.signs):
             standing = "habit"
         names = ("failed", "of_failed", "passed", "of_passed")
         fields = dict(zip(names, counts, strict=True))
@@ -340,11 +340,6 @@ def outcomes(rules: Sequence[Rule], contrast: Contrast | None) -> list[Outcome]:
         judged[number] = judged[number].model_copy(update=update)
         unexplained &= ~shown[:, number]
     return judged
-
-
-def _usual(rule: Rule, shows: Mapping[str, Bools], failed: Bools) -> bool:
-    """Return whether nearly all runs of either outcome show a sign of a rule."""
-    return any(min(shows[s][failed].mean(), shows[s][~failed].mean()) >= ALL for s in rule.signs)
 
 
 def _sayings(text: str) -> dict[str, Saying]:

@@ -130,7 +130,8 @@ async def judged(suite: LoadedSuite | None, settings: EvolveSettings) -> tuple[P
     """
     assert settings.trajectories is not None, "trajectories are given"
     prove, file = prover(suite, settings), settings.out / "trajectories.jsonl"
-    prompts, lines = prompts_of(suite), list[str]()
+    prompts = {task.id: task.prompt for task in suite.tasks} if suite else {}
+    lines: list[str] = []
     for run in open_trajectories(settings.trajectories):
         facts = dict(run.harness)
         if not run.outcome:
@@ -142,11 +143,6 @@ async def judged(suite: LoadedSuite | None, settings: EvolveSettings) -> tuple[P
         lines.append(labelled.model_dump_json(exclude_none=True) + "\n")
     write_atomic(file, "".join(lines))
     return file, Usage()
-
-
-def prompts_of(suite: LoadedSuite | None) -> dict[str, str]:
-    """Task id -> prompt; no tasks, no prompts."""
-    return {task.id: task.prompt for task in suite.tasks} if suite else {}
 
 
 def prover(suite: LoadedSuite | None, settings: EvolveSettings) -> Prove:
