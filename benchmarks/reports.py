@@ -96,6 +96,15 @@ print(json.dumps(module.{name}(*json.loads(sys.argv[1]))))"""
     return peer(sys.executable, "-c", code, json.dumps(arguments))
 
 
+def peak_mb() -> float:
+    """The most memory that this process has held, MiB.
+
+    Unlike `ru_maxrss`, without that of the process which started it.
+    """
+    lines = Path("/proc/self/status").read_text("utf-8").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
+
+
 def report(result: Mapping[str, Any], out: Path | None) -> None:
     """Print a result as JSON, and write it to a file where one is named."""
     text = json.dumps(result, indent=1, ensure_ascii=False)

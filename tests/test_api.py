@@ -118,7 +118,9 @@ def test_rows_have_the_names_that_files_have(tmp_path: Path, model: str) -> None
     assert plan_evaluation(tmp_path / "t.csv", columns=columns, model=model)["tasks"] == 1
     judged = plan_evaluation(german, columns=columns, model=model, check="exact")["judged_by"]
     assert len(judged) == 1 and judged[0].startswith("check exact: the answer")
-    with pytest.raises(BadInput, match=r"unknown name 'expected': .* answer, check, files, meta"):
+    with pytest.raises(
+        BadInput, match=r"unknown name 'expected': .* answer, answers, check, files, meta"
+    ):
         evaluate([{"id": "a", "prompt": "x", "expected": "y"}], model=model, out=tmp_path / "no")
     assert not (tmp_path / "no").exists()
 
@@ -254,6 +256,18 @@ def test_a_result_is_a_frame_and_a_table(
     assert "50.0%" in html and "&lt;i&gt;" in html and "<i>" not in html
 
 
+def test_the_plan_knows_what_a_function_has_done(tmp_path: Path) -> None:
+    def run(prompt: str) -> str:
+        return prompt
+
+    rows = [{"id": str(n), "prompt": str(n), "answer": "1"} for n in range(3)]
+    done = evaluate(rows, agent=run, model="none", out=tmp_path / "run")
+    planned = plan_evaluation(rows, agent=run, model="none", earlier=done.folder)
+    assert [step["action"] for step in planned["steps"]] == ["REUSE"] * 3
+    with pytest.raises(BadInput, match="other tasks: name another out=, and with earlier="):
+        evaluate(rows[:2], agent=run, model="none", out=tmp_path / "run")
+
+
 def test_a_misspelt_setting_is_the_documented_error(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="unknown name 'limt': did you mean 'limit'") as caught:
         UNTYPED("demo", limt=4)
@@ -355,7 +369,7 @@ def test_a_function_evolves_and_resumes(
         agent=mine, suite=rows, create="short", model=model, columns={"note": "prompt"},
         sandbox="none",
     )  # fmt: skip
-    assert (plan["train_tasks"], plan["analyst"]) == (4, "exemplar")
+    assert (plan["train_tasks"], plan["analyst"]) == (6, "exemplar")
     assert plan["judged_by"][0].startswith("check em: the answer must be the expected text")
     with pytest.raises(BadInput, match="never looks at a parameter `skill`"):
         plan_evolution(agent=returns_nothing, suite="demo", create="x", model=model)

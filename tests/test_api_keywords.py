@@ -47,15 +47,22 @@ def spelled(kind: Any) -> str:
     return " | ".join(dict.fromkeys(word for part in parts for word in spelled(part).split(" | ")))
 
 
-def declared(name: str, settings: type[BaseModel], doc: str, *without: str) -> str:
-    """The class of the keyword arguments that are these settings."""
+SHARED = "RunKeywords"
+
+
+def rows_of(settings: type[BaseModel], *without: str) -> list[str]:
+    """Lines of the fields of settings."""
     as_given = {"check": ("str", "str | Callable[..., Any]")}
-    rows = [
+    return [
         f"    {field}: {spelled(info.annotation).replace(*as_given.get(field, ('', '')))}"
         for field, info in settings.model_fields.items()
         if field not in without
     ]
-    head = f'\n\nclass {name}(TypedDict, total=False):\n    """{doc}"""\n\n'
+
+
+def declared(name: str, doc: str, rows: list[str], base: str = "TypedDict") -> str:
+    """The class of keyword arguments with these rows."""
+    head = f'\n\nclass {name}({base}, total=False):\n    """{doc}"""\n\n'
     return head + "\n".join(rows) + "\n"
 
 
@@ -82,15 +89,21 @@ def test_those_of_the_spine(repository: Path) -> None:
     from harness.evals import EvalSettings
     from harness.evolve import EvolveSettings
 
+    evals = rows_of(EvalSettings, "suite", "agent", "models")
+    evolves = rows_of(EvolveSettings, "out", "models", "agent", "suite")
+    shared = [row for row in evals if row in evolves]
+    head = HEAD.replace("import Mapping", "import Callable, Mapping")
     check(
         repository / "harness" / "api" / "keywords.py",
-        HEAD.replace("import Mapping", "import Callable, Mapping").replace(
-            "import Literal", "import Any, Literal"
-        )
-        + declared("EvalKeywords", EvalSettings, "Settings of an eval.", "suite", "agent", "models")
+        head.replace("import Literal", "import Any, Literal")
+        + declared(SHARED, "Settings of both.", shared)
         + declared(
-            "EvolveKeywords", EvolveSettings, "Settings of an evolution.",
-            "out", "models", "agent", "suite",
+            "EvalKeywords", "Settings of an eval.",
+            [row for row in evals if row not in shared], SHARED,
+        )
+        + declared(
+            "EvolveKeywords", "Settings of an evolution.",
+            [row for row in evolves if row not in shared], SHARED,
         ),
     )  # fmt: skip
 
@@ -105,7 +118,7 @@ def test_those_of_answering(repository: Path) -> None:
         repository / "harness" / "rag" / "keywords.py",
         head
         + declared(
-            "AskKeywords", AskSettings, "Settings of an answer.",
-            "question", "paths", "index", "model",
+            "AskKeywords", "Settings of an answer.",
+            rows_of(AskSettings, "question", "paths", "index", "model"),
         ),
     )  # fmt: skip

@@ -1,84 +1,71 @@
-"""Speed and memory of a long eval run, at its end beside its beginning.
+"""Speed and memory of a long eval run, at its end beside its beginning, and of its resume.
 
-    python -m benchmarks.evals.flatness --calls 1 --samples 100000 --piece 10000
+    python -m benchmarks.evals.flatness --samples 100000 --piece 10000
 
-One run of `harness eval` in one process against the mock endpoint of eval_overhead.py, with cache,
-trajectories and records. CPU time a sample, memory and file sizes after every piece of the run;
-what was measured is written after every piece, so that a run that is cut short says how far it got.
-Samples of one call (`--calls 1`) or of three with two tool calls (`--calls 3`).
+One run of `harness eval` in one process against the mock endpoint of overhead.py, one call a
+sample, with cache, trajectories and records: CPU time a sample and memory after every piece of the
+run. Then `harness eval --resume` of the finished run: CPU time and memory of that command.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 from benchmarks.endpoints import endpoint
 from benchmarks.evals.overhead import questions, skill_in
-from benchmarks.reports import Options, benchmark, earlier_report, option, report, write_suite
+from benchmarks.reports import Options, Result, benchmark, peak_mb, peer, write_suite
+from harness.api import EvalSettings, run_evaluation
+from harness.evals import Tally
 
-
-def resident_mb() -> float:
-    """Memory of this process now, MB."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
-
-
-class Pieces:
-    """Figures after every so many samples."""
-
-    def __init__(self, piece: int, out: Path, about: dict[str, Any]) -> None:
-        self._piece, self._out, self._about = piece, out, about
-        self._cpu, self._wall = time.process_time(), time.perf_counter()
-        self._rows: list[dict[str, float]] = []
-
-    def saw(self, finished: int) -> None:
-        """So many are finished."""
-        if finished % self._piece:
-            return
-        cpu, wall = time.process_time(), time.perf_counter()
-        self._rows.append(
-            {
-                "samples": finished,
-                "CPU ms a sample": round(1000 * (cpu - self._cpu) / self._piece, 2),
-                "samples/s": round(self._piece / (wall - self._wall), 1),
-                "MB": round(resident_mb()),
-            }
-        )
-        self._cpu, self._wall = cpu, wall
-        key = f"{self._about['calls a sample']} calls a sample"
-        pieces = {**self._about, "pieces": self._rows}
-        report({**earlier_report(self._out), key: pieces}, self._out)
+MEASURED = """
+import json, sys, time
+from harness.cli.program import main
+try:
+    main()
+finally:
+    peak_kb = open("/proc/self/status").read().split("VmHWM:")[1].split()[0]
+    print(json.dumps({"CPU s": round(time.process_time(), 2), "MB": int(peak_kb) // 1024}))
+"""
 
 
 @benchmark(
-    calls=option(type=int, choices=(1, 3), default=1),
-    samples=100_000,
-    piece=10_000,
-    concurrency=16,
-    out=Path("evals/results/eval_flatness.json"),
+    samples=100_000, piece=10_000, concurrency=16, out=Path("evals/results/eval_flatness.json")
 )
-def main(options: Options) -> None:
-    """Run and write the report."""
-    os.environ.setdefault("OPENAI_API_KEY", "none")
-    os.environ["LANGSMITH_TRACING"] = "false"
-    from harness.api import EvalSettings, run_evaluation
+def main(options: Options) -> Result:
+    """Run and resume."""
+    os.environ.update(OPENAI_API_KEY="none", LANGSMITH_TRACING="false")
+    pieces: list[dict[str, float]] = []
+    last = time.process_time(), time.perf_counter()
 
-    about = {"calls a sample": options.calls, "planned": options.samples}
+    def note_piece(_: str, tally: Tally) -> None:
+        nonlocal last
+        if tally.done < options.piece * (len(pieces) + 1):
+            return
+        now = time.process_time(), time.perf_counter()
+        cpu, wall = (after - before for after, before in zip(now, last, strict=True))
+        last = now
+        pieces.append({
+            "samples": tally.done, "CPU ms a sample": round(1000 * cpu / options.piece, 2),
+            "samples/s": round(options.piece / wall, 1),
+            "peak MB": round(peak_mb()),
+        })  # fmt: skip
+
     with endpoint() as url, tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        tools = "[read_skill_file]" if options.calls == 3 else "[]"
-        suite = write_suite(folder, questions(0, options.samples), f"tools: {tools}")
+        run, skill = Path(name, "run"), skill_in(Path(name))
+        suite = write_suite(Path(name), questions(0, options.samples), "tools: []")
         settings = EvalSettings(
-            suite=str(suite), agent="graph:react",
-            skill=skill_in(folder), out=folder / "run", models=("openai/mock",), base_url=url,
-            concurrency=options.concurrency, sandbox="none",
+            suite=str(suite), agent="graph:react", skill=skill, out=run, models=("openai/mock",),
+            base_url=url, concurrency=options.concurrency, sandbox="none",
         )  # fmt: skip
-        pieces = Pieces(options.piece, options.out, about)
-        (final_report,) = run_evaluation(
-            settings, on_progress=lambda _, tally: pieces.saw(tally.done)
-        )
-        assert final_report.passed == options.samples, final_report
+        (report,) = run_evaluation(settings, on_progress=note_piece)
+        assert report.passed == options.samples, report
+        resume = peer(
+            sys.executable, "-c", MEASURED, "eval", suite, "--resume", run, "--skill", skill,
+            "--agent", "graph:react", "--model", "openai/mock", "--base-url", url,
+            "--sandbox", "none",
+        )  # fmt: skip
+    return {"samples": options.samples, "pieces": pieces, "resume": resume}

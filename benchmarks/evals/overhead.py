@@ -31,6 +31,7 @@ from benchmarks.reports import (
     benchmark,
     in_fresh_process,
     option,
+    peak_mb,
     peer,
     write_suite,
 )
@@ -83,7 +84,7 @@ def ours(
         "samples": samples,
         "passed": passed,
         "wall": time.perf_counter() - wall,
-        "peak MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "peak MB": peak_mb(),
     }
 
 
@@ -129,19 +130,16 @@ def main(options: Options) -> Result:
         arm: statistics.median(figures["cpu each"] for figures in rows)
         for arm, rows in rounds.items()
     }
-    ratios = {
-        arm: statistics.median(
-            row["cpu each"] / bare["cpu each"]
-            for row, bare in zip(rows, rounds["bare"], strict=True)
-        )
-        for arm, rows in rounds.items()
-    }
     return {
             "samples": options.samples, "rounds": options.rounds,
             "concurrency": options.concurrency,
             "CPU ms a sample": {arm: round(1000 * value, 2) for arm, value in median.items()},
             "of the bare script, median of rounds": {
-                arm: round(value, 2) for arm, value in ratios.items()
+                arm: round(statistics.median(
+                    row["cpu each"] / bare["cpu each"]
+                    for row, bare in zip(rows, rounds["bare"], strict=True)
+                ), 2)
+                for arm, rows in rounds.items()
             },
             "CPU ms a sample, each round": {
                 arm: [round(1000 * figures["cpu each"], 2) for figures in rows]

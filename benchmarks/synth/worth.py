@@ -21,7 +21,7 @@ from pydantic import JsonValue
 
 from benchmarks.reports import Options, Result, benchmark, option, out_or_resume, share_interval
 from harness.api import compare_runs, evaluate, evolve
-from harness.core import BadInput, HarnessError, Task
+from harness.core import BadInput, HarnessError, Task, grouped
 from harness.corpora import write_tasks
 from harness.corpora.tables import TableQuestion, wikitablequestions
 from harness.synth.factory import write_suite
@@ -76,10 +76,11 @@ def write_arms(
     questions: Path, runs: Path, kind: str, each: int, characters: int, model: str
 ) -> None:
     """Write the suites `human` and `synthesised`, which teach, and `held-out`."""
-    tables: dict[Any, list[TableQuestion]] = {}
-    for question in wikitablequestions(questions):
-        if len(question.answers) == 1:
-            tables.setdefault(question.cells, []).append(question)
+    tables = grouped(
+        (question.cells, question)
+        for question in wikitablequestions(questions)
+        if len(question.answers) == 1
+    )
     arms: dict[str, list[Task]] = {"human": [], "synthesised": [], "held-out": []}
     (runs / "tables").mkdir(parents=True, exist_ok=True)
     for number, (cells, group) in enumerate(tables.items()):

@@ -26,7 +26,6 @@ epochs, eight rows a step, 5e-4 falling along a cosine after a tenth of the step
 from __future__ import annotations
 
 import json
-import resource
 import time
 from collections.abc import Iterator
 from importlib import import_module
@@ -34,7 +33,16 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
-from benchmarks.reports import Options, Result, benchmark, option, read_jsonl, report, write_jsonl
+from benchmarks.reports import (
+    Options,
+    Result,
+    benchmark,
+    option,
+    peak_mb,
+    read_jsonl,
+    report,
+    write_jsonl,
+)
 
 SHOWN = 3
 """Worked examples in a prompt while trajectories are gathered."""
@@ -169,7 +177,7 @@ def fit(data: Path, out: Path, model_name: str, seed: int) -> dict[str, Any]:
         "hours": round(seconds / 3600, 3),
         "device": torch.cuda.get_device_name() if cuda else "CPU",
         "gpu_memory_mib": torch.cuda.max_memory_allocated() // 2**20 if cuda else 0,
-        "memory_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+        "memory_mib": round(peak_mb()),
         "settings": {"rank": RANK, "epochs": EPOCHS, "batch": BATCH, "rate": RATE, "seed": seed},
     }
 

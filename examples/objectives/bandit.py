@@ -6,8 +6,9 @@ from statistics import fmean
 
 import torch
 
+from examples.objectives.batches import clipped_loss
 from examples.objectives.steps import reseed, step
-from harness.train.objectives.advantages import Rule, clipped_loss, gd2po
+from harness.train.objectives.advantages import Rule, gd2po
 
 
 def two_rewards(

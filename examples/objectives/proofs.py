@@ -30,15 +30,16 @@ from torch import Tensor
 
 from benchmarks.reports import earlier_report, option, read_options, report
 from examples.objectives.bandit import two_rewards
+from examples.objectives.batches import clipped_loss, refill
 from examples.objectives.characters import fast_rate
 from examples.objectives.coteaching import trusted
 from examples.objectives.designs import DESIGNS
 from examples.objectives.outliers import outlier, outlier_by_neighbour, outlier_of_one_way
 from examples.objectives.preferences import bradley_terry
+from examples.objectives.spans import global_reward, local_reward
 from examples.objectives.steps import reseed, step
-from harness.stats import t_of
-from harness.train.objectives.advantages import clipped_loss, normalized, refill
-from harness.vision.metrics import global_reward, local_reward
+from harness.stats import t_quantile
+from harness.train.objectives.advantages import normalized
 
 SEEDS, FIRST = 5, 100
 TRIED = ("ours", "control", "gain", "ci95", "cpu_seconds")
@@ -168,7 +169,7 @@ def prove(
     settings = DESIGNS[name][design] if design else {"steps": steps} if steps else {}
     rows = [problem(seed, **settings) for seed in range(first, first + seeds)]
     gains = [ours - control for ours, control, *_ in rows]
-    half = t_of(seeds) * stdev(gains) / seeds**0.5 if seeds > 1 else inf
+    half = t_quantile(seeds - 1) * stdev(gains) / seeds**0.5 if seeds > 1 else inf
     return {
         "what": (problem.__doc__ or "").splitlines()[0],
         "seeds": seeds,

@@ -1,4 +1,4 @@
-"""Reward of the form of replies that name spans (MUSEG), for GRPO beside the spans' overlap.
+"""Rewards of replies that name spans of time (MUSEG, Luo et al. 2025, section 3), for GRPO.
 
 python -m examples.objectives.spans
 """
@@ -6,11 +6,66 @@ python -m examples.objectives.spans
 from __future__ import annotations
 
 import re
-
-from harness.vision.metrics import global_reward, local_reward, read_spans
+from collections.abc import Sequence
+from itertools import zip_longest
 
 FORM = re.compile(r"\s*<think>(.*?)</think>\s*<answer>(.*?)</answer>\s*", re.DOTALL)
 MOST_CITED = 10
+Span = tuple[float, float]
+"""Start and end, start <= end; seconds, but any stretch on a line fits: characters, pages."""
+_EPSILON = 1e-6
+# A span that meets none, to fill up the shorter list.
+_FAR: Span = (1e9, 1e9 + 1)
+_SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*-\s*(\d+(?:\.\d+)?)")
+
+
+def read_spans(reply: str) -> list[Span]:
+    """The spans between the answer tags of a reply, in order; [] where there are none.
+
+    An answer looks like `<think>…</think><answer>1.5-3.0 7.0-9.0</answer>`.
+    """
+    answer = re.search(r"<answer>(.*?)</answer>", reply, re.DOTALL)
+    pairs = _SPAN.findall(answer[1]) if answer else []
+    return [(float(start), float(end)) for start, end in pairs if float(start) <= float(end)]
+
+
+def global_reward(spans: Sequence[Span], expected: Sequence[Span]) -> float:
+    """F1 of covered length, each side's overlapping spans merged first; in [0, 1]."""
+    sides = _merged(spans), _merged(expected)
+    common = sum(_overlap(span, target) for span in sides[0] for target in sides[1])
+    covered = [sum(end - start for start, end in side) for side in sides]
+    if common <= 0 or min(covered) <= 0:
+        return 0.0
+    precision, recall = (common / (length + _EPSILON) for length in covered)
+    return 2 * precision * recall / (precision + recall + _EPSILON)
+
+
+def local_reward(spans: Sequence[Span], expected: Sequence[Span]) -> float:
+    """Mean generalised IoU of spans paired in order, brought to [0, 1]; unpaired ones pull down."""
+    if not spans:
+        return 0.0
+    total, pairs = 0.0, list(zip_longest(spans, expected, fillvalue=_FAR))
+    for span, target in pairs:
+        common = _overlap(span, target)
+        union = (span[1] - span[0]) + (target[1] - target[0]) - common
+        hull = max(span[1], target[1]) - min(span[0], target[0])
+        iou = common / union if union > 0 else 0.0
+        total += (1 + iou - (hull - union) / hull) / 2 if hull > 0 else float(span == target)
+    return total / len(pairs)
+
+
+def _overlap(span: Span, target: Span) -> float:
+    return max(0.0, min(span[1], target[1]) - max(span[0], target[0]))
+
+
+def _merged(spans: Sequence[Span]) -> list[Span]:
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(merged[-1][1], end)
+        else:
+            merged.append((start, end))
+    return merged
 
 
 def format_reward(reply: str, *, cited: bool = True) -> float:

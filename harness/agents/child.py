@@ -67,9 +67,7 @@ def outcome(request: dict[str, Any]) -> dict[str, Any]:
             # Libraries that read a variable when they are imported find it as the file set it.
             changed = {key: text for key, text in os.environ.items() if before.get(key) != text}
             ignores = of_function and ignores_skill(reference, loaded)
-            key = of_function or input_key(
-                reference, loaded, request["options"].get("input_key", "")
-            )
+            key = of_function or input_key(reference, loaded, request["options"])
             return {"ignores_skill": ignores, "input_key": key, "environment": changed}
         if answer is None:
             return {"error": "it returned None, expected the answer"}

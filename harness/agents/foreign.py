@@ -16,6 +16,7 @@ import re
 import shlex
 import signal
 import sys
+import tempfile
 import time
 from asyncio.subprocess import Process
 from collections.abc import Callable, Mapping, Sequence
@@ -52,12 +53,13 @@ class CommandAgent:
     """A command line with `{prompt}`, `{workdir}`, `{skill}` and `{suite}` filled in.
 
     A prompt that begins with a dash gets a space before it, so that no program takes it for an
-    option. It runs in the sample's work folder. An argument that is the path of a file is looked up
-    there, then (of a trusted command) in the folder that the harness was started in, then in the
-    suite's. The skill is installed where clients look for
-    skills, and `{skill}` is its path there ("" without a skill). Its answer is what it prints, or
-    the content of `answer.txt` if it writes that file. A trusted command runs as the user's own
-    program; one that came with a suite runs in the sandbox, which has no network.
+    option; a trusted command without `{prompt}` reads it on its standard input. It runs in the
+    sample's work folder. An argument that is the path of a file, or of a folder with a slash in it,
+    is looked up there, then in the suite's folder if the suite names the command, then (of a
+    trusted command) in the folder that the harness was started in. The skill is installed where
+    clients look for skills, and `{skill}` is its path there ("" without a skill). Its answer is
+    what it prints, or the content of `answer.txt` if it writes that file. A trusted command runs as
+    the user's own program; one that came with a suite runs in the sandbox, which has no network.
 
     Raises:
         BadInput: if it is no command line.
@@ -71,7 +73,7 @@ class CommandAgent:
             raise BadInput(f"{spec!r} is no command line: {error}") from error
         self._base = base
         self._trusted = trusted
-        self._folders = (Path.cwd(), base) if trusted else (base,)
+        self._folders = (base, Path.cwd()) if trusted else (base,)
 
     @property
     def lost_files(self) -> set[str]:
@@ -96,7 +98,7 @@ class CommandAgent:
         parts = [self._located(part, sample.workdir) for part in parts]
         arguments = [_fill(part, values) for part in [program, *parts]]
         try:
-            text = await self._execute(arguments, sample.workdir, context)
+            text = await self._execute(arguments, sample, context)
         except AttemptEnded as error:
             return recorder.run(None, str(error))
         try:
@@ -110,21 +112,25 @@ class CommandAgent:
         return recorder.run(text.strip())
 
     def _located(self, part: str, workdir: Path) -> str:
-        """The file of that path, if it is in none but the folders behind the work folder."""
+        """The path of that name, if it is in none but the folders behind the work folder."""
         with contextlib.suppress(OSError):  # too long for a name
-            if not (workdir / part).is_file():
-                files = (folder / part for folder in self._folders)
-                return next((str(file) for file in files if file.is_file()), part)
+            if not (workdir / part).exists():
+                paths = (folder / part for folder in self._folders)
+                folders = "/" in part
+                return next(
+                    (str(p) for p in paths if p.is_file() or (folders and p.is_dir())), part
+                )
         return part
 
-    async def _execute(self, arguments: list[str], workdir: Path, context: AgentContext) -> str:
+    async def _execute(self, arguments: list[str], sample: Sample, context: AgentContext) -> str:
         if self._trusted:
-            out = await run_process(arguments, context, workdir)
+            read = "" if "{prompt}" in self._command else sample.prompt
+            out = await run_process(arguments, context, sample.workdir, read)
             return out.decode(errors="replace")
         if context.sandbox is None:
             raise BadInput("this agent came with the suite: give --sandbox, or --trust the suite")
         result = await asyncio.to_thread(
-            context.sandbox.exec, arguments, workdir=workdir, limits=context.limits,
+            context.sandbox.exec, arguments, workdir=sample.workdir, limits=context.limits,
             env=context.endpoint, readable=suite_paths(self._base),
         )  # fmt: skip
         if not result.ok:
@@ -141,7 +147,7 @@ class PythonAgent:
 
     A graph takes `{"messages": […]}`, with the skill's text in a system message, or the text of
     both under the key of its state that :func:`harness.agents.own_graphs.input_key` finds; its
-    spec then says which.
+    spec then says which. A `skill_key` in the spec takes the skill's text apart from the prompt.
 
     Raises:
         BadInput: if the file cannot be imported, or the name in it is neither.
@@ -196,7 +202,8 @@ class PythonAgent:
             messages.append({"role": "user", "content": sample.prompt})
             for message in messages:
                 recorder.message(message["role"], message["content"])
-            request["state"] = state_of(messages, self._key)
+            skill_key = self._request["options"].get("skill_key", "")
+            request["state"] = state_of(messages, self._key, skill_key)
             request["config"] = graph_config(sample.workdir)
         try:
             result = await self._call(request, context)
@@ -278,7 +285,9 @@ def _fill(part: str, values: Mapping[str, str]) -> str:
     return part
 
 
-async def run_process(arguments: Sequence[str], context: AgentContext, workdir: Path) -> bytes:
+async def run_process(
+    arguments: Sequence[str], context: AgentContext, workdir: Path, read: str = ""
+) -> bytes:
     """Run a process to its end; returns its standard output. Whatever it started is killed.
 
     Args:
@@ -286,6 +295,7 @@ async def run_process(arguments: Sequence[str], context: AgentContext, workdir: 
         context: limits, and the variables that lead to the gateway. What the calls of its model
             wait is not counted.
         workdir: where it runs.
+        read: its standard input.
 
     Raises:
         BadInput: if it cannot be started.
@@ -293,15 +303,20 @@ async def run_process(arguments: Sequence[str], context: AgentContext, workdir: 
         AttemptEnded: if it ends with another exit code than 0.
     """
     try:
-        process = await asyncio.create_subprocess_exec(
-            *arguments,
-            cwd=workdir,
-            env={**os.environ, **context.endpoint},
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            start_new_session=True,
-        )
+        # A file, because a pipe to a program that ends without reading it breaks.
+        with tempfile.TemporaryFile() if read else contextlib.nullcontext() as stdin:
+            if stdin is not None:
+                stdin.write(read.encode(errors="replace"))
+                stdin.seek(0)
+            process = await asyncio.create_subprocess_exec(
+                *arguments,
+                cwd=workdir,
+                env={**os.environ, **context.endpoint},
+                stdin=stdin or asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                start_new_session=True,
+            )
     except OSError as error:
         # uvloop says -1 where a pipe cannot be made.
         unknown = "no more open files" if error.errno == -1 else error.strerror

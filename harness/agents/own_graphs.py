@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 
 from harness.core import BadInput
 
-GRAPH_OPTIONS = ("input_key", "output_key", "answer_interrupts")
+GRAPH_OPTIONS = ("input_key", "skill_key", "output_key", "answer_interrupts")
 """Settings of a graph in its spec: `graph:FILE.py:NAME?input_key=KEY&output_key=KEY`."""
 MESSAGES = "messages"
 
@@ -31,15 +31,22 @@ def split_reference(reference: str) -> tuple[str, dict[str, str]]:
     return name, options
 
 
-def input_key(reference: str, graph: Any, named: str) -> str:
+def input_key(reference: str, graph: Any, options: Mapping[str, str]) -> str:
     """Return the key of the state that takes the prompt: the named one, `messages`, or the only
-    one that a graph requires.
+    one that a graph requires besides that of the skill.
 
     Raises:
         BadInput: if the state has no such key, or several that could be meant.
     """
     schema = getattr(getattr(graph, "builder", None), "input_schema", dict)
     keys = list(get_type_hints(schema))
+    named, skill_key = options.get("input_key", ""), options.get("skill_key", "")
+    if keys and skill_key and skill_key not in keys:
+        raise BadInput(
+            f"the state of {reference!r} has no key {skill_key!r} for the skill, only "
+            f"{', '.join(keys)}"
+        )
+    keys = [key for key in keys if key != skill_key]
     required = [key for key in keys if key in getattr(schema, "__required_keys__", ())]
     if named in keys or (named and not keys):
         return named
@@ -51,8 +58,16 @@ def input_key(reference: str, graph: Any, named: str) -> str:
     return MESSAGES if MESSAGES in keys or not keys else required[0]
 
 
-def state_of(messages: Sequence[Mapping[str, str]], key: str) -> dict[str, Any]:
-    """Return the state that a graph is given: messages, or their text under another key."""
+def state_of(
+    messages: Sequence[Mapping[str, str]], key: str, skill_key: str = ""
+) -> dict[str, Any]:
+    """Return the state that a graph is given: messages, or their text under another key.
+
+    All but the last message, the prompt, are the skill's, which may have a key of its own.
+    """
+    if skill_key:
+        skill = "\n\n".join(message["content"] for message in messages[:-1])
+        return {**state_of(messages[-1:], key), skill_key: skill}
     if key == MESSAGES:
         return {MESSAGES: messages}
     return {key: "\n\n".join(message["content"] for message in messages)}

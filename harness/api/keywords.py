@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 
-class EvalKeywords(TypedDict, total=False):
-    """Settings of an eval."""
+class RunKeywords(TypedDict, total=False):
+    """Settings of both."""
 
     columns: Mapping[str, str]
     check: str | Callable[..., Any] | None
@@ -27,29 +27,33 @@ class EvalKeywords(TypedDict, total=False):
     budget_tokens: int | None
     budget_calls: int | None
     sandbox: str
-    split: Literal["selection", "test", "train"] | None
-    skill_mode: Literal["discovered", "none", "preloaded"] | None
     limit: int | None
-    out: Path | str | None
-    resume: Path | str | None
     concurrency: int
     token_limit: int | None
     cost_limit: float | None
     time_limit: float | None
     working_limit: float | None
     skill: Path | str | None
-    baseline: bool
     epochs: int
+    earlier: Path | str | None
+
+
+class EvalKeywords(RunKeywords, total=False):
+    """Settings of an eval."""
+
+    split: Literal["selection", "test", "train"] | None
+    skill_mode: Literal["discovered", "none", "preloaded"] | None
+    out: Path | str | None
+    resume: Path | str | None
+    baseline: bool
     guard: str | None
     sample: str | None
-    earlier: Path | str | None
     accept: Sequence[str]
 
 
-class EvolveKeywords(TypedDict, total=False):
+class EvolveKeywords(RunKeywords, total=False):
     """Settings of an evolution."""
 
-    skill: Path | str | None
     create: str | None
     description: str
     trajectories: Path | str | None
@@ -58,10 +62,11 @@ class EvolveKeywords(TypedDict, total=False):
     signal: Literal["combined", "error", "success"]
     analyst: Literal["agentic", "answers", "auto", "exemplar", "programs", "single"]
     analyst_turns: int
+    blind: bool
+    context: Sequence[Path | str]
     check_conclusions: bool
     judge: str | None
     merge: Literal["deterministic", "model"]
-    grouping: Literal["hybrid", "lexical"]
     merge_batch: int
     min_support: int
     max_rules: int
@@ -72,30 +77,8 @@ class EvolveKeywords(TypedDict, total=False):
     examples: int
     margin: float
     expected_discordance: float
-    epochs: int
-    concurrency: int
-    columns: Mapping[str, str]
-    check: str | Callable[..., Any] | None
-    group_by: str | None
-    trust: bool
-    trust_checks: bool
-    executor: str
-    workers: int
-    worker_resources: Mapping[str, float]
-    seed: int
-    base_url: str | None
-    budget_usd: float | None
-    budget_tokens: int | None
-    budget_calls: int | None
-    sandbox: str
-    token_limit: int | None
-    cost_limit: float | None
-    time_limit: float | None
-    working_limit: float | None
     tasks: str | None
-    earlier: Path | str | None
     gate: str
-    limit: int | None
     baselines: Sequence[
         Literal[
             "memory", "none", "parametric", "random-half", "seed", "sequential-1", "sequential-4"

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.api.work import as_keywords
-from harness.core import BadInput, require
+from harness.core import BadInput, Printed, facts_table, require
 from harness.core.terminal import dollars
 from harness.evals import (
     EvalReport,
@@ -18,7 +15,9 @@ from harness.evals import (
     ItemRecord,
     RunComparison,
     load_suite,
+    near_duplicates_note,
     near_misses,
+    rates_by,
     records,
     unsolved,
 )
@@ -30,20 +29,6 @@ if TYPE_CHECKING:
 
 COLUMNS = ("id", "task_id", "epoch", "outcome", "value", "reason", "answer", "stratum", "group")
 USED = ("tokens", "cost_usd", "seconds")
-
-
-class Printed(ABC):
-    """Prints as its facts, in a notebook as a table of them."""
-
-    def __str__(self) -> str:
-        return "\n".join(f"{name}: {value}" for name, value in self._facts().items())
-
-    def _repr_html_(self) -> str:
-        return facts(self._facts())
-
-    @abstractmethod
-    def _facts(self) -> dict[str, str]:
-        """Return the facts that it shows, by name."""
 
 
 class Evaluation(Printed, EvalReport):
@@ -64,7 +49,8 @@ class Evaluation(Printed, EvalReport):
         return records(self.folder)
 
     def __str__(self) -> str:
-        return "\n".join([super().__str__(), *self._failures()])
+        notes = (as_keywords(line, EvalSettings) for line in near_duplicates_note(self))
+        return "\n".join([super().__str__(), *notes, *self._failures()])
 
     def _failures(self) -> tuple[str, ...]:
         """Explain why no attempt passed; else list those with other words around the answer."""
@@ -86,6 +72,17 @@ class Evaluation(Printed, EvalReport):
             for sample in self.samples
         ]
 
+    def by(self, column: str) -> list[dict[str, Any]]:
+        """The pass rate by a column of the tasks, or by the `expected` answer: a row a value.
+
+        `pandas.DataFrame(result.by("language"))` is a table of it. No model is asked. It is not
+        `group_by`, which names tasks that pass and fail together.
+
+        Raises:
+            BadInput: if no task has such a column.
+        """
+        return rates_by(self.folder, column)
+
     def to_pandas(self) -> pandas.DataFrame:
         """Return the rows as a data frame.
 
@@ -106,6 +103,11 @@ class Evaluation(Printed, EvalReport):
             "model": f"{self.model}{' (simulated)' if self.simulated else ''}",
             "skill": self.skill or "none",
             "passed": f"{rate}{interval}",
+            **(
+                {"mean score": f"{self.mean_score:.1%}"}
+                if self.mean_score not in (None, self.score)
+                else {}
+            ),
             "attempts": f"{self.passed} passed, {self.failed} failed, {self.invalid} invalid{why}",
             "used": f"{self.tokens:,} tokens, cost {dollars(self.cost_usd)}, {self.seconds:.1f} s",
             "folder": str(self.folder),
@@ -125,7 +127,7 @@ class Evolved(EvolveResult):
         change = "" if gate.before is None or gate.after is None else (
             f": {gate.before:.1%} before, {gate.after:.1%} after, on {gate.tasks} tasks"
         )  # fmt: skip
-        table = facts(
+        table = facts_table(
             {
                 "skill": self.skill or f"none: {gate.reason}",
                 "gate": f"{gate.verdict}{change}",
@@ -156,17 +158,10 @@ class Comparison(Printed, RunComparison):
             "runs": runs + simulated,
             "pass rate" if self.measure == "outcome" else "mean score": rates,
             "difference": change,
+            "noise": "unknown: a single run"
+            if self.noise is None or self.noise.difference is None
+            else f"{self.noise.difference:+.1%} between attempts of the first",
             "fixed": ", ".join(paired.fixed) or "none",
             "broken": ", ".join(paired.broken) or "none",
-            "differs in": ", ".join(self.differs) or "nothing",
+            "differs in": (", ".join(self.differs) or "nothing") + self.not_said,
         }
-
-
-def facts(rows: Mapping[str, str]) -> str:
-    """Names and values as a table of HTML."""
-    cells = "".join(
-        f'<tr><th style="text-align:left">{escape(name)}</th>'
-        f'<td style="text-align:left">{escape(value)}</td></tr>'
-        for name, value in rows.items()
-    )
-    return f"<table><tbody>{cells}</tbody></table>"

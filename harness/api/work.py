@@ -154,7 +154,10 @@ def suite_file(suite: Suite, folder: Path, columns: Mapping[str, str]) -> str:
         text += f"{json.dumps(fields, ensure_ascii=False)}\n"
     path = folder / TASKS
     if path.is_file() and path.read_text("utf-8") != text:
-        raise BadInput(f"{str(folder)!r} holds a run of other tasks: name another out=")
+        raise BadInput(
+            f"{str(folder)!r} holds a run of other tasks: name another out=, and with "
+            f"earlier={str(folder)!r} what it holds is not paid for again"
+        )
     write_atomic(path, text)
     return str(path)
 

@@ -18,7 +18,7 @@ import json
 import sqlite3
 import threading
 from collections.abc import Collection, Generator, Iterable, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -326,40 +326,6 @@ class ThreadDatabase:
         with self._lock, decoding(self.path):
             self._connection.execute("VACUUM")
 
-    def export_thread(self, thread_id: str, path: Path) -> None:
-        """Write one thread into a store of its own at `path` (a new file).
-
-        Raises:
-            BadInput: if the thread is unknown or the file exists.
-        """
-        if path.exists():
-            raise BadInput(f"expected a new file, found {str(path)!r}; remove it or name another")
-        names = self.threads()
-        if thread_id not in names:
-            raise BadInput(
-                f"expected a thread of {str(self.path)!r}, found {thread_id!r}; it has "
-                f"{sorted(names)[:10]}"
-            )
-        with (
-            closing(ThreadDatabase(path, Values(split_lists=False))) as target,
-            self._reading() as source,
-            target._transaction() as db,
-        ):
-            rows = {
-                "checkpoints": "thread = ?",
-                "writes": "head IN (SELECT head FROM checkpoints WHERE thread = ?)",
-                "threads": "thread = ?",
-            }
-            for table, test in rows.items():
-                copied = source.execute(f"SELECT * FROM {table} WHERE {test}", (thread_id,))
-                _insert(db, table, copied)
-            packed = db.execute("SELECT refs FROM checkpoints").fetchall()
-            refs = db.execute("SELECT DISTINCT ref FROM writes").fetchall()
-            # Keys are digests of contents: they are the same in every store.
-            for table, keep in _reachable(source, packed, refs).items():
-                query = f"SELECT * FROM {table} WHERE id = ?"
-                _insert(db, table, (source.execute(query, (key,)).fetchone() for key in keep))
-
 
 def _copy(
     db: sqlite3.Connection, source: str, target: str, places: Iterable[tuple[str, str]]
@@ -377,11 +343,6 @@ def _copy(
             "FROM writes WHERE head = ?",
             (head, head_key((source, *place))),
         )
-
-
-def _insert(db: sqlite3.Connection, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
-    for row in rows:
-        db.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)
 
 
 def _reachable(

@@ -76,6 +76,7 @@ _SHARED: dict[str, dict[str, Any]] = {
     "--budget-calls": {"type": int},
     "--budget-tokens": {"type": int},
     "--budget-usd": {"type": float},
+    "--by": {"metavar": "COLUMN"},
     "--check": {"is_flag": True, "help": "Say what would change; write nothing."},
     "--concurrency": {"type": int, "default": 8, "show_default": True},
     "--context": {},
@@ -120,6 +121,13 @@ _SHARED: dict[str, dict[str, Any]] = {
 _ALSO = {"--top": "-k"}
 
 
+def complete(context: Any, parameter: click.Parameter, typed: str) -> list[Any]:
+    """List what the Tab key offers for the value of a parameter, by its name."""
+    from harness.cli.completion import candidates
+
+    return candidates(parameter.name or "", typed)
+
+
 def shared_option(name: str, *names: str, **own: Any) -> Callable[[CommandT], CommandT]:
     """An option that other commands have as well.
 
@@ -129,12 +137,15 @@ def shared_option(name: str, *names: str, **own: Any) -> Callable[[CommandT], Co
         own: what this command says of it: its help, and what differs from the others.
     """
     also = (_ALSO[name],) if name in _ALSO else ()
-    return click.option(name, *also, *names, **{**_SHARED[name], **own})
+    completed: dict[str, Any] = (
+        {"shell_complete": complete} if name in ("--model", "--skill", "--suite") else {}
+    )
+    return click.option(name, *also, *names, **{**completed, **_SHARED[name], **own})
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 dry_run_option = shared_option("--dry-run")
-folder_argument = click.argument("folder", metavar="DIR", type=path_type)
+folder_argument = click.argument("folder", metavar="DIR", type=path_type, shell_complete=complete)
 
 
 class SettingsCommand(click.Command):
@@ -234,6 +245,7 @@ def _option(name: str, field: FieldInfo, mark: Option) -> click.Option:
         help=mark.help or None,
         metavar=mark.metavar,
         callback=mark.callback,
+        shell_complete=complete if name in ("models", "suite", "skill", "check") else None,
     )
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+from importlib import import_module
 from pathlib import Path
 
 import click
+from click.shell_completion import CompletionItem, get_completion_class
 
 from harness.cli.commands import echo, shared_option
-from harness.core import write_atomic
+from harness.core import assets, write_atomic
 from harness.core.errors import BadInput
+from harness.core.plugins import plugins
 
 SHELLS = ("bash", "zsh", "fish")
 _COMPINIT = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }\n"
@@ -37,10 +40,41 @@ def completion(shell: str | None, install: bool) -> None:
     echo("open a new shell, type `harness ` and press Tab")
 
 
+def candidates(name: str, typed: str) -> list[CompletionItem]:
+    """List values of a parameter that begin with what is typed; without one, paths are offered.
+
+    Args:
+        name: of the parameter; all but `check`, `suite`, `model` and `models` take a skill.
+        typed: so far.
+    """
+    if name == "check":
+        from harness.tasks import check_names
+
+        values = check_names()
+    elif name == "suite":
+        values = [path.stem for path in (assets.root() / "evals").glob("*.yaml")]
+        values += map(str, Path().glob("[!.]*"))
+    elif name in ("model", "models"):
+        point, role = plugins("weights").get("local"), typed[: typed.find("=") + 1]
+        local = getattr(import_module(point.module), "KNOWN", ()) if point else ()
+        kinds = ("openai/", "vllm/", "replay/", "simulated/", "scripted/", "none")
+        values = [role + spec for spec in (*kinds, *(f"local/{weights}" for weights in local))]
+    else:
+        shown = (".agents", ".claude", ".cursor", ".gemini", ".github")
+        folders = [path for path in Path().glob("[!.]*") if path.is_dir()]
+        folders += [Path(name) for name in shown]
+        values = [
+            str(path.parent)
+            for folder in folders
+            for depth in ("", "*/", "*/*/")
+            for path in folder.glob(f"{depth}SKILL.md")
+        ]
+    items = [CompletionItem(value) for value in sorted(values) if value.startswith(typed)]
+    return items or [CompletionItem(typed, type="file")]
+
+
 def completion_script(shell: str) -> str:
     """Return the script that the shell must read."""
-    from click.shell_completion import get_completion_class
-
     from harness.cli.program import cli
 
     kind = get_completion_class(shell)

@@ -1,9 +1,10 @@
-"""`harness eval`: run a suite, judge a run again, read a log of inspect."""
+"""`harness eval`: run a suite, judge a run again."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from click.core import ParameterSource
 from harness.cli.commands import (
     SHARE,
     SettingsCommand,
+    complete,
     dollars,
     dry_run_option,
     echo,
@@ -23,18 +25,18 @@ from harness.cli.commands import (
     shared_option,
     telemetry_options,
 )
-from harness.cli.next_steps import after_eval, next_lines
+from harness.cli.next_steps import after_eval
 from harness.cli.program import DefaultGroup
 from harness.cli.progress import tally_progress
-from harness.cli.terminal import fact_lines, tinted
-from harness.core import command_line, shown
+from harness.cli.terminal import fact_lines, table, tinted
+from harness.core import Refused, shown
 from harness.core.terminal import tokens_text
 
 if TYPE_CHECKING:
+    from harness.core import Task
     from harness.evals import EvalReport, EvalSettings
     from harness.evals.regrade import RegradeReport
 
-MOST_ALIKE = 0.1  # near-duplicate prompts are mentioned from this share on
 SHOWN_STEPS, SHOWN_CHANGES, SHOWN_TEXT = 40, 20, 2000
 _HERE = "harness.cli.eval"
 
@@ -50,7 +52,7 @@ _HERE = "harness.cli.eval"
                 "Suites x models x skills x context arms from one file.",
             ),
             "regrade": (f"{_HERE}:regrade_run", "Judge a finished run again, without running it."),
-            "import": (f"{_HERE}:import_log", "Read a log of inspect as a run."),
+            "import": ("harness.cli.runs:import_log", "Read a log of inspect as a run."),
             "ctl": (
                 "harness.cli.eval_control:control",
                 "list | pause | resume | cancel | requeue | concurrency | limits | budget",
@@ -70,8 +72,9 @@ def evaluate() -> None:
 
 
 @click.command("run", cls=SettingsCommand, settings="harness.evals.settings:EvalSettings")
-@click.argument("suite", required=False)
+@click.argument("suite", required=False, shell_complete=complete)
 @shared_option("--live", help="Print the events of every attempt as they happen.")
+@shared_option("--by", help="Show the pass rate by this column of the tasks, or by `expected`.")
 @shared_option("--junit", help="Write JUnit XML, one case per attempt.")
 @click.option("--min-pass", type=SHARE, help="Exit 5 if fewer passed, such as 80% or 0.8.")
 @click.option("--fail-on-invalid", is_flag=True, help="Exit 5 if an attempt was invalid.")
@@ -82,6 +85,7 @@ def run_suite(
     as_json: bool,
     dry_run: bool,
     live: bool,
+    by: str | None,
     junit: Path | None,
     min_pass: float | None,
     fail_on_invalid: bool,
@@ -98,22 +102,25 @@ def run_suite(
 
     Example: harness eval run demo --limit 20 --model local/smollm2-135m
     """
-    from harness.core import Refused
     from harness.core.rundir import new_run_id
     from harness.evals import EvalSettings, run_evaluation
     from harness.evals.formats.junit import write_junit
     from harness.evals.reuse import counted
     from harness.evals.runner import suite_of
+    from harness.tasks import COMPARISONS
 
     if options["suite"] is None:
         if options["resume"] is None:
             raise click.UsageError("Missing argument 'SUITE'.")
         from harness.evals.resuming import started_with
 
-        source = click.get_current_context().get_parameter_source
-        earlier = started_with(options["resume"])
-        typed = {name for name in earlier if source(name) is ParameterSource.COMMANDLINE}
-        options |= {name: value for name, value in earlier.items() if name not in typed - {"suite"}}
+        context = click.get_current_context()
+        for name, value in started_with(options["resume"]).items():
+            if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+                context.params[name] = value  # the next command takes it over
+                context.set_parameter_source(name, ParameterSource.COMMANDLINE)
+                if name != "base_url":  # from the command line alone
+                    options[name] = value
     run: Path = options["resume"] or options["out"] or Path("runs") / new_run_id("eval")
     settings = EvalSettings.model_validate({**options, "out": run})
     if dry_run:
@@ -123,14 +130,27 @@ def run_suite(
     def show_event(event: dict[str, Any]) -> None:
         echo(event_line(event), err=True)
 
-    if settings.skill is not None:
-        _warn_of_shown_tasks(settings.skill, settings)
+    suite = suite_of(settings)
+    tasks = suite.tasks
+    if by is not None:
+        from harness.evals import column_of
+
+        column_of({task.id: task.columns for task in tasks}, by)
+    if barred := [t for t in tasks if t.check in (None, *COMPARISONS) and "|" in str(t.answer)]:
+        echo(
+            f"{len(barred)} of {len(tasks)} expected answers hold '|', as text: where it parts "
+            "several right ones, name their column with --map COLUMN=answers",
+            err=True,
+        )
+    if settings.skill is not None and settings.resume is None:
+        _warn_of_shown_tasks(settings.skill, tasks[: settings.limit])
     with resumable(run):
         reports = run_evaluation(
             settings,
             on_progress=tally_progress(resumable=True),
             on_event=show_event if live or settings.sample is not None else None,
             on_plan=lambda steps: echo(counted(steps), err=True),
+            suite=suite,
         )
     folders = [run.with_name(report.run) for report in reports]
     if junit is not None:
@@ -141,8 +161,13 @@ def run_suite(
     if failing and not as_json:
         from harness.cli.failures import failed_rows
 
-        texts.append(failed_rows(folders[-1], suite_of(settings).tasks))
-    following = after_eval(reports[-1], folders[-1], settings)
+        texts.append(failed_rows(folders[-1], tasks))
+    if by is not None:
+        from harness.evals import rates_by
+
+        rows[-1]["by"] = rates_by(folders[-1], by)
+        texts.append(_rates_table(by, rows[-1]["by"]))
+    following = after_eval(reports[-1], folders[-1], settings, tasks)
     text = shown(filter(None, [*texts, following]), "\n\n")
     emit(rows[0] if len(rows) == 1 else rows, as_json, text)
     if failing:
@@ -157,12 +182,24 @@ def run_suite(
         raise Refused(f"{report.run}: {report.invalid} of {report.items} attempts were invalid")
 
 
-def _warn_of_shown_tasks(skill: Path, settings: EvalSettings) -> None:
-    from harness.evals import shown_in, taught_by
-    from harness.evals.runner import suite_of
+def _rates_table(column: str, rates: list[dict[str, Any]]) -> str:
+    """Rates by a column, to 80 columns; a wrong answer is cut."""
+    return table((column, "passed#", "rate", "wrong most often"), [
+        (
+            f"{rate['value'] or '(empty)':.20}",
+            "{passed} of {judged}".format(**rate),
+            "" if rate["rate"] is None else "{rate:.1%} [{low:.1%}, {high:.1%}]".format(**rate),
+            "{times} x {wrong:.24}".format(**rate) if rate["times"] else "",
+        )
+        for rate in rates
+    ])  # fmt: skip
 
-    tasks = suite_of(settings).tasks[: settings.limit]
-    if count := taught_by(skill, tasks):
+
+def _warn_of_shown_tasks(skill: Path, tasks: Sequence[Task]) -> None:
+    from harness.evals import shown_in, taught_by
+
+    taught = taught_by(skill)
+    if count := sum(task.id in taught for task in tasks):
         echo(
             f"{count} of {len(tasks)} tasks taught this skill: passing those proves little "
             "(--split selection takes the others)",
@@ -221,6 +258,11 @@ def estimate_lines(estimate: dict[str, Any]) -> list[str]:
 
 def report_text(report: EvalReport, run: Path) -> str:
     """A report for people, with the folder that other commands take."""
+    alike: list[str] = []
+    if report.alike[0]:
+        from harness.evals import near_duplicates_note
+
+        alike = near_duplicates_note(report)
 
     def share(value: float, ci95: tuple[float, float] | None) -> str:
         return f"{value:.1%}" + (f" [{ci95[0]:.1%}, {ci95[1]:.1%}]" if ci95 else "")
@@ -232,6 +274,14 @@ def report_text(report: EvalReport, run: Path) -> str:
     return shown([
         *(["SIMULATED model: says nothing about a real one"] if report.simulated else []),
         f"{report.suite} with {report.model}, skill {skill}: {rate}",
+        *(
+            []
+            if report.mean_score is None or report.mean_score == report.score
+            else [
+                f"mean score {share(report.mean_score, report.mean_score_ci95)}: checks gave "
+                "fractions, and the rate above counts passes alone"
+            ]
+        ),
         shown(
             (
                 tinted(f"{word} {number}", None if number else "")
@@ -248,7 +298,7 @@ def report_text(report: EvalReport, run: Path) -> str:
             else f"{name}: {share(repeated.value, repeated.ci95)} of {repeated.tasks} tasks"
             for name, repeated in report.repeated.items()
         ),
-        *near_duplicates_note(report),
+        *alike,
         f"{tokens_text(report.tokens, report.calls, report.unreported)}, "
         f"cost {dollars(report.cost_usd)}, {report.seconds:.1f} s",
         *(
@@ -264,17 +314,6 @@ def report_text(report: EvalReport, run: Path) -> str:
 def groups_text(groups: int | None, before: str) -> str:
     """A number of groups in words, for behind an interval; "" where tasks have none."""
     return "" if groups is None else f"{before}{groups} group{'' if groups == 1 else 's'}"
-
-
-def near_duplicates_note(report: EvalReport) -> list[str]:
-    """A line where so many prompts are alike that their tasks are hardly independent."""
-    alike, compared = report.alike
-    if alike < 2 or alike < MOST_ALIKE * compared:
-        return []
-    return [
-        f"{alike} of {compared} prompts are near-duplicates, and the interval takes every task for "
-        "independent; name their group with group_by in the suite, or --group-by COLUMN"
-    ]
 
 
 def _judge_lines(report: EvalReport) -> list[str]:
@@ -349,39 +388,3 @@ def _regrade_text(report: RegradeReport, out: Path) -> str:
     if not report.changed:
         lines.append("no outcome has changed")
     return "\n".join(lines)
-
-
-@click.command("import")
-@click.argument("path", type=path_type)
-@shared_option("--out", help="Default: runs/<id>.")
-@click.option("--column", metavar="NAME",
-              help="Model or configuration, where the file holds several.")  # fmt: skip
-@shared_option("--metric")
-@json_option
-def import_log(
-    path: Path, out: Path | None, column: str | None, metric: str | None, as_json: bool
-) -> None:
-    """Read results of another tool as a run, which compare and view can read.
-
-    PATH is a log of inspect, samples of lm-eval, an output of promptfoo, skill-creator's
-    benchmark.json, JUnit XML or a table (CSV, TSV).
-
-    \b
-    Example: harness eval import logs/2026-11-22_task.eval --out runs/theirs
-    Example: harness eval import out.json --column openai:gpt-4.1-mini --out runs/mini
-    """
-    from harness.core.rundir import RunReader, new_run_id
-    from harness.evals import import_results
-
-    folder = out or Path("runs") / new_run_id("imported")
-    report = import_results(path, folder, metric=metric, column=column)
-    reported = RunReader(folder).lock["reported"]
-    figures = [
-        f"{name} {value:g}" if isinstance(value, int | float) else f"{name} {value or 'none'}"
-        for name, value in reported["figures"].items()
-    ]
-    lines = [report_text(report, folder)]
-    if figures:
-        lines.append(f"{reported['tool']} says: {', '.join(figures)}")
-    lines.append(next_lines([command_line("view", folder)]))
-    emit({**report.model_dump(mode="json"), "reported": reported}, as_json, shown(lines))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from os.path import commonprefix
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,9 @@ if TYPE_CHECKING:
     from harness.core import Task
     from harness.evals import EvalReport
 
-ROWS, REASON = 10, 600
-"""Failed attempts that are shown; characters of the reason of invalid ones."""
+ROWS, REASON, ALIKE = 10, 600, 20
+"""Failed attempts that are shown; characters of the reason of invalid ones, and of a beginning that
+all tasks share and that is left out."""
 
 
 def failed_rows(run: Path, tasks: Sequence[Task]) -> str:
@@ -33,15 +35,19 @@ def failed_rows(run: Path, tasks: Sequence[Task]) -> str:
     if not failed:
         return ""
     of_id = {task.id: task for task in tasks}
-    rows: list[tuple[str, str, str, str]] = []
+    prompts = [task.prompt for item in failed[:ROWS] if (task := of_id.get(item.task_id))]
+    alike = len(commonprefix(prompts)) if len(set(prompts)) > 1 else 0  # noqa: RUF071
+    rows: list[tuple[str, str, str]] = []
     for item in failed[:ROWS]:
         task = of_id.get(item.task_id)
-        expected = "" if task is None or task.answer is None else str(task.answer)
-        rows.append((item.id, task.prompt if task else "", expected, item.answer or ""))
-    heads = ("failed", "task", "expected", "got")
+        text = f"…{task.prompt[alike:]}" if task and alike > ALIKE else task.prompt if task else ""
+        expected = f"expected {task.answer}, got " if task and task.answer is not None else ""
+        rows.append((item.id, text, item.reason or f"{expected}{item.answer or 'no answer'}"))
+    heads = ("failed", "task", "why")
     narrow = max(len(heads[0]), *(len(printable(row[0])) for row in rows))
-    room = max(20, shutil.get_terminal_size().columns - narrow - 3 * 2)
-    widths = (narrow, room // 2, room // 4, room // 4)
+    room = max(20, shutil.get_terminal_size().columns - narrow - 2 * 2)
+    least = min(room * 3 // 4, max(len(_first(why, room)) for _, _, why in rows))
+    widths = (narrow, room - least, least)  # first of all what the check said
     cut = [[_first(cell, width) for cell, width in zip(row, widths, strict=True)] for row in rows]
     more = len(failed) - len(rows)
     rest = [f"{more} more: {command_line('view', run)}"] if more else []

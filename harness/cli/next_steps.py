@@ -38,28 +38,28 @@ def next_lines(commands: Sequence[str], note: str = "") -> str:
     return "\n  ".join(lines)
 
 
-def after_eval(report: EvalReport, run: Path, settings: EvalSettings) -> str:
+def after_eval(report: EvalReport, run: Path, settings: EvalSettings, tasks: Sequence[Task]) -> str:
     """Suggest what follows a run: an evolution, or the comparison with the run without the skill;
     where nothing passed, the reason; "" where there is nothing to learn from, or to compare with.
     """
     if report.skill is None and not report.failed:
         return ""
     from harness.evals import near_misses, records, taught_by
-    from harness.evals.runner import suite_of
 
     if report.skill is not None:
         skill = settings.skill if settings.split is None else None
-        if skill is not None and taught_by(skill, suite_of(settings).tasks):
+        taught = taught_by(skill) if skill is not None else set[str]()
+        if taught and any(task.id in taught for task in tasks):
             fresh = ("--split", "selection", "--skill", skill, *_typed())
             return next_lines(
                 [command_line("eval", settings.suite, *fresh)], "the tasks that did not teach it"
             )
         before = _without_skill(run)
         return next_lines([command_line("compare", before, run)]) if before else ""
-    tasks = {task.id: task for task in suite_of(settings).tasks}
+    by_id = {task.id: task for task in tasks}
     if not report.passed:
-        return _after_failure(report, run, settings.suite, tasks)
-    near = "\n".join(near_misses(records(run), tasks))
+        return _after_failure(report, run, settings.suite, by_id)
+    near = "\n".join(near_misses(records(run), by_id))
     divides = _divides(settings.suite)
     following = next_lines([_evolve(report, run, settings.suite)], NAMING) if divides else ""
     return "\n\n".join(filter(None, (near, following)))
@@ -71,7 +71,9 @@ def _evolve(report: EvalReport, run: Path, suite: str) -> str:
         f"{word} {{skill}}" if word[:4] == "cmd:" and "{skill}" not in word else word
         for word in _typed(*_LIMITS)
     ]
-    new = ("--create", new_skill_name(report.suite), "--out", _free("evolved"))
+    names = ("evolved", *(f"evolved-{number}" for number in range(2, 1000)))
+    free = next(name for name in names if not Path(name).exists())
+    new = ("--create", new_skill_name(report.suite), "--out", free)
     return command_line("evolve", "--suite", suite, "--from", run, *typed, *new)
 
 
@@ -133,12 +135,6 @@ def _typed(*more: str) -> list[str]:
             text = public_url(each) if option.name == "base_url" else redact(str(each))  # pyright: ignore[reportUnknownArgumentType]
             words += [option.opts[0]] if each is True else [option.opts[0], text]
     return words
-
-
-def _free(name: str) -> str:
-    """A folder of that name that is not there yet."""
-    numbered = (name if number == 1 else f"{name}-{number}" for number in range(1, 1000))
-    return next(path for path in numbered if not Path(path).exists())
 
 
 def _divides(suite: str) -> bool:

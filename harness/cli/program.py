@@ -155,6 +155,7 @@ class DefaultGroup(LazyGroup):
 
 INTENTS: dict[str, dict[str, tuple[str, str]]] = {
     "Set up": {
+        "try": ("harness.cli.start:try_tasks", "Your tasks and your agent: five of them, now."),
         "init": ("harness.cli.start:init", "A suite of your own, ready to run."),
         "doctor": ("harness.cli.start:doctor", "What this machine can do, and what to do next."),
         "completion": ("harness.cli.completion:completion", "Commands completed by the Tab key."),

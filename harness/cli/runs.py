@@ -1,4 +1,4 @@
-"""`harness runs` and `harness compare`."""
+"""`harness runs`, `harness compare`, and `harness eval import`: finished runs, others' too."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness.cli.commands import SHARE, echo, emit, json_option, path_type, shared_option
-from harness.cli.eval import groups_text
+from harness.cli.eval import groups_text, report_text
+from harness.cli.next_steps import next_lines
 from harness.cli.terminal import BAD, DOUBT, GOOD, table, tinted
-from harness.core import remove_tree, shown
+from harness.core import command_line, remove_tree, shown
 from harness.core.errors import BadInput, Refused
 
 if TYPE_CHECKING:
     from harness.evals import Measure, RunComparison
-    from harness.stats import PairedComparison
 
 SHOWN = 12
 """Attempts of each kind that are named."""
@@ -81,17 +81,55 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
 @click.argument("run", type=path_type)
 @shared_option("--yes", help="Do it; without, only say what would go.")
 def prune(run: Path, yes: bool) -> None:
-    """Remove the work folders and checkpoints of RUN; records and calls stay.
+    """Remove the work folders and checkpoints of RUN, and files kept to judge attempts again.
+
+    Records and calls stay.
 
     Example: harness runs prune runs/eval-20261121-045501-9f3a --yes
     """
     if not (run / "run.json").is_file():
         raise BadInput(f"no run at {str(run)!r}")
-    for path in (run / "work", run / "checkpoints.sqlite"):
+    for path in (run / "work", run / "kept", run / "checkpoints.sqlite"):
         if path.exists():
             echo(f"{'removing' if yes else 'would remove'} {path}")
             if yes:
                 remove_tree(path)
+
+
+@click.command("import")
+@click.argument("path", type=path_type)
+@shared_option("--out", help="Default: runs/<id>.")
+@click.option("--column", metavar="NAME",
+              help="Model or configuration, where the file holds several.")  # fmt: skip
+@shared_option("--metric")
+@json_option
+def import_log(
+    path: Path, out: Path | None, column: str | None, metric: str | None, as_json: bool
+) -> None:
+    """Read results of another tool as a run, which compare and view can read.
+
+    PATH is a log of inspect, samples of lm-eval, an output of promptfoo, skill-creator's
+    benchmark.json, JUnit XML or a table (CSV, TSV).
+
+    \b
+    Example: harness eval import logs/2026-11-22_task.eval --out runs/theirs
+    Example: harness eval import out.json --column openai:gpt-4.1-mini --out runs/mini
+    """
+    from harness.core.rundir import RunReader, new_run_id
+    from harness.evals import import_results
+
+    folder = out or Path("runs") / new_run_id("imported")
+    report = import_results(path, folder, metric=metric, column=column)
+    reported = RunReader(folder).lock["reported"]
+    figures = [
+        f"{name} {value:g}" if isinstance(value, int | float) else f"{name} {value or 'none'}"
+        for name, value in reported["figures"].items()
+    ]
+    lines = [report_text(report, folder)]
+    if figures:
+        lines.append(f"{reported['tool']} says: {', '.join(figures)}")
+    lines.append(next_lines([command_line("view", folder)]))
+    emit({**report.model_dump(mode="json"), "reported": reported}, as_json, shown(lines))
 
 
 @click.command()
@@ -131,10 +169,6 @@ def compare(
             raise Refused(f"{result.after.run} is worse by {-change:.1%}, margin {margin:.1%}")
 
 
-def _independent(paired: PairedComparison) -> str:
-    return f"; they count as {paired.independent:.0f}" if paired.independent else ""
-
-
 def _comparison_text(result: RunComparison) -> str:
     paired = result.paired
     pairs = f"{paired.tasks} paired tasks{groups_text(paired.groups, ' in ')}"
@@ -163,11 +197,40 @@ def _comparison_text(result: RunComparison) -> str:
             lines.append(
                 "p is exact, the interval an approximation: where they disagree, p decides"
             )
+    if (scores := result.scores) is not None and scores.difference is not None:
+        low, high = scores.ci95 or (-1.0, 1.0)
+        lines.append(
+            f"mean score {scores.before:.1%} -> {scores.after:.1%}, difference "
+            f"{scores.difference:+.1%} [{low:+.1%}, {high:+.1%}]"
+        )
+    if (fresh := result.held_out) is not None:
+        figures = "none is left"
+        if fresh.difference is not None and fresh.p is not None:
+            low, high = fresh.ci95 or (-1.0, 1.0)
+            figures = (
+                f"difference {fresh.difference:+.1%} [{low:+.1%}, {high:+.1%}], p = {fresh.p:.3g}"
+            )
+        lines.append(
+            f"{paired.tasks - fresh.tasks} of these tasks taught the skill: passing them proves "
+            f"little; on the {fresh.tasks} others: {figures}"
+        )
+    if (again := result.noise) and again.difference is not None and again.discordance is not None:
+        lines.append(
+            f"{result.before.run} against itself, later attempts to first ones: "
+            f"{again.difference:+.1%}, {again.discordance:.0%} of its tasks came out otherwise"
+        )
+    elif not result.sequential:
+        lines.append(
+            "single run: no task of the first was tried again, so how much it changes by itself is "
+            "not known (--epochs 2 measures it)"
+        )
     if result.detectable is not None:
+        independent = f"; they count as {paired.independent:.0f}" if paired.independent else ""
         seen = f"as {paired.discordance:.0%}" if paired.discordance else "if 25%"
+        seen += " of the tasks' rates" if paired.squared else " of the results"
         lines.append(
             f"smallest difference these tasks can show: {result.detectable:.1%} (80% power, {seen} "
-            f"of the results change{_independent(paired)})"
+            f"change{independent})"
         )
     if result.needed is not None:
         more = result.needed - paired.tasks
@@ -192,5 +255,7 @@ def _comparison_text(result: RunComparison) -> str:
         lines.append(
             f"left out: {paired.unpaired} tasks that are not in both runs, or invalid in one"
         )
-    lines.append(f"differs in: {', '.join(result.differs) or 'nothing'}")
+    if "tasks" in result.differs:
+        lines.append("tasks, expected answers or checks differ: a change may be theirs")
+    lines.append(f"differs in: {', '.join(result.differs) or 'nothing'}{result.not_said}")
     return shown(lines)

@@ -16,12 +16,13 @@ from urllib.parse import urlencode
 
 import click
 
-from harness.cli.commands import emit, json_option, path_type
+from harness.cli.commands import dollars, emit, json_option, path_type, shared_option
 from harness.cli.next_steps import new_skill_name, next_lines
-from harness.cli.terminal import tinted
-from harness.core import command_line, digest_tree, shown
+from harness.cli.terminal import fact_lines, tinted
+from harness.core import assets, command_line, digest_tree, remove_tree, shown
 from harness.core.errors import BadInput
 from harness.core.plugins import install_command, load, plugins
+from harness.core.terminal import span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,6 +54,16 @@ def _columns(context: Any, parameter: Any, words: tuple[str, ...]) -> dict[str, 
     return read_columns(context, parameter, words)
 
 
+columns_option = click.option(
+    "--map",
+    "columns",
+    metavar="COLUMN=FIELD",
+    multiple=True,
+    callback=_columns,
+    help="A column as id, prompt, answer, answers (with | between), check or files.",
+)
+
+
 @click.command()
 @click.argument("folder", default="my-suite", type=path_type)
 @click.option(
@@ -63,14 +74,7 @@ def _columns(context: Any, parameter: Any, words: tuple[str, ...]) -> dict[str, 
     help="Questions on short texts, JSON from them, or questions on tables.",
 )
 @click.option("--tasks", metavar="FILE", help="Tasks of your own instead (CSV, JSONL, ...).")
-@click.option(
-    "--map",
-    "columns",
-    metavar="COLUMN=FIELD",
-    multiple=True,
-    callback=_columns,
-    help="A column of FILE as id, prompt, answer, check or files.",
-)
+@columns_option
 @json_option
 def init(
     folder: Path, template: str, tasks: str | None, columns: dict[str, str], as_json: bool
@@ -79,13 +83,7 @@ def init(
 
     Example: harness init my-suite
     """
-    with TemporaryDirectory() as scratch:
-        built = Path(scratch) / folder.resolve().name
-        count = _write_suite(built, template, tasks, columns)
-        if not folder.exists() or not any(folder.iterdir()):
-            shutil.copytree(built, folder, dirs_exist_ok=True)
-        elif digest_tree(built) != digest_tree(folder):
-            raise BadInput(f"{str(folder)!r} is not empty: name a new folder")
+    count = _make_suite(folder, template, tasks, columns)
     files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.*"))
     agent = ("--agent", f"py:{folder}/agent.py:answer", "--model", FIRST_MODEL)
     following = [*_missing(), command_line("eval", folder, *agent)]
@@ -93,6 +91,97 @@ def init(
     text += next_lines(following, "or --model openai/NAME --base-url URL")
     facts = {"folder": str(folder), "files": files, "tasks": count, "next": following}
     emit(facts, as_json, text)
+
+
+@click.command("try")
+@click.argument("data")
+@shared_option("--agent", required=True, help="graph:FILE.py:NAME, cmd:COMMAND or py:FILE.py:NAME.")
+@shared_option(
+    "--model", "models", multiple=True, default=("none",), show_default=True, metavar="SPEC",
+    help="That answers the agent at OPENAI_BASE_URL.",
+)  # fmt: skip
+@shared_option("--base-url")
+@columns_option
+@shared_option("--out", help="Folder of the suite that is written. Default: the name of DATA.")
+@shared_option("--limit", default=5, show_default=True, help="Tasks that are run.")
+@json_option
+def try_tasks(
+    data: str, columns: dict[str, str], out: Path | None, limit: int, as_json: bool, **options: Any
+) -> None:
+    """Look at your tasks (CSV, JSONL, ...), run five of them with your agent, and write a suite.
+
+    The same command again shows the same result; another agent or other columns need another --out.
+
+    Example: harness try questions.csv --agent "cmd:python3 agent.py {prompt}"
+    """
+    from harness.cli.eval import report_text
+    from harness.cli.failures import failed_rows
+    from harness.cli.progress import tally_progress
+    from harness.evals import (
+        EvalSettings,
+        judged_by,
+        load_suite,
+        near_misses,
+        records,
+        run_evaluation,
+    )
+    from harness.models import public_url
+    from harness.tasks.files.proposals import proposed_columns
+    from harness.tasks.files.rows import DEFAULT_CHECK, rows_of
+
+    if Path(data).is_file():
+        columns = proposed_columns([row for _, row in rows_of(data)], columns)
+    folder = out or Path(re.sub(r"\W+", "-", Path(data).stem) + "-suite")
+    new, count = not folder.exists(), _make_suite(folder, "text", data, columns)
+    run = Path("runs") / f"{folder.name}-try"
+    settings = EvalSettings.model_validate(
+        {**options, "suite": str(folder), "limit": limit, "out": run}
+    )
+    tasks = load_suite(str(folder)).tasks
+    try:
+        (report,) = run_evaluation(settings, on_progress=tally_progress(resumable=True))
+    except BadInput:
+        if new:  # the same command with other columns would find it in its way
+            remove_tree(folder)
+        raise
+    share, words = count / report.items, [f"--model={spec}" for spec in options["models"]]
+    words += [f"--base-url={public_url(url)}" for url in filter(None, [options["base_url"]])]
+    following = [command_line("eval", folder, "--agent", options["agent"], *words)]
+    facts: dict[str, Any] = {
+        "columns": ", ".join(
+            f"{name} as {field}" for name, field in columns.items() if name != DEFAULT_CHECK
+        ),
+        "check": "; ".join(line.removeprefix("check ") for line in judged_by(tasks)),
+        "tasks": f"{count}; one half teaches a skill, the other is held out for its gate",
+        "suite": str(folder / "suite.yaml"),
+    }
+    total = (
+        f"all {count} tasks: about {report.tokens * share:,.0f} tokens, "
+        f"cost {dollars(report.cost_usd and report.cost_usd * share)}, "
+        f"{span(report.seconds * share)} of attempts"
+    )
+    text = [
+        *fact_lines(facts.items()),
+        "",
+        report_text(report, run),
+        failed_rows(run, tasks),
+        *near_misses(records(run), {task.id: task for task in tasks}),
+        total,
+    ]
+    facts |= {"report": report.model_dump(mode="json"), "next": following}
+    emit(facts, as_json, shown([*text, next_lines(following)]))
+
+
+def _make_suite(folder: Path, template: str, tasks: str | None, columns: dict[str, str]) -> int:
+    """Write a suite into a folder that is new, or holds the same already; returns its tasks."""
+    with TemporaryDirectory() as scratch:
+        built = Path(scratch) / folder.resolve().name
+        count = _write_suite(built, template, tasks, columns)
+        if not folder.exists() or not any(folder.iterdir()):
+            shutil.copytree(built, folder, dirs_exist_ok=True)
+        elif digest_tree(built) != digest_tree(folder):
+            raise BadInput(f"{str(folder)!r} is not empty: name a new folder")
+    return count
 
 
 def _write_suite(folder: Path, template: str, tasks: str | None, columns: dict[str, str]) -> int:
@@ -210,8 +299,6 @@ def doctor(refresh: bool, as_json: bool) -> None:
 
 def diagnose() -> Iterator[Finding]:
     """Look at this machine, its programs, the extras and the environment."""
-    from harness.core import assets
-
     system = f"{platform.system()} {platform.release()} {platform.machine()}"
     cores = f"{os.cpu_count()} cores"
     yield Finding("machine", "ok", f"Python {platform.python_version()}, {system}, {cores}")

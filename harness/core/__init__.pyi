@@ -1,4 +1,3 @@
-from .assets import prompt_digest as prompt_digest
 from .assets import render as render
 from .assets import render_page as render_page
 from .documents import csv_rows as csv_rows
@@ -69,14 +68,17 @@ from .values import EditOp as EditOp
 from .values import Option as Option
 from .values import Outcome as Outcome
 from .values import Patch as Patch
+from .values import Printed as Printed
 from .values import Score as Score
 from .values import Task as Task
 from .values import Usage as Usage
 from .values import Value as Value
 from .values import count as count
+from .values import facts_table as facts_table
 from .values import failed as failed
 from .values import first_fault as first_fault
 from .values import from_keywords as from_keywords
+from .values import grouped as grouped
 from .values import invalid as invalid
 from .values import listing as listing
 from .values import mapping as mapping

@@ -8,21 +8,30 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import os
+import re
 import sys
+from contextlib import suppress
 from functools import cache
 from importlib.machinery import SourceFileLoader
+from itertools import accumulate, product
 from pathlib import Path
 from threading import RLock
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from harness.core.errors import BadInput
+from harness.core.files import digest, digest_file
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
 _LOADING = RLock()
 """A file that is loaded may load others."""
+MOST_MODULES = 2000
+"""Files that are followed from import to import."""
+_RELATIVE = re.compile(r"[\w./-]*[./][\w./-]*\w")
+"""Text that may be the path of a file beside the one that holds it."""
 KINDS = ("graphs", "prompts", "skills", "corpora", "evals")
 
 
@@ -92,6 +101,55 @@ def load_module(path: Path) -> ModuleType:
         return module
 
 
+def import_digest(file: Path) -> str:
+    """Return the digest of a script and of the user's files that it leads to.
+
+    Of Python these are the modules that it imports, beside the file, in the working folder and in
+    `PYTHONPATH`; installed packages and this library do not count. Imports are read from the syntax
+    tree, wherever they stand, and nothing is run: a module whose name is computed, and a file that
+    the code opens, are not seen. A file that cannot be parsed counts without its imports. Of other
+    languages they are the files in its folder that the text names, as `lib.sh` or `./lib`.
+    """
+    import ast
+
+    variable = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    places = dict.fromkeys(p.resolve() for p in (file.parent, Path.cwd(), *map(Path, variable)))
+    library = Path(__file__).resolve().parent.parent
+    rows, waiting = dict[Path, tuple[str, str]](), {file.resolve(): ""}
+    while waiting and len(rows) < MOST_MODULES:
+        path, label = waiting.popitem()
+        rows[path], nodes = (label, "unreadable"), list[ast.AST]()
+        with suppress(OSError, BadInput, SyntaxError, ValueError, RecursionError, MemoryError):
+            rows[path] = label, digest_file(path)
+            if path.suffix != ".py":
+                named = _RELATIVE.findall(path.read_text("utf-8", "replace"))
+                names = {name.lstrip("/") for name in named}  # as in `__dirname + "/rules.txt"`
+                files = {
+                    path.parent / f"{name}{end}" for name in names for end in ("", path.suffix)
+                }
+                fresh = {file.resolve() for file in files if file.is_file()} - rows.keys()
+                waiting |= {file: os.path.relpath(file, path.parent) for file in fresh}
+                continue
+            nodes += ast.walk(ast.parse(path.read_bytes()))
+        imports = [(0, a.name) for n in nodes if isinstance(n, ast.Import) for a in n.names]
+        imports += [  # `from a import b` may name the module `a.b`
+            (node.level, f"{node.module or ''}.{alias.name}".strip("."))
+            for node in nodes
+            if isinstance(node, ast.ImportFrom)
+            for alias in node.names
+        ]
+        for level, name in imports:
+            tops = path.parents[level - 1 : level] if level else places
+            for top, stem in product(tops, accumulate(name.split("."), "{}/{}".format)):
+                files = (top / stem / "__init__.py", top / f"{stem}.py")
+                module = next((file for file in files if file.is_file()), None)
+                if module is None or module in rows or "site-packages" in module.parts:
+                    continue
+                if not module.is_relative_to(library):
+                    waiting[module] = module.relative_to(top).as_posix()
+    return digest(sorted(rows.values()))
+
+
 def load_object(reference: str, base: Path | None = None) -> Any:
     """Load `path/to/file.py:name`; relative paths start at `base` (default: working folder).
 
@@ -144,11 +202,6 @@ def render(name: str, /, **variables: object) -> str:
         return _prompt(name).render(**variables).strip()
     except UndefinedError as error:
         raise BadInput(f"prompt {name!r}: {error}") from error
-
-
-def prompt_digest(name: str) -> str:
-    """SHA-256 of a template's bytes: the version that run files record."""
-    return hashlib.sha256(find(f"prompts/{name}.md.j2").read_bytes()).hexdigest()
 
 
 def render_page(template: Path, **variables: object) -> str:

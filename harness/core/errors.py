@@ -60,10 +60,11 @@ def last_words(output: str, limit: int = 400) -> str:
     return "\n".join([last, *shown])
 
 
-_DISK = {
-    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "make room"),
-    **dict.fromkeys((errno.EROFS, errno.EACCES), "let it be written"),
+DISK = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), ": make room, then resume"),
+    **dict.fromkeys((errno.EROFS, errno.EACCES), ": let it be written, or name another folder"),
 }
+"""Error of a disk -> how to go on."""
 
 
 def shortage(error: BaseException) -> str | None:
@@ -80,7 +81,7 @@ def shortage(error: BaseException) -> str | None:
         return "out of memory: free some, or lower --concurrency"
     if isinstance(error, RecursionError) and "decoding a JSON" in str(error):
         return "a JSON document that was given is nested too deeply"
-    if isinstance(error, OSError) and number in _DISK:
+    if isinstance(error, OSError) and number in DISK:
         place = f" ({error.filename})" if error.filename else ""
-        return f"{error.strerror}{place}: {_DISK[number]}, then resume"
+        return f"{error.strerror}{place}{DISK[number]}"
     return None

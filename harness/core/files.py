@@ -20,7 +20,7 @@ from io import BufferedReader
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from harness.core.errors import BadInput, HarnessError
+from harness.core.errors import DISK, BadInput, HarnessError
 
 WORK_FILE_BYTES = 50_000_000
 """The largest file that is read from a work folder."""
@@ -45,7 +45,6 @@ _UNENCODABLE = "backslashreplace"  # names that are no UTF-8: JSON reads them as
 
 def write_atomic(path: Path, data: bytes | str | Iterable[str]) -> None:
     """Replace `path` by `data` in one step: after a kill or a full disk, old or new, never half.
-
     Parts of a long text are written as they come.
 
     Raises:
@@ -69,7 +68,8 @@ def write_atomic(path: Path, data: bytes | str | Iterable[str]) -> None:
             Path(temporary).unlink(missing_ok=True)
         if not isinstance(error, OSError):
             raise
-        raise BadInput(f"cannot write {str(path)!r}: {error.strerror}") from error
+        remedy = DISK.get(error.errno or 0, "")
+        raise BadInput(f"cannot write {str(path)!r}: {error.strerror}{remedy}") from error
 
 
 def write_json(path: Path, document: Any) -> None:

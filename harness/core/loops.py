@@ -20,13 +20,9 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     (`benchmarks/evals/overhead.py`). Where a loop is running already, as in a notebook, the work
     gets a thread with a loop of its own; the caller waits, and an interrupt ends the work.
     """
-    try:
-        from uvloop import new_event_loop
-    except ImportError:
-        new_event_loop = None
 
     def complete(work: Coroutine[Any, Any, T]) -> T:
-        with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        with new_runner() as runner:
             return runner.run(work)
 
     try:
@@ -55,6 +51,15 @@ def run(work: Coroutine[Any, Any, T]) -> T:
                     with suppress(RuntimeError):  # it has ended by itself
                         loop.call_soon_threadsafe(task.cancel)
             raise
+
+
+def new_runner() -> asyncio.Runner:
+    """An event loop for several pieces of work, one after the other."""
+    try:
+        from uvloop import new_event_loop
+    except ImportError:
+        new_event_loop = None
+    return asyncio.Runner(loop_factory=new_event_loop)
 
 
 @asynccontextmanager

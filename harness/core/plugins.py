@@ -15,7 +15,7 @@ A package registers what it adds in its own metadata, one group per kind of addi
 | `harness.layers` | `guard` | `(setting, open_model) -> harness.models.Layer` of the gateway |
 | `harness.servers` | the kind of a model spec | `(name, mode) -> (base URL, key)` |
 | `harness.wires` | the path behind `/v1/` | a `harness.models.Format`, served by the gateway |
-| `harness.executors` | the value of `--executor` | see `harness.evals.workers` |
+| `harness.executors` | the value of `--executor` | see `harness.evals.pool` |
 | `harness.weights` | the kind of a model spec | `(name) -> Path`, or None |
 | `harness.pages` | what is shown | `(folder, out) -> None`: writes one HTML file |
 | `harness.formats` | a trajectory format | a `harness.trajectories.Format` |

@@ -53,7 +53,12 @@ def differing(stored: Mapping[str, Any], current: Mapping[str, Any]) -> list[str
 
 
 def finished_report(
-    out: Path, request: Mapping[str, Any], *, resume: bool | None = None, begun: bool | None = None
+    out: Path,
+    request: Mapping[str, Any],
+    *,
+    resume: bool | None = None,
+    begun: bool | None = None,
+    records: str | None = None,
 ) -> Any:
     """Return the report of what is in `out`, if that is finished and asked for again; else None.
 
@@ -63,6 +68,8 @@ def finished_report(
         resume: whether to go on in `out`, which mends records and tries invalid attempts again;
             None for a command that cannot.
         begun: whether there is something in `out`; default: whether there is a `run.json`.
+        records: digest of what `out` holds; as it was at the end, and without an invalid attempt,
+            there is nothing to resume either.
 
     Raises:
         BadInput: if `out` holds something else, or what is not finished and not to be resumed; or
@@ -71,7 +78,8 @@ def finished_report(
     begun = (out / "run.json").is_file() if begun is None else begun
     mark = mapping(read_json(out / FINISHED)) if begun and (out / FINISHED).is_file() else {}
     changed = differing(mapping(mark.get("request")), request)
-    if mark and not changed and not resume:
+    complete = not mark.get("invalid") and mark.get("records") == records is not None
+    if mark and not changed and (complete or not resume):
         logging.getLogger(__name__).warning(
             "%s had finished: this is its report, and nothing was done (anew: another --out)", out
         )
@@ -86,7 +94,12 @@ def finished_report(
 
 
 def mark_finished(
-    out: Path, request: Mapping[str, Any], report: Report, *, invalid: int = 0
+    out: Path,
+    request: Mapping[str, Any],
+    report: Report,
+    *,
+    invalid: int = 0,
+    records: str | None = None,
 ) -> Report:
     """Keep the report of a run that ended, for whoever asks for the same again; it is returned.
 
@@ -94,11 +107,15 @@ def mark_finished(
         out: run folder.
         request: what was asked for; JSON.
         report: a model, or several.
-        invalid: number of its invalid attempts. Of a run without one the first report stands.
+        invalid: number of its invalid attempts. Of a run without one the first report stands
+            while `records` are the same.
+        records: digest of what `out` holds, for :func:`finished_report`.
     """
-    if not (out / FINISHED).is_file() or mapping(read_json(out / FINISHED)).get("invalid"):
-        plain = to_jsonable_python(report, by_alias=True)
-        value = {"request": request, "invalid": invalid, "report": plain}
+    mark = mapping(read_json(out / FINISHED)) if (out / FINISHED).is_file() else {}
+    stands = mark and not mark.get("invalid") and mark.get("records") == records
+    if not stands or mark.get("request") != request:  # code of ours may have changed meanwhile
+        plain = mark["report"] if stands else to_jsonable_python(report, by_alias=True)
+        value = {"request": request, "invalid": invalid, "records": records, "report": plain}
         write_atomic(out / FINISHED, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
     return report
 
@@ -173,11 +190,6 @@ class RunWriter(RunReader):
             raise
         self._items = SegmentWriter(path / "items.seg")
         self._trajectories = SegmentWriter(path / "trajectories.seg")
-
-    @property
-    def dropped_bytes(self) -> int:
-        """Bytes of torn records that a kill had left and that opening cut off."""
-        return self._items.dropped_bytes + self._trajectories.dropped_bytes
 
     def append_trajectory(self, record: dict[str, Any]) -> None:
         """Store a trajectory; write it before the item record that refers to it."""

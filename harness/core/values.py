@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from html import escape
 from pathlib import PurePosixPath
 from typing import Any, Literal, TypeVar, cast, get_args
 
@@ -13,6 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, f
 
 from harness.core.errors import BadInput
 
+KeyT = TypeVar("KeyT")
+ItemT = TypeVar("ItemT")
 Outcome = Literal["pass", "fail", "invalid"]
 EditOp = Literal[
     "insert_after",
@@ -40,6 +45,38 @@ class Value(BaseModel):
     """A frozen record that refuses unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Printed(ABC):
+    """Prints as its facts, in a notebook as a table of them."""
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name}: {value}" for name, value in self._facts().items())
+
+    def _repr_html_(self) -> str:
+        return facts_table(self._facts())
+
+    @abstractmethod
+    def _facts(self) -> dict[str, str]:
+        """Return the facts that it shows, by name."""
+
+
+def facts_table(rows: Mapping[str, str]) -> str:
+    """Names and values as a table of HTML."""
+    cells = "".join(
+        f'<tr><th style="text-align:left">{escape(name)}</th>'
+        f'<td style="text-align:left">{escape(value)}</td></tr>'
+        for name, value in rows.items()
+    )
+    return f"<table><tbody>{cells}</tbody></table>"
+
+
+def grouped(pairs: Iterable[tuple[KeyT, ItemT]]) -> dict[KeyT, list[ItemT]]:
+    """Return the values of each key, both in the order in which they first come."""
+    groups = defaultdict[KeyT, list[ItemT]](list)
+    for key, item in pairs:
+        groups[key].append(item)
+    return dict(groups)
 
 
 def mapping(value: Any) -> dict[str, Any]:
@@ -256,10 +293,11 @@ class Task(Value):
 
     id: str = Field(min_length=1)
     prompt: str
-    files: dict[str, str] = {}
+    # A factory, because pydantic makes deep copies of defaults.
+    files: dict[str, str] = Field(default_factory=dict[str, str])
     answer: JsonValue = None
     check: str | None = None
-    meta: dict[str, JsonValue] = {}
+    meta: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
     group: str = Field(default="", exclude_if=lambda value: not value)
 
     @field_validator("id", "group", mode="before")
@@ -273,6 +311,11 @@ class Task(Value):
         if isinstance(value, list):
             return {PurePosixPath(str(path)).name: str(path) for path in value}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]  # before-validators see raw JSON
         return value
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """Values by the names of columns; `expected` is the answer."""
+        return {"expected": self.answer, **self.meta}
 
     @field_validator("files")
     @classmethod

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
 
 from harness.checkpoints import config_at
-from harness.core import BadInput, decoding
+from harness.core import BadInput, decoding, grouped
 from harness.core.plugins import install_command
 
 if TYPE_CHECKING:
@@ -74,9 +74,7 @@ def copy_thread(uri: str, thread: str, store: CheckpointStore, target: str | Non
         for ns, name, parent, checkpoint, metadata, rows in source.checkpoints(thread, _as_it_is()):
             versions = dict(checkpoint["channel_versions"])
             store.put(config_at(target, ns, parent), checkpoint, metadata, versions)
-            tasks: dict[tuple[str, str], list[tuple[str, Any]]] = {}
-            for task, path, channel, value in rows:
-                tasks.setdefault((task, path), []).append((channel, value))
+            tasks = grouped(((task, path), (channel, value)) for task, path, channel, value in rows)
             for (task, path), writes in tasks.items():
                 store.put_writes(config_at(target, ns, name), writes, task, path)
     return target

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
-from harness.core import BadInput, HarnessError, Usage, printable
+from harness.core import BadInput, HarnessError, Usage, grouped, printable
 from harness.debug.engine.compare import compare
 from harness.debug.engine.expressions import Expression
 from harness.debug.engine.history import Event, Point, listed, timeline
@@ -220,9 +220,7 @@ class Terminal:
 
     def _usage(self, branch: str) -> str:
         """A line a node, with its executions, and the sum."""
-        nodes: dict[str, list[Usage]] = {}
-        for event, usage in self._events(branch):
-            nodes.setdefault(event.node, []).append(usage or Usage())
+        nodes = grouped((event.node, usage or Usage()) for event, usage in self._events(branch))
         if not nodes:
             return "none yet"
         rows = [*nodes.items(), ("all", [usage for usages in nodes.values() for usage in usages])]

@@ -129,8 +129,8 @@ def require(name: str) -> Path:
             raise BadInput(
                 f"the weights of 'local/{name}' ({find(name).size / 1e6:.0f} MB) are not in "
                 f"{str(path.parent)!r}: run `harness models pull {name}`, or let commands fetch "
-                f"what they need (`harness --yes ...`, or {AUTO_PULL}=1); an agent that asks no "
-                "model runs with --model none"
+                f"what they need ({AUTO_PULL}=1, or --yes behind `harness`); an agent that asks "
+                "no model runs with --model none"
             )
         return pull(name)
     _verify(find(name), path)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
+import os
 import re
 import time
-from collections.abc import AsyncGenerator
+from base64 import b64encode
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -21,20 +24,22 @@ from harness.core import (
     BadInput,
     Score,
     Task,
+    UnfitFile,
     digest,
     digest_file,
     invalid,
     private_folder,
+    read_work_file,
     remove_tree,
     tracing,
+    work_files,
 )
 from harness.core.plugins import load
 from harness.evals.plan import EvalPlan, attempt_id
-from harness.evals.regrade import FamilyOf
+from harness.evals.pool import EventHook, Finished
 from harness.evals.report import ItemRecord
 from harness.evals.settings import EvalSettings
 from harness.evals.suite import Suite
-from harness.evals.workers import EventHook, Finished
 from harness.models import (
     Budget,
     CallStore,
@@ -45,12 +50,25 @@ from harness.models import (
     open_model,
 )
 from harness.sandbox import Sandbox
-from harness.tasks import answer_schema, expected_text, output_file
+from harness.tasks import (
+    COMPARISONS,
+    SCORERS,
+    Family,
+    answer_schema,
+    default_check,
+    expected_text,
+    output_file,
+)
 
 if TYPE_CHECKING:
     from harness.models import Gateway
 
 
+FamilyOf = Callable[[Task], Family]
+BY_ANSWER = frozenset({*COMPARISONS, *SCORERS, "math", "search", "longdoc", "vqa"})
+"""Checks that look at the answer alone, not at what was left in the work folder."""
+KEPT, KEPT_BYTES, ENTRY_BYTES = "kept", 10_000_000, 500
+"""Folder of a run with what attempts left; bytes that are kept of one, and what an entry counts."""
 STREAM_TRIES = 6  # of an attempt whose agent was handed streams that failed behind their first word
 
 
@@ -63,6 +81,8 @@ class Attempts:
 
     Attributes:
         limits: of every attempt; a change holds from the next call on, also of attempts under way.
+        slots: calls that the model answers at one time: more attempts would wait for it while
+            their time runs. None where that is not known.
     """
 
     def __init__(
@@ -79,6 +99,7 @@ class Attempts:
         self._out = out.absolute()  # agents run in their work folder: a relative path would lie
         self._sandbox, self._family, self._on_event = sandbox, family, on_event
         self.limits = LiveLimits(plan.limits)
+        self.slots: int | None = getattr(model, "slots", None)
 
     def resize(self, concurrency: int) -> None:
         """Allow that many model calls in flight from now on."""
@@ -94,6 +115,7 @@ class Attempts:
         name = attempt_id(task, epoch)
         folder = re.sub(r"[^A-Za-z0-9._-]", "_", name)[:80]
         workdir = self._out / "work" / f"{folder}-{digest(name)[:8]}"
+        by_answer = regradable(task, self._plan.agent.spec, self._plan.suite.suite.tools)
         started = time.monotonic()
         facts = {"sample": name, "task": task.id, "epoch": epoch, "model": self._model.spec}
         with tracing.operation("invoke_agent", self._plan.agent.spec, **facts) as operation:
@@ -105,6 +127,7 @@ class Attempts:
                     private_folder(workdir.parent)
                     workdir.mkdir(mode=0o700)
                     attempt, score = await self._attempt(task, name, epoch, workdir, tries)
+                    work = "" if by_answer else packed_work(workdir)
                     break
                 except BrokenStream:
                     tracing.note("retry", attempt=tries, error="BrokenStream", spec=facts["model"])
@@ -135,6 +158,7 @@ class Attempts:
             "score": score.value,
             "reason": score.reason,
             "answer": attempt.answer,
+            "work": work,  # the writer takes it out
         }
         trajectory = attempt.trajectory.model_copy(update={"extra": extra})
         return item, replace(attempt, trajectory=trajectory)
@@ -303,3 +327,39 @@ def open_guard(
         return model
 
     return load("layers", "guard")(settings.guard, opened)
+
+
+def packed_work(workdir: Path) -> str:
+    """Return the ordinary files of a work folder as text; "" where they are too large to keep."""
+    import zstandard
+
+    files, room = dict[str, tuple[str, bool]](), KEPT_BYTES
+    try:
+        for name in work_files(workdir):
+            content = read_work_file(workdir, name, room - ENTRY_BYTES)
+            room -= len(content) + ENTRY_BYTES
+            files[name] = b64encode(content).decode(), os.access(workdir / name, os.X_OK)
+    except (UnfitFile, OSError):
+        return ""
+    return b64encode(zstandard.compress(json.dumps(files).encode())).decode()
+
+
+def kept_work(run: Path, attempt: str) -> Path:
+    """Return the file of a run with what an attempt left in its work folder."""
+    return run / KEPT / digest(attempt)
+
+
+def regradable(task: Task, agent: str, tools: tuple[str, ...] | None) -> bool:
+    """Return True if an attempt can be judged again from its answer alone.
+
+    That is so where the check looks at nothing else, and where the agent is one of our graphs
+    without tools, which leaves the work folder as it was.
+
+    Args:
+        task: what was attempted.
+        agent: spec of the agent.
+        tools: those that the suite names.
+    """
+    check = task.check or (default_check(task) if task.answer is not None else "")
+    ours = agent.startswith("graph:") and ".py" not in agent
+    return check in BY_ANSWER or (ours and not output_file(task) and not tools)

@@ -67,15 +67,6 @@ def shown_in(skill: Path, tasks: Sequence[Task]) -> int:
     return sum(prompt.count(" ") > SHOWN_WORDS and prompt in text for prompt in prompts)
 
 
-def taught_by(skill: Path, tasks: Sequence[Task]) -> int:
-    """Count the tasks from which a skill was evolved; none is known of a skill that moved."""
-    run = skill.parent.parent / "runs" / "train"
-    if skill.parent.name != "skill" or not (run / "run.json").is_file():
-        return 0
-    taught = {item.task_id for item in finished_items(RunReader(run))}
-    return sum(task.id in taught for task in tasks)
-
-
 def _words(text: str) -> str:
     return " ".join(["", *re.findall(r"\w+", text.lower()), ""])
 
@@ -125,7 +116,7 @@ def plan_evaluation(settings: EvalSettings, agent: Agent | None = None) -> dict[
         "judged_by": judged_by(tasks),
     }
     if settings.earlier is not None:
-        steps = plan_steps(settings)
+        steps = plan_steps(settings, agent=agent)
         plan["attempts_from"] = str(settings.earlier)
         plan["steps"] = [step.model_dump(mode="json") for step in steps]
         rerun = {step.id for step in steps if step.action == "RERUN"}
@@ -144,12 +135,15 @@ def plan_evaluation(settings: EvalSettings, agent: Agent | None = None) -> dict[
     return plan
 
 
-def plan_steps(settings: EvalSettings, suite: LoadedSuite | None = None) -> list[Step]:
+def plan_steps(
+    settings: EvalSettings, suite: LoadedSuite | None = None, agent: Agent | None = None
+) -> list[Step]:
     """Plan every attempt, with the earlier run that `settings` names; no call is made.
 
     Args:
         settings: of the run.
         suite: in place of the one that they name.
+        agent: the same.
 
     Raises:
         BadInput: if no earlier run is named, or one that cannot be used.
@@ -158,7 +152,7 @@ def plan_steps(settings: EvalSettings, suite: LoadedSuite | None = None) -> list
 
     if settings.earlier is None:
         raise BadInput("expected an earlier run (--from), got none")
-    plan = Evaluator(settings, suite or suite_of(settings)).plan(settings.skill)
+    plan = Evaluator(settings, suite or suite_of(settings), agent=agent).plan(settings.skill)
     parts = parts_of(plan, agent_model_spec(settings.models), settings.suite)
     return plan_reuse(plan, parts, settings.earlier, settings.accept)
 

@@ -7,8 +7,10 @@ records, tell sample by sample what still holds after a change (:mod:`harness.ev
 from __future__ import annotations
 
 import json
+import logging
 import re
 import shlex
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -31,17 +33,22 @@ from harness.core import (
     write_atomic,
 )
 from harness.core.rundir import RunReader
+from harness.core.segments import read_segment
 from harness.evals.suite import LoadedSuite, possible_path
 from harness.models import Model, SampleLimits
 from harness.tasks import output_file
+from harness.tasks.families import is_function
 from harness.tasks.files.rows import near_duplicates
 
+_log = logging.getLogger(__name__)
 PARTS_FILE = "parts.json"
 SKILLS = "skills"
 """Folder of a run that keeps its skill, by digest and name."""
 ROOMS = ("agents", "models", "rag", "sandbox", "skills", "tools", "vision")
 """Rooms, and wings where they are there, whose code makes an attempt; `tasks` judges it."""
 DIGEST_LENGTH = 16
+SCRIPTS = (".py", ".sh", ".bash", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl")
+"""Files of an agent that lead to others."""
 # A function of Python that an evolution has copied into its folder.
 _COPIED = re.compile(r"py:.*/agent/([\w-]+-[0-9a-f]{12})\.py:answer")
 
@@ -110,8 +117,7 @@ class EvalPlan:
         if self.skill is None or folder.is_dir():
             return
         partial = folder.with_suffix(".part")
-        # Links are copied as links: the folder may be given away, and where they lead is not.
-        # Pipes and devices stay behind: no attempt reads them.
+        # Links stay links: where they lead is not given away. No attempt reads pipes or devices.
         copytree(
             self.skill,
             partial / self.skill.name,
@@ -158,9 +164,26 @@ def prompts_digest() -> str:
     return digest_tree(assets.root() / "prompts")
 
 
+def records_digest(runs: Iterable[Path]) -> str:
+    """Digest of the records of runs, and of what of the harness they can be resumed with."""
+    import harness
+
+    names = ("run.json", "items.seg", "trajectories.seg")
+    files = [digest_file(run / name) for run in runs for name in names if (run / name).is_file()]
+    return digest([harness.__version__, prompts_digest(), files])
+
+
 def attempt_id(task: Task, epoch: int) -> str:
     """Id of an attempt: the task's id, with `@epoch` from the second one on."""
     return task.id if epoch == 0 else f"{task.id}@{epoch}"
+
+
+def taught_by(skill: Path) -> set[str]:
+    """The ids of the tasks from which a skill was evolved; none is known of a skill that moved."""
+    run = skill.parent.parent / "runs" / "train"
+    if skill.parent.name != "skill" or not (run / "run.json").is_file():
+        return set()
+    return {row["task_id"] for row in RunReader(run).items()}
 
 
 class SampleParts(Value):
@@ -191,8 +214,10 @@ class RunParts(Value):
         tools: those that its settings name, which an arm of a matrix may have changed.
         settings: name -> value of what `shared` has one digest of, to say which of them differ.
         carried: dollars, tokens and calls of the answers that came from another run.
-        alike: where no task has a group, how many prompts have another one like them, and of how
-            many that were compared.
+        alike: where no task has a group, prompts with another one like them, and those compared.
+        program: digest of the agent's code alone, without its spec.
+        taught: tasks from which the skill was evolved.
+        base_url: endpoint that was typed, without credentials; shown, and never asked by itself.
     """
 
     first: int = 0
@@ -204,6 +229,9 @@ class RunParts(Value):
     settings: dict[str, JsonValue] = {}
     carried: tuple[float, int, int] = (0.0, 0, 0)
     alike: tuple[int, int] = Field(default=(0, 0), exclude_if=lambda value: not value[0])
+    program: str = ""
+    taught: tuple[str, ...] = Field(default=(), exclude_if=lambda value: not value)
+    base_url: str | None = Field(default=None, exclude_if=lambda value: not value)
 
 
 def parts_of(plan: EvalPlan, model: str, reference: str = "") -> RunParts:
@@ -217,22 +245,22 @@ def parts_of(plan: EvalPlan, model: str, reference: str = "") -> RunParts:
     suite = plan.suite.suite
     elsewhere = {"name", "tasks", "corpus", "agent", "group_by"}
     settings = suite.model_dump(mode="json", exclude=elsewhere)
-    settings |= {
-        "limits": plan.limits.model_dump(),
-        "skill_mode": plan.skill_mode or suite.skill_mode,
-        "seed": plan.seed,
-    }
+    settings |= {"limits": plan.limits.model_dump(), "seed": plan.seed}
+    settings["skill_mode"] = plan.skill_mode or suite.skill_mode
     agent = plan.agent.spec if plan.skill else without_skill(plan.agent.spec)
+    folder = plan.suite.agent_folder(plan.agent.spec)
+    program = _program_digest(agent, folder)
     shared = {
         "skill": digest_tree(plan.skill) if plan.skill else "",
         "prompts": prompts_digest(),
         "model": digest(model),
-        "agent": agent_digest(agent, plan.suite.root),
+        "agent": agent_digest(agent, folder, program),
         "settings": digest(settings),
         "code": code_digest(*ROOMS),
     }
     tasks = plan.suite.tasks[: plan.limit]
     grouped = any(task.group for task in tasks)
+    taught = taught_by(plan.skill) if plan.skill else set[str]()
     return RunParts(
         shared={name: value[:DIGEST_LENGTH] for name, value in shared.items()},
         scorer=code_digest("tasks"),
@@ -241,6 +269,8 @@ def parts_of(plan: EvalPlan, model: str, reference: str = "") -> RunParts:
         tools=suite.tools,
         settings=settings,
         alike=(0, 0) if grouped else near_duplicates([task.prompt for task in tasks]),
+        program=program,
+        taught=tuple(task.id for task in tasks if task.id in taught),
     )
 
 
@@ -254,16 +284,17 @@ def tasks_digest(*suites: LoadedSuite | None, agent: str | None, limit: int | No
     """
     rows = list[Any]()
     for suite in filter(None, suites):
-        parts = (sample_parts(task, suite.base) for task in suite.tasks[:limit])
-        maker = agent_digest(agent or suite.suite.agent or "", suite.root)
-        rows += [suite.digest, maker, [part.model_dump() for part in parts]]
+        tasks, spec = suite.tasks[:limit], agent or suite.suite.agent or ""
+        maker = agent_digest(spec, suite.agent_folder(spec))
+        named = {t.check.rpartition(":")[0] for t in tasks if t.check and is_function(t.check)}
+        named.update(*(task.files.values() for task in tasks))
+        rows += [suite.digest, maker, [task.group for task in tasks]]
+        rows += [[path, _content(suite.base / path)] for path in sorted(named)]
     return digest(rows)
 
 
 def sample_parts(task: Task, base: Path) -> SampleParts:
     """The digests of a task; `base` is where its files start."""
-    from harness.tasks.families import is_function
-
     files = {name: _content(base / path) for name, path in task.files.items()}
     row = task.model_dump(mode="json", include={"prompt", "meta"})
     check, gold = task.check or "", possible_path(task)
@@ -297,34 +328,43 @@ def _file_digest(path: Path, _size: int, _changed: int) -> str:
     return digest_file(path)
 
 
-def agent_digest(spec: str, root: Path) -> str:
+def agent_digest(spec: str, root: Path, program: str | None = None) -> str:
     """Digest of an agent's spec and of the files that it names, if there are any.
 
     Args:
         spec: of the agent.
-        root: folder of the suite, where the file is looked for behind the working folder.
+        root: folder where the file is looked for before the working folder.
+        program: digest of its code, where that is known.
     """
     if function := _COPIED.fullmatch(spec):
-        spec = f"py:{function[1]}"  # as an eval calls it; its name changes with its code
+        spec, program = f"py:{function[1]}", None  # as an eval calls it; its name has its code
+    code = _program_digest(spec, root) if program is None else program
+    return digest([spec, code])[:DIGEST_LENGTH]
+
+
+def _program_digest(spec: str, root: Path) -> str:
+    """Digest of the code of an agent: its files, with what those import or name."""
     kind, _, reference = spec.partition(":")
     if kind == "graph" and ":" not in reference:
-        code = digest_tree(assets.root() / "graphs")  # a graph may obtain others
-    elif kind == "cmd":
-        paths = (_named(word, root, folder=False) for word in shlex.split(reference))
-        code = " ".join(_content(path) for path in paths if path is not None)
+        return digest_tree(assets.root() / "graphs")  # a graph may obtain others
+    if kind == "cmd":
+        paths = [_named(word, root, folder=False) for word in shlex.split(reference)]
     else:
-        path = agent_file(spec, root)
-        code = "" if path is None else _content(path)
-    return digest([spec, code])[:DIGEST_LENGTH]
+        paths = [agent_file(spec, root)]
+    return " ".join(
+        assets.import_digest(path) if path.suffix in SCRIPTS else _content(path)
+        for path in paths
+        if path is not None
+    )
 
 
 def agent_file(spec: str, root: Path) -> Path | None:
     """The file or folder that a user's agent names before its last colon; None if there is none."""
-    return _named(spec.partition(":")[2].rpartition(":")[0], root)
+    return _named(spec.partition(":")[2].partition("?")[0].rpartition(":")[0], root)
 
 
 def _named(name: str, root: Path, *, folder: bool = True) -> Path | None:
-    paths = (place / name for place in (Path.cwd(), root)) if name else ()
+    paths = (place / name for place in (root, Path.cwd())) if name else ()
     return next((path for path in paths if _content(path, folder=folder)), None)
 
 
@@ -339,19 +379,18 @@ def code_digest(*rooms: str) -> str:
     return digest(digests)[:DIGEST_LENGTH]
 
 
-def write_parts(run: Path, parts: RunParts, lock: dict[str, object]) -> None:
+def write_parts(run: Path, parts: RunParts) -> None:
     """Keep the parts of a run that starts or resumes; unchanged ones are not written again."""
     rows = read_parts(run)
-    count = 0
-    if (run / "run.json").is_file():
-        reader = RunReader(run)
-        if any(reader.lock.get(name) != json.loads(json.dumps(lock[name])) for name in lock):
-            return  # another run: its writer will refuse
-        count = sum(1 for _ in reader.items())
     if rows:
         parts = parts.model_copy(update={"carried": rows[-1].carried, "first": rows[-1].first})
         if parts == rows[-1]:
             return
+    count = sum(1 for _ in read_segment(run / "items.seg"))
+    if rows and count and rows[-1].shared.get("agent") != parts.shared["agent"]:
+        _log.warning(
+            "%s: %d finished attempts are of the code before (--from tries them again)", run, count
+        )
     rows.append(parts.model_copy(update={"first": count}))
     write_atomic(run / PARTS_FILE, json.dumps([row.model_dump(mode="json") for row in rows]))
 

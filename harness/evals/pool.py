@@ -1,4 +1,8 @@
-"""Attempts side by side, which can be paused, cancelled and queued again while they run."""
+"""Attempts side by side, which can be paused, cancelled and queued again while they run; and the
+contract of `--executor`, for those that are made outside this process.
+
+An executor is a plugin of `harness.executors`: a function `(workers, resources) -> Executor`.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +10,22 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from harness.core import HarnessError, LimitReached, Usage, shortage
-from harness.evals.plan import attempt_id
+from harness.core import HarnessError, LimitReached, Task, Usage, shortage
+from harness.evals.plan import EvalPlan, attempt_id
 from harness.evals.report import ItemRecord, cause
-from harness.evals.workers import Attempt, Attempter, Finished
+
+if TYPE_CHECKING:
+    from harness.agents import AgentRun
+    from harness.evals.regrade import Judge, JudgingSpec
+    from harness.evals.settings import SuiteSettings
+    from harness.evals.suite import LoadedSuite
+    from harness.models import ChatModel, LiveLimits
 
 POLL_S = 0.25
 """Seconds between looks for requests while a pool is paused."""
@@ -23,6 +35,84 @@ FIRST = 4
 SHORT_S = 5.0
 """Attempts that take no longer are not named as under way."""
 CANCELLED = "cancelled with `harness eval ctl`; --resume tries it again"
+Attempt = tuple[Task, int]
+"""A task and the number of the attempt at it, from 0."""
+Finished = tuple[ItemRecord, "AgentRun | None"]
+EventHook = Callable[[dict[str, Any]], None]
+
+
+class Attempter(Protocol):
+    """Makes single attempts: in this process, or in workers.
+
+    Attributes:
+        limits: of every attempt, from its next call on.
+        slots: attempts that can be made at one time; None is any number.
+    """
+
+    limits: LiveLimits
+    slots: int | None
+
+    async def run(self, task: Task, epoch: int) -> Finished:
+        """One attempt.
+
+        Raises:
+            LimitReached: when a budget is spent.
+        """
+        ...
+
+    def resize(self, concurrency: int) -> None:
+        """Allow that many model calls in flight from now on."""
+        ...
+
+
+@dataclass(frozen=True)
+class RemoteRun:
+    """A run whose attempts are made by workers.
+
+    Attributes:
+        plan: what to run.
+        out: the run folder, which this process alone writes.
+        model: answers the workers.
+        settings: sandbox and trust of the run.
+        agent_base: folder that files of the agent start at.
+        agent_trusted: whether the agent's code may run outside the sandbox.
+        on_event: called with every event of every attempt.
+    """
+
+    plan: EvalPlan
+    out: Path
+    model: ChatModel
+    settings: SuiteSettings
+    agent_base: Path
+    agent_trusted: bool
+    on_event: EventHook | None = None
+
+
+class Executor(Protocol):
+    """Starts workers, here or on other machines.
+
+    Attributes:
+        workers: how many.
+        shares_disk: whether workers see this machine's files where they are.
+        slots: attempts at a time; None where a worker makes many.
+    """
+
+    @property
+    def workers(self) -> int: ...
+
+    @property
+    def shares_disk(self) -> bool: ...
+
+    @property
+    def slots(self) -> int | None: ...
+
+    def attempts(self, run: RemoteRun) -> AbstractAsyncContextManager[Attempter]:
+        """Makes the attempts of a run, while a block runs."""
+        ...
+
+    def judge(self, suite: LoadedSuite, spec: JudgingSpec) -> Judge:
+        """Judges answers to the tasks of a suite."""
+        ...
 
 
 @dataclass
@@ -96,8 +186,6 @@ class Pool:
         attempter: makes one attempt.
         attempts: in the order in which they begin.
         concurrency: see :meth:`resize`.
-        slots: calls that the model answers at one time: more attempts would wait for it while
-            their time runs. None where that is not known.
 
     Attributes:
         concurrency: attempts at a time, at most.
@@ -110,11 +198,9 @@ class Pool:
         attempter: Attempter,
         attempts: Sequence[Attempt],
         concurrency: int,
-        slots: int | None = None,
     ) -> None:
-        self._slots = slots
-        self.concurrency, self.paused = self._bearable(concurrency), False
         self.attempter = attempter
+        self.concurrency, self.paused = self._bearable(concurrency), False
         # Taken from the front: a plain dict looks at all that was taken before, every time.
         self._waiting = OrderedDict((attempt_id(*attempt), attempt) for attempt in attempts)
         self._running: dict[str, _Running] = {}
@@ -134,12 +220,12 @@ class Pool:
         return {name: now - running.started for name, running in self._running.items()}
 
     def resize(self, concurrency: int) -> None:
-        """Let so many attempts run at a time from now on, but no more than the model answers."""
+        """Let so many attempts run at a time from now on, but no more than there is room for."""
         self.concurrency = self._bearable(concurrency)
         self.attempter.resize(concurrency)
 
     def _bearable(self, concurrency: int) -> int:
-        return min(concurrency, self._slots or concurrency)
+        return min(concurrency, self.attempter.slots or concurrency)
 
     def cancel(self, name: str) -> bool:
         """End an attempt, or never begin it; it is invalid. False if there is no such attempt."""
@@ -232,9 +318,7 @@ class Pool:
         except HarnessError:
             raise
         except Exception as error:  # noqa: BLE001  # see above
-            _log.debug("attempt %s", name, exc_info=True)
-            reason = shortage(error) or f"fault in the attempt: {type(error).__name__}: {error}"
-            item, run = unfinished(running.attempt, reason[:500]), None
+            item, run = faulty(running.attempt, error), None
         if item.outcome == "invalid":
             self._invalid[name] = running.attempt
         return item, run
@@ -255,3 +339,10 @@ def unfinished(attempt: Attempt, reason: str) -> ItemRecord:
         id=attempt_id(task, epoch), task_id=task.id, epoch=epoch, outcome="invalid", value=0.0,
         reason=reason, stratum=str(task.meta.get("stratum", "")), group=task.group,
     )  # fmt: skip
+
+
+def faulty(attempt: Attempt, error: Exception) -> ItemRecord:
+    """The record of an attempt in which an error was raised that is a fault."""
+    _log.debug("attempt %s", attempt_id(*attempt), exc_info=error)
+    reason = shortage(error) or f"fault in the attempt: {type(error).__name__}: {error}"
+    return unfinished(attempt, reason[:500])

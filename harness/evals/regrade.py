@@ -1,4 +1,6 @@
-"""Judging answers whose work folders are gone: after a check, an answer or a scorer has changed.
+"""Judging answers again: after a check, an answer or a scorer has changed.
+
+Files that an attempt left in its work folder are kept with the run where its check reads them.
 
 Who judges is a :data:`Judge`: this process, or the workers of an executor. The process that asks
 writes the records, so that these do not depend on where the scores come from.
@@ -6,6 +8,8 @@ writes the records, so that these do not depend on where the scores come from.
 
 from __future__ import annotations
 
+import json
+from base64 import b64decode
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -20,12 +24,18 @@ from harness.core import (
     Usage,
     Value,
     command_line,
+    decoding,
+    decompressed,
     digest,
+    read_foreign,
     temporary_work_folder,
     without_thoughts,
+    work_files,
     write_atomic,
+    write_work_file,
 )
 from harness.core.rundir import RunReader, RunWriter, finished_report, mark_finished
+from harness.evals.attempts import KEPT, FamilyOf, kept_work, regradable
 from harness.evals.plan import (
     PARTS_FILE,
     RunParts,
@@ -43,21 +53,18 @@ from harness.evals.report import (
     read_report,
 )
 from harness.evals.suite import load_suite
-from harness.tasks import COMPARISONS, SCORERS, Family, default_check, family, output_file
+from harness.tasks import family
 
 if TYPE_CHECKING:
-    from harness.evals.workers import Executor
+    from harness.evals.pool import Executor
 
-FamilyOf = Callable[[Task], Family]
-Question = tuple[Task, str | None]
-"""A task and an answer to it."""
+Question = tuple[Task, str | None, str]
+"""A task, an answer to it, and the packed files that the attempt left, or ""."""
 Judge = Callable[[Sequence[Question]], Iterator[tuple[int, Score]]]
 """Yields (number of the question, score) as scores are ready; of several questions that cannot be
 judged it raises the error of the first."""
 
-BY_ANSWER = frozenset({*COMPARISONS, *SCORERS, "math", "search", "longdoc", "vqa"})
-"""Checks that look at the answer alone, not at what was left in the work folder."""
-NO_WORKDIR = "judged by its work folder, which is gone"
+NO_WORKDIR = "judged by files that were not kept with the run"
 
 
 class JudgingSpec(Value):
@@ -110,11 +117,25 @@ class RegradeReport(Value):
     kept: dict[str, str]
 
 
-def score_again(task: Task, base: Path, family: FamilyOf, answer: str | None) -> Score:
-    """Judge an answer whose work folder is gone, by today's rules."""
+def score_again(
+    task: Task, base: Path, family: FamilyOf, answer: str | None, work: str = ""
+) -> Score:
+    """Judge an answer by today's rules, in a folder with the files of `work` alone, if there are.
+
+    Raises:
+        BadInput: if `work` is damaged, or the task cannot be judged.
+    """
     with temporary_work_folder("regrade-") as folder:
         judge = family(task)
         judge.prepare(task, base, folder)
+        if work:
+            for name in work_files(folder):
+                (folder / name).unlink()
+            with decoding(f"{KEPT} files of {task.id}"):
+                files = json.loads(decompressed(b64decode(work)))
+                for name, (content, program) in files.items():
+                    write_work_file(folder, name, b64decode(content))
+                    (folder / name).chmod(0o777 if program else 0o666)
         return judge.score(task, base, folder, answer and without_thoughts(answer))
 
 
@@ -127,26 +148,10 @@ def local_judge(base: Path, family: FamilyOf) -> Judge:
     """
 
     def judge(questions: Sequence[Question]) -> Iterator[tuple[int, Score]]:
-        for number, (task, answer) in enumerate(questions):
-            yield number, score_again(task, base, family, answer)
+        for number, (task, answer, work) in enumerate(questions):
+            yield number, score_again(task, base, family, answer, work)
 
     return judge
-
-
-def regradable(task: Task, agent: str, tools: tuple[str, ...] | None) -> bool:
-    """Return True if an attempt can be judged again from its answer.
-
-    Its work folder is gone. That does not matter where the check looks at the answer alone, nor
-    where the agent is one of our graphs without tools, which leaves the folder as it was.
-
-    Args:
-        task: what was attempted.
-        agent: spec of the agent.
-        tools: those that the suite names.
-    """
-    check = task.check or (default_check(task) if task.answer is not None else "")
-    ours = agent.startswith("graph:") and ".py" not in agent
-    return check in BY_ANSWER or (ours and not output_file(task) and not tools)
 
 
 def judged_again(item: ItemRecord, score: Score) -> ItemRecord:
@@ -171,6 +176,14 @@ def copy_records(source: RunReader, items: dict[str, ItemRecord], run: RunWriter
         run.append_trajectory({**row, "extra": extra})
     for item in items.values():
         run.append_item(item.model_dump(mode="json"))
+        if (work := kept_work(source.path, item.id)).is_file():
+            write_atomic(kept_work(run.path, item.id), read_foreign(work))
+
+
+def question(task: Task, item: ItemRecord, run: Path) -> Question:
+    """Return the task, the answer and the files of an attempt in a run folder."""
+    work = kept_work(run, item.id)
+    return task, item.answer, read_foreign(work).decode("ascii") if work.is_file() else ""
 
 
 def regrade_folder(
@@ -218,23 +231,28 @@ def regrade_folder(
     request = {"run": digest([reader.lock, answers]), "tasks": tasks_digest(suite, agent=None)}
     if earlier := finished_report(out, request):
         return RegradeReport.model_validate(earlier)
-    _check_same_questions(items, tasks, suite.base, rows)
+    again_there = command_line("eval", named, "--from", run)
+    _check_same_questions(items, tasks, suite.base, rows, again_there)
     tools = (rows[-1].tools if rows else None) or suite.suite.tools
     unchanged: dict[str, str] = {}
     for item in items:
         if item.outcome == "invalid" and item.answer is None:
             unchanged[item.id] = "invalid"
-        elif not regradable(tasks[item.task_id], reader.lock["agent"], tools):
+        elif not (
+            regradable(tasks[item.task_id], reader.lock["agent"], tools)
+            or kept_work(run, item.id).is_file()
+        ):
             unchanged[item.id] = NO_WORKDIR
     pending = [item for item in items if item.id not in unchanged]
     if not pending:
         reasons = ", ".join(f"{count} {why}" for why, count in Counter(unchanged.values()).items())
         raise BadInput(
             f"{str(run)!r}: none of {len(items)} attempts can be judged again ({reasons}): run "
-            f"them again with `{command_line('eval', named, '--from', run)}`"
+            f"them again with `{again_there}`, and --agent and "
+            "--model as they were"
         )
     judged, tally = {item.id: item for item in items}, Tally(len(pending))
-    for number, score in judge([(tasks[item.task_id], item.answer) for item in pending]):
+    for number, score in judge([question(tasks[item.task_id], item, run) for item in pending]):
         item = judged_again(pending[number], score)
         judged[item.id] = item
         if on_progress is not None:
@@ -268,7 +286,11 @@ def regrade_folder(
 
 
 def _check_same_questions(
-    items: Iterable[ItemRecord], tasks: dict[str, Task], base: Path, rows: list[RunParts]
+    items: Iterable[ItemRecord],
+    tasks: dict[str, Task],
+    base: Path,
+    rows: list[RunParts],
+    command: str,
 ) -> None:
     before = {name: parts for row in rows for name, parts in row.samples.items()}
     for item in items:
@@ -279,5 +301,5 @@ def _check_same_questions(
         difference = "another prompt or other files" if new else "no such task"
         raise BadInput(
             f"the suite has {difference} for {item.task_id!r}: its answers cannot be judged by it; "
-            "run it again with `harness eval SUITE --from RUN`"
+            f"run it again with `{command}`"
         )

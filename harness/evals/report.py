@@ -1,18 +1,16 @@
-"""Records of an eval run, the report made from them, and the comparison of two runs."""
+"""Records of an eval run, and the report made from them."""
 
 from __future__ import annotations
 
-import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, JsonValue
 
-from harness.agents import without_skill
 from harness.core import BadInput, Outcome, Trajectory, Usage, Value, decoding
 from harness.core.rundir import RunReader
 from harness.evals.judged import JUDGED, JudgedRate, judged_rate
@@ -24,14 +22,15 @@ from harness.stats import (
     clustered,
     clustered_error,
     compare_rates,
-    detectable_lift,
     rate_interval,
     repeated,
-    required_tasks,
+    share_interval,
 )
 
 REPORTED = "reported"
 """Key of a lock: what another tool itself says of the run."""
+UNKNOWN = "unknown"
+"""Model of results whose tool names none."""
 _VARIABLE = re.compile(r"/\S+|0x[0-9a-f]+|\d+")
 """What differs from attempt to attempt although the reason is the same."""
 Measure = Literal["outcome", "score"]
@@ -71,9 +70,12 @@ class ItemRecord(Value):
 class EvalReport(Value):
     """The end of an eval run, as `harness eval --json` prints it.
 
-    `score` is the pass rate over valid items; `ci95` its 95 % interval, `se` its standard error,
-    attempts at one task being one cluster, or those of a group where tasks name one (`groups` is
-    their number); all None if no item was valid. `alike` says of how many prompts so many have
+    `pass_rate` is over valid items, and `score` the same under its earlier name; `ci95` is its 95 %
+    interval, `se` its standard error, attempts at one task being one cluster, or those of a group
+    where tasks name one (`groups` is their number); all None if no item was valid. `mean_score` is
+    the mean of what the checks gave
+    in [0, 1], with its own interval: it differs from the pass rate where a check gives fractions,
+    of which 1 passes, or those above its threshold. `alike` says of how many prompts so many have
     another one like them, where tasks name no group. `repeated` has pass@k,
     pass^k and "at least k" where every task was attempted more than once. `skill_mode` tells a
     skill whose text was in the prompt (preloaded) from one that the agent had to open
@@ -89,6 +91,9 @@ class EvalReport(Value):
     score: float | None
     ci95: tuple[float, float] | None
     se: float | None = None
+    pass_rate: float | None = None
+    mean_score: float | None = None
+    mean_score_ci95: tuple[float, float] | None = None
     groups: int | None = Field(default=None, exclude_if=lambda value: value is None)
     alike: tuple[int, int] = Field(default=(0, 0), exclude_if=lambda value: not value[0])
     repeated: dict[str, Repeated] = {}
@@ -105,24 +110,6 @@ class EvalReport(Value):
     judge: JudgedRate | None = Field(default=None, exclude_if=lambda value: value is None)
 
 
-class ChangedOutcome(Value):
-    """An attempt that passed in one run and failed in the other.
-
-    Attributes:
-        id: of the attempt.
-        before: outcome in the first run, with its answer.
-        after: outcome in the second run, with its answer.
-        reason: the reason given in the second run.
-    """
-
-    id: str
-    before: Outcome
-    after: Outcome
-    answer_before: str | None
-    answer_after: str | None
-    reason: str
-
-
 @dataclass(frozen=True)
 class Results:
     """Results of a run, ours or another tool's.
@@ -134,6 +121,8 @@ class Results:
         trajectories: of the attempts, in their order, where another tool keeps them.
         planned: number of attempts of the whole run; None where that is not recorded.
         alike: as in :class:`EvalReport`.
+        program: digest of the agent's code; empty where that is not recorded.
+        taught: tasks from which its skill was evolved.
     """
 
     name: str
@@ -142,42 +131,13 @@ class Results:
     trajectories: list[Trajectory] = field(default_factory=list[Trajectory])
     planned: int | None = None
     alike: tuple[int, int] = (0, 0)
+    program: str = ""
+    taught: tuple[str, ...] = ()
 
     def report(self) -> EvalReport:
         """The report, computed from the records."""
         seconds = sum(item.usage.seconds for item in self.items)
         return summarise(self.lock, self.name, self.items, seconds, alike=self.alike)
-
-
-class RunComparison(Value):
-    """A run against the first one.
-
-    Attributes:
-        before: report of the first run.
-        after: report of this run.
-        measure: what is compared: whether attempts passed, or their scores in [0, 1].
-        paired: the paired comparison.
-        detectable: smallest lift that this many tasks can detect at 80 % power; None for scores.
-        needed: tasks in all at which a difference like this would show at 80 % power, where it
-            does not yet and tasks pass or fail.
-        differs: lock fields that differ, such as skill and model; shows a comparison across
-            different tasks, too.
-        changes: attempts that passed in one and failed in the other.
-        unfinished: run -> number of its attempts, of runs that were stopped before they had them.
-        sequential: whether the runs are the two sides of a gate: then interval and p (one-sided)
-            are the gate's, and allow for stopping early.
-    """
-
-    before: EvalReport
-    after: EvalReport
-    measure: Measure = "outcome"
-    paired: PairedComparison
-    detectable: float | None
-    needed: int | None = None
-    differs: tuple[str, ...]
-    changes: tuple[ChangedOutcome, ...] = ()
-    unfinished: dict[str, int] = Field(default={}, exclude_if=lambda value: not value)
-    sequential: bool = False
 
 
 def finished_items(run: RunReader, parts: Sequence[RunParts] | None = None) -> list[ItemRecord]:
@@ -230,12 +190,7 @@ def open_run(path: Path) -> RunReader:
 def attempts_by_task(
     items: Iterable[ItemRecord], measure: Measure = "outcome"
 ) -> dict[str, list[float]]:
-    """1 for every attempt that passed, 0 for one that failed; invalid ones are left out.
-
-    With the measure `score`, the attempts' scores.
-
-    Attempts at one task are one cluster where tasks have no groups.
-    """
+    """1 for every attempt that passed, 0 for one that failed, or scores; no invalid ones."""
     groups: dict[str, list[float]] = defaultdict(list)
     for item in items:
         if item.outcome != "invalid":
@@ -290,6 +245,11 @@ def summarise(
         failed=len(valid) - passes,
         invalid=len(items) - len(valid),
         score=passes / len(valid) if valid else None,
+        pass_rate=passes / len(valid) if valid else None,
+        mean_score=sum(item.value for item in valid) / len(valid) if valid else None,
+        mean_score_ci95=share_interval(
+            [item.value for item in valid], [item.group or item.task_id for item in valid]
+        ),
         ci95=rate_interval(clusters),
         se=clustered_error(clusters),
         groups=len(clusters) if names else None,
@@ -333,9 +293,14 @@ def read_report(path: Path) -> EvalReport:
 
 def _results(path: Path, run: RunReader) -> Results:
     rows = read_parts(path)
-    planned = len(rows[-1].samples) * run.lock.get("epochs", 1) if rows else None
-    alike = rows[-1].alike if rows else (0, 0)
-    return Results(path.name, run.lock, finished_items(run, rows), planned=planned, alike=alike)
+    results = Results(path.name, run.lock, finished_items(run, rows))
+    if not rows:
+        return results
+    planned = len(rows[-1].samples) * run.lock.get("epochs", 1)
+    last = rows[-1]
+    return replace(
+        results, planned=planned, alike=last.alike, program=last.program, taught=last.taught
+    )
 
 
 def read_run(path: Path) -> Results:
@@ -345,68 +310,3 @@ def read_run(path: Path) -> Results:
         BadInput: if the folder holds no eval run.
     """
     return _results(path, open_run(path))
-
-
-def joined(path: Path, runs: Sequence[Path]) -> Results:
-    """Runs of different tasks as a single one, such as the looks of a gate.
-
-    Args:
-        path: of the whole.
-        runs: their folders, in order; of an attempt in several of them the last one counts.
-
-    Raises:
-        BadInput: as :func:`read_run`.
-    """
-    parts = [read_run(run) for run in runs]
-    items = {item.id: item for part in parts for item in part.items}
-    return Results(path.name, parts[0].lock, list(items.values()))
-
-
-def _fact(run: Results, name: str) -> Any:
-    """Return an entry of a lock; a command with room for a skill is the same agent as without."""
-    value = run.lock.get(name)
-    return without_skill(str(value)) if name == "agent" else value
-
-
-def compare_results(before: Results, after: Results, measure: Measure = "outcome") -> RunComparison:
-    """Compare two runs, paired by task.
-
-    Raises:
-        BadInput: if they share no task that is valid in both.
-    """
-    paired = compare_paired(before.items, after.items, measure)
-    if paired.tasks == 0:
-        raise BadInput(f"{before.name!r} and {after.name!r} share no task that is valid in both")
-    old = {item.id: item for item in before.items}
-    keys = (before.lock.keys() | after.lock.keys()) - {REPORTED}
-    detectable = needed = None
-    if measure == "outcome":
-        discordance = paired.discordance or 0.25
-        independent = paired.independent or paired.tasks
-        detectable = detectable_lift(max(1, int(independent)), discordance)
-        if paired.difference and paired.ci95 and paired.ci95[0] <= 0 <= paired.ci95[1]:
-            shows = required_tasks(abs(paired.difference), discordance) / independent
-            needed = max(math.ceil(shows * paired.tasks), paired.tasks + 1)
-    unfinished = {
-        run.name: run.planned
-        for run in (before, after)
-        if run.planned is not None and len(run.items) < run.planned
-    }
-    return RunComparison(
-        before=before.report(),
-        after=after.report(),
-        measure=measure,
-        paired=paired,
-        detectable=detectable,
-        needed=needed,
-        differs=tuple(sorted(key for key in keys if _fact(before, key) != _fact(after, key))),
-        changes=tuple(
-            ChangedOutcome(
-                id=item.id, before=old[item.id].outcome, after=item.outcome,
-                answer_before=old[item.id].answer, answer_after=item.answer, reason=item.reason,
-            )
-            for item in sorted(after.items, key=lambda item: item.id)
-            if item.id in old and {old[item.id].outcome, item.outcome} == {"pass", "fail"}
-        ),
-        unfinished=unfinished,
-    )  # fmt: skip

@@ -40,7 +40,7 @@ def started_with(run: Path) -> dict[str, Any]:
     """Settings of a run, by the fields of :class:`harness.evals.EvalSettings`.
 
     Its agent and skill are left out: they run with the user's rights, and a run folder may come
-    from a stranger.
+    from a stranger. So may its `base_url`, which is to be shown, not to be asked.
 
     Raises:
         BadInput: if `run` is no eval run, or does not say what its suite was.
@@ -55,6 +55,7 @@ def started_with(run: Path) -> dict[str, Any]:
         **{LIMITS[name][0]: value for name, value in limits.items() if name in LIMITS},
         "suite": rows[-1].suite,
         "models": (lock["model"],),
+        **({"base_url": rows[-1].base_url} if rows[-1].base_url else {}),
     }
 
 

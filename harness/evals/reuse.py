@@ -11,10 +11,16 @@ from typing import Any, Literal
 
 from harness.core import BadInput, Task, Value, mapping, remove_tree
 from harness.core.rundir import RunReader, RunWriter
+from harness.evals.attempts import FamilyOf, kept_work, regradable
 from harness.evals.plan import EvalPlan, RunParts, attempt_id, parts_of, read_parts, write_parts
-from harness.evals.regrade import FamilyOf, copy_records, judged_again, local_judge, regradable
+from harness.evals.regrade import (
+    copy_records,
+    judged_again,
+    local_judge,
+    question,
+)
 from harness.evals.report import ItemRecord, finished_items, open_run
-from harness.models import Budget, CallStore, Model, Spend
+from harness.models import Budget, CallStore, Model, Spend, public_url
 
 Action = Literal["REUSE", "REGRADE", "RERUN"]
 UNKNOWN = "the earlier run does not say what it was made of"
@@ -57,7 +63,7 @@ def plan_reuse(
         if name not in before:
             action, why = "RERUN", "no such attempt in the earlier run"
         else:
-            action, why = _decide(task, plan, parts, *before[name], frozenset(accept))
+            action, why = _decide(task, plan, parts, *before[name], frozenset(accept), earlier)
         steps.append(Step(id=name, action=action, why=why))
     return steps
 
@@ -69,6 +75,7 @@ def _decide(
     item: ItemRecord,
     old: RunParts | None,
     accept: frozenset[str],
+    earlier: Path,
 ) -> tuple[Action, str]:
     if item.outcome == "invalid":
         return "RERUN", f"invalid there: {item.reason}"
@@ -92,9 +99,10 @@ def _decide(
     if not any(judging.values()):
         return "REUSE", "nothing changed"
     why = f"other {', '.join(name for name, differs in judging.items() if differs)}"
-    if regradable(task, plan.agent.spec, plan.suite.suite.tools):
+    by_answer = regradable(task, plan.agent.spec, plan.suite.suite.tools)
+    if by_answer or kept_work(earlier, item.id).is_file():
         return "REGRADE", why
-    return "RERUN", f"{why}; it is judged by its work folder, which is made again"
+    return "RERUN", f"{why}; it is judged by files that were not kept"
 
 
 def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
@@ -117,6 +125,7 @@ def begin(
     out: Path,
     *,
     reference: str,
+    base_url: str | None = None,
     calls: CallStore,
     budget: Budget,
     family: FamilyOf,
@@ -133,6 +142,7 @@ def begin(
         model: answers.
         out: its folder.
         reference: how the suite was named.
+        base_url: of the model's endpoint, as it was typed.
         calls: the run's calls.
         budget: the run's budget.
         family: judges a task.
@@ -166,7 +176,8 @@ def begin(
     carried = carried or Spend()
     budget.adopt(_origin(out), added - carried)
     amount = carried.usd, carried.tokens, carried.calls
-    write_parts(out, parts.model_copy(update={"carried": amount}), lock)
+    address = public_url(base_url or "")
+    write_parts(out, parts.model_copy(update={"carried": amount, "base_url": address or None}))
     if earlier is not None:
         with RunWriter(out, lock) as run:
             _take_over(plan, steps, earlier, run, family)
@@ -224,7 +235,7 @@ def _take_over(
     }
     tasks = {attempt_id(task, epoch): task for task, epoch in plan.attempts()}
     regraded = [item for item in items.values() if actions[item.id] == "REGRADE"]
-    questions = [(tasks[item.id], item.answer) for item in regraded]
+    questions = [question(tasks[item.id], item, earlier) for item in regraded]
     for number, score in local_judge(plan.suite.base, family)(questions):
         items[regraded[number].id] = judged_again(regraded[number], score)
     copy_records(source, items, run)

@@ -21,15 +21,21 @@ from typing import Any
 from pydantic import JsonValue
 
 from harness.agents import Agent, open_agent
-from harness.core import BadInput, Unreachable, Usage, digest_tree, loops, tracing
+from harness.core import BadInput, Unreachable, Usage, digest_tree, loops, tracing, write_atomic
 from harness.core.plugins import plugins
 from harness.core.rundir import RunWriter, finished_report, mark_finished, new_run_id, request_of
-from harness.evals.attempts import Attempts, gateway_of, guard_facts, open_guard
+from harness.evals.attempts import (
+    Attempts,
+    FamilyOf,
+    gateway_of,
+    guard_facts,
+    kept_work,
+    open_guard,
+)
 from harness.evals.control import controlled
 from harness.evals.judged import JUDGED
-from harness.evals.plan import EvalPlan, attempt_id, read_parts, tasks_digest
-from harness.evals.pool import Pool, Tally
-from harness.evals.regrade import FamilyOf
+from harness.evals.plan import EvalPlan, attempt_id, read_parts, records_digest, tasks_digest
+from harness.evals.pool import Attempter, EventHook, Pool, RemoteRun, Tally
 from harness.evals.report import (
     EvalReport,
     ItemRecord,
@@ -46,7 +52,6 @@ from harness.evals.settings import (
     budget_of,
 )
 from harness.evals.suite import LoadedSuite, load_suite
-from harness.evals.workers import Attempter, EventHook, RemoteRun
 from harness.models import (
     Budget,
     CallStore,
@@ -75,15 +80,16 @@ def run_evaluation(
     on_progress: ProgressHook | None = None,
     on_event: EventHook | None = None,
     on_plan: PlanHook | None = None,
+    suite: LoadedSuite | None = None,
 ) -> list[EvalReport]:
-    """Run the eval; two reports with `baseline` (without the skill first), else one.
+    """Run the eval, `suite` if it is loaded; two reports with `baseline`, without the skill first.
 
     Raises:
         BadInput: for a suite, skill, agent or spec that cannot be used; before any call.
         LimitReached: when a budget is spent; finished attempts are kept.
         Unreachable: if no attempt reached the model.
     """
-    return loops.run(run_evaluation_async(settings, on_progress, on_event, on_plan))
+    return loops.run(run_evaluation_async(settings, on_progress, on_event, on_plan, suite=suite))
 
 
 async def run_evaluation_async(
@@ -92,9 +98,10 @@ async def run_evaluation_async(
     on_event: EventHook | None = None,
     on_plan: PlanHook | None = None,
     agent: Agent | None = None,
+    suite: LoadedSuite | None = None,
 ) -> list[EvalReport]:
     """Run an evaluation in a running event loop; `agent` replaces the one that settings name."""
-    suite = suite_of(settings)
+    suite = suite or suite_of(settings)
     out = settings.resume or settings.out or Path("runs") / new_run_id("eval")
     arms: list[tuple[Path, Path | None]] = [(out, settings.skill)]
     if settings.baseline and settings.skill is not None:
@@ -107,20 +114,20 @@ async def run_evaluation_async(
         skill_content=settings.skill and digest_tree(settings.skill),
     )
     resume = settings.resume is not None
-    if rows := finished_report(out, request, resume=resume, begun=bool(begun)):
-        names = [folder.name for folder, _ in arms]  # which somebody may have moved
+    held = records_digest(begun)
+    if rows := finished_report(out, request, resume=resume, begun=bool(begun), records=held):
         return [
-            EvalReport.model_validate({**row, "run": name})
-            for row, name in zip(rows, names, strict=True)
+            EvalReport.model_validate({**row, "run": folder.name})  # somebody may have moved it
+            for row, (folder, _) in zip(rows, arms, strict=True)
         ]
     budget = budget_of(settings)
     for folder in begun:
         adopt_spent(folder, budget)
-    reports: list[EvalReport] = []
-    for folder, skill in arms:
-        evaluator = Evaluator(settings, suite, budget, agent)
-        reports.append(await evaluator.run(folder, skill, on_progress, on_event, on_plan))
-    return mark_finished(out, request, reports, invalid=sum(report.invalid for report in reports))
+    evaluator = Evaluator(settings, suite, budget, agent)
+    reports = [await evaluator.run(*arm, on_progress, on_event, on_plan) for arm in arms]
+    invalid = sum(report.invalid for report in reports)
+    held = records_digest(folder for folder, _ in arms)
+    return mark_finished(out, request, reports, invalid=invalid, records=held)
 
 
 class Evaluator:
@@ -221,8 +228,9 @@ class Evaluator:
                     judge=judge,
                 )
                 steps = begin(
-                    plan, model, out, reference=settings.suite, calls=calls, budget=budget,
-                    family=family, earlier=earlier, accept=settings.accept,
+                    plan, model, out, reference=settings.suite, base_url=settings.base_url,
+                    calls=calls, budget=budget, family=family, earlier=earlier,
+                    accept=settings.accept,
                 )  # fmt: skip
                 if steps and on_plan is not None:
                     on_plan(steps)
@@ -295,7 +303,7 @@ async def run_eval(
         facts = {"suite": plan.suite.suite.name, "planned": tally.total, "kept": len(items)}
         stack.enter_context(tracing.operation("run", out.name, **facts))
         waiting = [attempt for attempt in plan.attempts() if attempt_id(*attempt) not in items]
-        pool = Pool(attempter, waiting, concurrency, model.slots)
+        pool = Pool(attempter, waiting, concurrency)
         control = controlled(out, pool, tally, budget, priced=model.price is not None)
         await stack.enter_async_context(control)
         await collect(pool, run, items, tally, on_progress)
@@ -329,6 +337,8 @@ async def collect(
         async for item, attempt in results:
             if attempt is not None:
                 trajectory = attempt.trajectory.model_dump(mode="json", exclude_none=True)
+                if work := trajectory.get("extra", {}).get("harness", {}).pop("work", ""):
+                    write_atomic(kept_work(run.path, item.id), work)
                 run.append_trajectory(trajectory)
             run.append_item(item.model_dump(mode="json"))
             if time.monotonic() - synced > SYNC_S:

@@ -13,12 +13,13 @@ from harness.agents import SkillMode
 from harness.core import BadInput, Option, Value
 from harness.core.plugins import load, plugins
 from harness.evals.suite import LoadedSuite, Split
-from harness.models import Budget, SampleLimits
+from harness.models import Budget, SampleLimits, parse_roles
 from harness.tasks import output_file
+from harness.tasks.families import is_function
 from harness.tasks.files.rows import DEFAULT_CHECK, divided_reference
 
 if TYPE_CHECKING:
-    from harness.evals.workers import Executor
+    from harness.evals.pool import Executor
 
 DEFAULT_MODEL = "local/smollm2-135m"
 
@@ -47,6 +48,12 @@ def read_columns(context: Any, parameter: Any, words: tuple[str, ...]) -> dict[s
     pairs = [word.rpartition("=") for word in words]
     if wrong := [word for word, (column, _, _) in zip(words, pairs, strict=True) if not column]:
         raise BadInput(f"--map: expected COLUMN=FIELD such as question=prompt, got {wrong[0]!r}")
+    fields = [field for _, _, field in pairs]
+    if twice := [column for column, _, field in pairs if fields.count(field) > 1]:
+        raise BadInput(
+            f"--map: {' and '.join(map(repr, twice))} stand for one field: --map "
+            f"'{' '.join(f'{{{column}}}' for column in twice)}=FIELD' joins them"
+        )
     return {column: field for column, _, field in pairs}
 
 
@@ -55,6 +62,9 @@ def columns_of(settings: Mapping[str, Any]) -> dict[str, str]:
     columns: dict[str, str] = settings.get("columns") or {}
     check, group = settings.get("check"), settings.get("group_by")
     columns = columns if group is None else {**columns, group: "group"}
+    file, _, name = str(check).rpartition(":")
+    if is_function(str(check)) and Path(file).is_file():  # typed where the command runs
+        check = f"{Path(file).resolve()}:{name}"
     return columns if check is None else {**columns, DEFAULT_CHECK: check}
 
 
@@ -208,7 +218,8 @@ class ColumnSettings(Value):
     columns: Annotated[
         dict[str, str],
         Option(
-            "A column of the task file as id, prompt, answer, check, files or group.",
+            "A column of the task file as id, prompt, answer, answers (with | between), check, "
+            "files or group.",
             names=("--map",),
             metavar="COLUMN=FIELD",
             callback=read_columns,
@@ -223,7 +234,7 @@ class ColumnSettings(Value):
         str | None,
         Option(
             "Column with the groups of tasks (kind, template, document): intervals and tests take "
-            "groups for independent, in place of tasks.",
+            "groups for independent, in place of tasks. A table of rates is --by COLUMN.",
             metavar="COLUMN",
         ),
     ] = None
@@ -307,8 +318,6 @@ class EvalSettings(LimitSettings, SuiteSettings):
 
 def agent_model_spec(models: tuple[str, ...]) -> str:
     """The spec for the role `agent` among `[ROLE=]SPEC` strings."""
-    from harness.models import parse_roles
-
     return str(parse_roles(list(models) or [DEFAULT_MODEL])["agent"])
 
 

@@ -1,7 +1,7 @@
 """Suites: which tasks, which agent, which settings, and how tasks divide into splits.
 
-One task file is halved into train and selection by the digests of the tasks' ids, so that neither
-the order of the file nor other tasks matter, or else divided by the suite's `split_by`:
+One task file is halved into train and selection by the digests of the tasks' ids, whatever its
+order (a task that is added moves one other at most), or else divided by the suite's `split_by`:
 
 | `split_by` | train | selection | test |
 |---|---|---|---|
@@ -37,6 +37,9 @@ from harness.core import (
     digest,
     digest_file,
     first_fault,
+    grouped,
+    listing,
+    mapping,
     read_rows,
     read_yaml,
 )
@@ -118,19 +121,21 @@ class LoadedSuite(Value):
     @property
     def halved(self) -> bool:
         """Return True for one half of a single task file that nobody divided."""
-        one_file = isinstance(self.suite.tasks, str) and self.suite.split_by is None
-        return one_file and self.split is not None
+        undivided = isinstance(self.suite.tasks, str) and self.suite.split_by is None
+        return undivided and self.split is not None
+
+    def agent_folder(self, spec: str) -> Path:
+        """Folder that an agent's files start at: that of the suite which names it, or ours."""
+        own = spec.split("?")[0] == str(self.suite.agent).split("?")[0]
+        return self.root if own else Path.cwd()
 
     @property
     def files(self) -> tuple[str, ...]:
         """Files that the tasks name, inputs and gold answers, as they name them."""
         named = {
-            path
-            for task in self.tasks
-            for path in (*task.files.values(), possible_path(task))
-            if path and self._is_file(path)
+            path for task in self.tasks for path in (*task.files.values(), possible_path(task))
         }
-        return tuple(sorted(named))
+        return tuple(sorted(path for path in named if path and self._is_file(path)))
 
     def origin(self, name: str) -> Origin:
         """Return the origin of all that the part of that name names."""
@@ -138,8 +143,8 @@ class LoadedSuite(Value):
         return Origin(name, folder, self.trusted)
 
     def _is_file(self, path: str) -> bool:
-        try:
-            return self.origin("").file(self.base / path).is_file()
+        try:  # the place is looked at last: most answers are no names, and that takes longer
+            return (self.base / path).is_file() and bool(self.origin("").file(self.base / path))
         except (BadInput, OSError):  # outside the folder, or too long for a name
             return False
 
@@ -261,16 +266,13 @@ def _refuse_far_files(suite: LoadedSuite) -> None:
 
 def _named_files(task: Task) -> list[str]:
     """List the files that a task names: its inputs, golden files, and those of its variants."""
+    variants = [mapping(row) for row in listing(task.meta.get("variants"))]
     named: list[JsonValue] = [*task.files.values()]
-    variants = task.meta.get("variants")
-    rows = [row for row in variants if isinstance(row, dict)] if isinstance(variants, list) else []
-    golds = [task.answer, *(row.get("answer") for row in rows)]
+    for row in variants:
+        named += [*mapping(row.get("files")).values(), *listing(row.get("files"))]
     if task.check in ("spreadsheet", "output"):
-        for gold in golds:
-            named += gold if isinstance(gold, list) else [gold]
-    for files in (row.get("files") for row in rows):
-        named += files.values() if isinstance(files, dict) else ()
-        named += files if isinstance(files, list) else ()
+        for gold in (task.answer, *(row.get("answer") for row in variants)):
+            named += listing(gold) or [gold]
     return [path for path in named if isinstance(path, str)]
 
 
@@ -287,13 +289,13 @@ def _find(reference: str) -> Path:
         return shipped
     names = sorted(file.stem for file in shipped.parent.glob("*.yaml"))
     close = get_close_matches(str(reference), names, 1)
+    shipped_names = f", or a shipped suite ({', '.join(names)})" if names else ""
     hint = f"; did you mean {close[0]!r}?" if close else ""
     if path.with_name("run.json").is_file():  # as of a `harness synth` that was stopped
         hint = f"; {reference!r} holds a run that wrote none: resume it (--resume {reference})"
     raise BadInput(
         f"no suite {reference!r}: expected a .yaml file, a folder with suite.yaml, a task file "
-        f"({', '.join(SUFFIXES)}), {HUB}OWNER/NAME, or a shipped suite "
-        f"({', '.join(names) or 'none'}){hint}"
+        f"({', '.join(SUFFIXES[:6])}), or {HUB}OWNER/NAME{shipped_names}{hint}"
     )
 
 
@@ -345,15 +347,15 @@ def _below(root: Path, tasks: str) -> str:
 
 
 def _half(tasks: tuple[Task, ...], suite: Suite, split: Split) -> tuple[Task, ...]:
-    """The train or selection half of a suite of one file, by the digest of the task's id.
+    """The train or selection half of a suite of one file, by the order of the ids' digests.
 
     Raises:
         BadInput: for the split `test`, or if the half is empty.
     """
     if split == "test":
         raise BadInput(f"suite {suite.name!r} has one task file: it has no split 'test'")
-    parity = 0 if split == "train" else 1
-    chosen = tuple(task for task in tasks if int(digest(task.id)[:8], 16) % 2 == parity)
+    train = set(sorted((task.id for task in tasks), key=digest)[: (len(tasks) + 1) // 2])
+    chosen = tuple(task for task in tasks if (task.id in train) == (split == "train"))
     if not chosen:
         raise BadInput(f"suite {suite.name!r} has too few tasks ({len(tasks)}) to split")
     return chosen
@@ -397,9 +399,7 @@ def divided(
 def _stratified(tasks: Sequence[Task], split: Split) -> tuple[Task, ...]:
     """The split's share of each stratum, drawn by the digests of the ids: adding tasks of one
     stratum moves none of another, and the order of the file does not matter."""
-    strata: dict[str, list[Task]] = {}
-    for task in tasks:
-        strata.setdefault(str(task.meta.get("stratum", "")), []).append(task)
+    strata = grouped((str(task.meta.get("stratum", "")), task) for task in tasks)
     low, high = STRATIFIED[split]
     chosen: set[str] = set()
     for members in strata.values():

@@ -1,4 +1,5 @@
-"""Reasons of failed attempts: their checks, an answer beside what was expected, a way out.
+"""Reasons of failed attempts: their checks, an answer beside what was expected, a way out; rates by
+a column of the tasks.
 
 A newcomer's first run often ends at 0 %, because the check wants the bare answer and the agent
 answers in a sentence.
@@ -8,9 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
-from harness.core import BadInput, Task
-from harness.evals.report import ItemRecord
+from harness.core import BadInput, Task, grouped, mapping
+from harness.core.rundir import RunReader
+from harness.evals.report import EvalReport, ItemRecord, read_run
 from harness.tasks import expected_text
 from harness.tasks.answers import accepted_answers, compare_answer, default_check
 
@@ -20,16 +25,20 @@ DEMANDS = {
     "exact": "the answer must be the expected text, character for character",
     "contains": "the expected text must stand somewhere in the answer",
     "numeric": "the last number in the answer must be the expected one",
-    "f1": "the answer must share enough of its words with the expected text",
+    "f1": "the answer must share half of its words with the expected text (token F1 of 0.5, or the "
+    "threshold of the task); a model judges meaning with --check rubric",
 }
 FORM = ("em", "exact", "numeric", "f1")
 """Checks that fail an answer which holds the expected text among other words."""
+MOST_ALIKE = 0.1
+"""Near-duplicate prompts are mentioned from this share on."""
 SHOWN = 160
 FEW = 0.1
 """A smaller share of failed answers that hold the expected text is not worth a sentence."""
 WAY_OUT = (
     "these may be right, but in the wrong form: tell the agent to reply with the bare answer (a "
-    'format rule), or let another check judge them ("check": "contains" in the tasks)'
+    "format rule), name the value of a graph's state that is the answer (?output_key=KEY behind "
+    "--agent), or let another check judge them (--check contains, of tasks that name none)"
 )
 
 
@@ -40,10 +49,10 @@ def near_misses(items: Sequence[ItemRecord], tasks: Mapping[str, Task]) -> tuple
     _, wordy = _of_form([(item, tasks[item.task_id]) for item in failed])
     if len(wordy) < FEW * len(failed) or not wordy:
         return ()
-    holds = "contains" if len(wordy) == 1 else "contain"
     return (
-        f"{len(wordy)} of {len(failed)} failed answers {holds} the expected text among other "
-        f"words, for example {wordy[0].id}: {_beside(wordy[0], tasks[wordy[0].task_id])}",
+        f"{len(wordy)} of {len(failed)} failed answers contain{'s' * (len(wordy) == 1)} the "
+        "expected text among other words, for example "
+        f"{wordy[0].id}: {_beside(wordy[0], tasks[wordy[0].task_id])}",
         WAY_OUT,
     )
 
@@ -71,8 +80,9 @@ def unsolved(items: Sequence[ItemRecord], tasks: Mapping[str, Task]) -> tuple[st
     if not judged or any(item.outcome == "pass" for item in judged):
         return ()
     invalid = len(items) - len(judged)
-    beside = f" ({invalid} invalid)" if invalid else ""
-    lines = [f"none of the {len(judged)} judged attempts passed{beside}"]
+    lines = [
+        f"none of the {len(judged)} judged attempts passed{f' ({invalid} invalid)' * (invalid > 0)}"
+    ]
     matched = [(item, tasks[item.task_id]) for item in judged if item.task_id in tasks]
     lines += judged_by([task for _, task in matched])
     formal, wordy = _of_form(matched)
@@ -103,6 +113,67 @@ def unsolved(items: Sequence[ItemRecord], tasks: Mapping[str, Task]) -> tuple[st
     hard = "if they are wrong, the tasks are too hard for this agent"
     lines.append("; ".join([*remedies, f"{hard}: try a stronger model, or easier tasks"]))
     return tuple(lines)
+
+
+def near_duplicates_note(report: EvalReport) -> list[str]:
+    """A line where so many prompts are alike that their tasks are hardly independent."""
+    alike, compared = report.alike
+    if alike < 2 or alike < MOST_ALIKE * compared:
+        return []
+    return [
+        f"{alike} of {compared} prompts are near-duplicates, and the interval takes every task for "
+        "independent; name their group with group_by in the suite, or --group-by COLUMN"
+    ]
+
+
+def column_of(tasks: Mapping[str, Mapping[str, Any]], column: str) -> dict[str, str]:
+    """Task -> its value in a column, of those that have one.
+
+    Args:
+        tasks: task -> its columns; `expected` is the expected answer.
+        column: name of a column.
+
+    Raises:
+        BadInput: if no task has one.
+    """
+    values = {name: str(row[column]) for name, row in tasks.items() if row.get(column) is not None}
+    if not values:
+        names = sorted({name for row in tasks.values() for name in row} - {"prompt"})
+        raise BadInput(
+            f"no task has a column {column!r}; there are {', '.join(map(repr, names)) or 'none'} "
+            "(`expected` is the expected answer)"
+        )
+    return values
+
+
+def rates_by(run: Path, column: str) -> list[dict[str, Any]]:
+    """The pass rate of a run by the values that its tasks have in a column, a row a value.
+
+    A row has the `value`, how many of its attempts `passed` of those `judged`, how many were
+    `invalid`, the `rate` with its 95 % interval from `low` to `high`, and `wrong`, the most
+    frequent answer of those that failed, which was given so many `times`.
+
+    Raises:
+        BadInput: if there is no such run, or no task has such a column.
+    """
+    recorded = [
+        mapping(mapping(row.get("extra")).get("harness")) for row in RunReader(run).trajectories()
+    ]
+    tasks = {str(row.get("task_id")): mapping(row.get("task")) for row in recorded}
+    results, values = read_run(run), column_of(tasks, column)
+    pairs = ((values[item.task_id], item) for item in results.items if item.task_id in values)
+    rates: list[dict[str, Any]] = []
+    for value, items in sorted(grouped(pairs).items()):
+        report = replace(results, items=items).report()
+        wrong = Counter(item.answer for item in items if item.outcome == "fail").most_common(1)
+        low, high = report.ci95 or (None, None)
+        rates.append({
+            "value": value, "passed": report.passed, "judged": report.passed + report.failed,
+            "invalid": report.invalid, "rate": report.score, "low": low, "high": high,
+            "wrong": (wrong[0][0] or "no answer") if wrong else None,
+            "times": wrong[0][1] if wrong else 0,
+        })  # fmt: skip
+    return rates
 
 
 def _of_form(pairs: Sequence[tuple[ItemRecord, Task]]) -> tuple[int, list[ItemRecord]]:

@@ -33,10 +33,10 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "object": (dict,), "array": (list,), "string": (str,), "boolean": (bool,),
     "integer": (int,), "number": (int, float),
 }  # fmt: skip
+# Tokens of a reply; characters of a reason in it.
 LONGEST_REPLY, LONGEST_REASON = 700, 240
-"""Tokens of a reply; characters of a reason in it."""
+# A reply that cannot be read is asked for once more, with another seed.
 TRIES = 2
-"""A reply that cannot be read is asked for once more, with another seed."""
 
 
 class Asked(NamedTuple):

@@ -13,8 +13,8 @@ from harness.models import Model, Sampling
 
 _TURNED: dict[str, str] = {**OPPOSITE}
 _SEEN: dict[str, Preference] = {"first": "A", "second": "B", "equal": "tie"}
+# Of several votes; a single one has temperature 0.
 VOTE_TEMPERATURE = 0.7
-"""Of several votes; a single one has temperature 0."""
 
 
 class DirectJudge:

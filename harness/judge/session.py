@@ -23,7 +23,15 @@ from harness.core import (
     write_atomic,
 )
 from harness.core.rundir import UNASKED, RunWriter, finished_report, mark_finished, request_of
-from harness.evals import DEFAULT_MODEL, ItemRecord, ModelSettings, ProgressHook, Tally, budget_of
+from harness.evals import (
+    DEFAULT_MODEL,
+    ItemRecord,
+    ModelSettings,
+    ProgressHook,
+    Tally,
+    budget_of,
+    load_suite,
+)
 from harness.evals.report import open_run
 from harness.judge.direct import DirectJudge
 from harness.judge.knockout import best_of
@@ -37,12 +45,12 @@ from harness.tasks import JudgeSettings
 
 Method = Literal["direct", "openrs", "skill"]
 BIAS, SETTINGS = "bias.json", "settings.json"
+# Seconds between two tellings of the state while no row ends.
 BEAT_S = 5.0
-"""Seconds between two tellings of the state while no row ends."""
 PROBE_PAIRS = 64
+# Of the reward skill for one verdict, at most: diagnose, select, six steps, forced finish, and the
+# verdict of an emergency.
 SKILL_CALLS = 10
-"""Of the reward skill for one verdict, at most: diagnose, select, six steps, forced finish, and the
-verdict of an emergency."""
 
 
 class JudgeCommand(ModelSettings):
@@ -96,8 +104,6 @@ class JudgeCommand(ModelSettings):
         if self.suite is None:
             settings = JudgeSettings(rubric=self.rubric, votes=self.votes, threshold=self.threshold)
             return settings.loaded(Path.cwd(), trusted=True), None
-        from harness.evals import load_suite
-
         split = open_run(self.rows).lock.get("split") if self.rows.is_dir() else None
         suite = load_suite(self.suite, split)
         if suite.suite.judge is None:

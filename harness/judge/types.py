@@ -9,9 +9,9 @@ from pydantic import Field, model_validator
 from harness.core import Usage, Value
 
 Preference = Literal["A", "B", "tie"]
+# `fair`: a judge sees task and answers; `operational`: reference and checklist of the sample, too.
+# The setting `baseline` of Skill-RM is :class:`harness.judge.direct.DirectJudge`.
 Setting = Literal["fair", "operational"]
-"""`fair`: a judge sees task and answers; `operational`: reference and checklist of the sample, too.
-The setting `baseline` of Skill-RM is :class:`harness.judge.direct.DirectJudge`."""
 OPPOSITE: dict[Preference, Preference] = {"A": "B", "B": "A", "tie": "tie"}
 
 

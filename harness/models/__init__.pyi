@@ -44,7 +44,6 @@ from .replay import constrained as constrained
 from .replay import differences as differences
 from .replay import excerpts as excerpts
 from .replay import export_calls as export_calls
-from .replay import import_calls as import_calls
 from .replay import nearest as nearest
 from .replay import open_recording as open_recording
 from .replay import read_calls as read_calls

@@ -249,9 +249,7 @@ class Budget:
             return "usd"
         if self.tokens is not None and total.tokens > self.tokens:
             return "tokens"
-        if self.calls is not None and total.calls > self.calls:
-            return "calls"
-        return None
+        return "calls" if self.calls is not None and total.calls > self.calls else None
 
 
 def completion_limit(body: Body) -> int | None:

@@ -320,8 +320,9 @@ class Gateway:
             seed: of requests that bring none.
         """
         key = secrets.token_urlsafe(24)
-        asked = model or self._model
-        layered = asked if self._layer is None else self._layer(asked)
+        layered = model or self._model
+        if self._layer is not None:
+            layered = self._layer(layered)
         self._accounts[key] = Account(layered, seed, copy_context())
         name = self._model.spec.partition("/")[2]
         return key, {**client_variables(self.origin, key), "OPENAI_MODEL": name}

@@ -64,17 +64,6 @@ def read_calls(path: Path) -> Iterator[StoredCall]:
         yield call
 
 
-def import_calls(store: CallStore, path: Path) -> int:
-    """Add the calls of an exported file to a store; returns their number.
-
-    Raises:
-        BadInput: as :func:`read_calls`; nothing is stored then.
-    """
-    calls = list(read_calls(path))
-    store.put(calls)
-    return len(calls)
-
-
 def open_recording(path: Path) -> list[StoredCall]:
     """The calls of a `calls.sqlite` or of an exported file.
 

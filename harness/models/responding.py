@@ -297,8 +297,8 @@ async def chunks_of(
         yield {**head, "choices": [], "usage": completion.get("usage")}
 
 
-def bind(port: int) -> socket.socket:
-    """A socket on loopback; port 0 takes a free one.
+def bind(port: int, host: str = HOST) -> socket.socket:
+    """A socket on loopback, or another address; port 0 takes a free one.
 
     Raises:
         BadInput: if the port is taken or not allowed.
@@ -306,21 +306,24 @@ def bind(port: int) -> socket.socket:
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener.bind((HOST, port))
+        listener.bind((host, port))
     except (OSError, OverflowError) as error:
         listener.close()
-        raise BadInput(f"cannot listen on {HOST}:{port}: {error}; choose another --port") from error
+        raise BadInput(f"cannot listen on {host}:{port}: {error}; choose another --port") from error
     return listener
 
 
 @contextlib.asynccontextmanager
-async def serving(app: Any, port: int = 0, grace: int | None = None) -> AsyncGenerator[str]:
-    """Serve an ASGI `app` on 127.0.0.1 while a block runs; gives `http://127.0.0.1:<port>`.
+async def serving(
+    app: Any, port: int = 0, grace: int | None = None, host: str = HOST
+) -> AsyncGenerator[str]:
+    """Serve an ASGI `app` while a block runs; gives its address, `http://127.0.0.1:<port>`.
 
     Args:
         app: the application.
         port: TCP port; 0 takes a free one.
         grace: seconds that requests under way have when the block ends; None waits for them.
+        host: address of this machine to listen on.
 
     Raises:
         BadInput: if the port cannot be had.
@@ -332,7 +335,7 @@ async def serving(app: Any, port: int = 0, grace: int | None = None) -> AsyncGen
         def capture_signals(self) -> Generator[None]:
             yield  # Ctrl-C belongs to the run or the command that is served
 
-    with bind(port) as listener:
+    with bind(port, host) as listener:
         listener.listen(256)
         # Without log_config=None uvicorn sets logging up anew, for the whole process: handlers that
         # others registered are closed, and one of them (absl's) closes its stream with it.
@@ -341,13 +344,14 @@ async def serving(app: Any, port: int = 0, grace: int | None = None) -> AsyncGen
             log_config=None,
             log_level="critical",
             lifespan="off",
+            timeout_keep_alive=60,  # clients give idle connections up before: no races
             ws="none",  # the app answers the request for one, as it does any other
             timeout_graceful_shutdown=grace,
         )
         server = Server(config)
         running = asyncio.create_task(server.serve(sockets=[listener]))
         try:
-            yield f"http://{HOST}:{listener.getsockname()[1]}"
+            yield f"http://{host}:{listener.getsockname()[1]}"
         finally:
             server.should_exit = True
             await running

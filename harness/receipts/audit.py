@@ -44,19 +44,19 @@ from harness.evals import (
     tasks_digest,
 )
 from harness.models import CallStore, Model
+from harness.receipts.effects import groups_by
 from harness.receipts.plan import AuditPlan, Rollout, design, plan_audit
 from harness.receipts.receipt import Receipt, card, receipt_of, why_stop
 from harness.receipts.records import (
     Header,
     Records,
     Row,
-    origins_of,
     read_run,
     row_of,
     task_digests,
     task_groups,
 )
-from harness.receipts.units import Cut, cut
+from harness.receipts.units import Cut, cut, origins_of
 from harness.sandbox import select
 from harness.skills import CARD, RECEIPT, RECORDS, Skill, beside, load_skill
 from harness.stats import cluster_names
@@ -89,14 +89,15 @@ class AuditSettings(SkillSettings):
 
     Attributes:
         rollouts: at most; rounded down to pairs.
-        width: half-width of all intervals that is narrow enough to stop, in probability; 0 means
-            that only a decision on every unit stops early.
+        width: half-width of all intervals narrow enough to stop, in probability; 0 for never.
         futility: stop once no unit that is open has this chance of a verdict; 0 for never.
+        by: column whose groups are looked at, too; None for the one that the skill names.
     """
 
     rollouts: Annotated[int, Option("At most.")] = 600
     width: float = 0.0
     futility: float = 0.0
+    by: str | None = None
 
 
 class Audited(Value):
@@ -216,6 +217,7 @@ async def _run(
 ) -> tuple[Records, LimitReached | None]:
     """The records up to the last look, and the limit that ended the run, if one did."""
     suite, parsed, plan = prepared.suite, prepared.parsed, prepared.plan
+    by, by_values = groups_by(suite.tasks, parsed.units, settings.by)
     ids = tuple(task.id for task in suite.tasks)
     rollouts = design(ids, plan.units, plan.pairs, settings.seed)
     single = Evaluator(settings.evaluation(), suite).plan(None)
@@ -281,6 +283,8 @@ async def _run(
         groups=groups,
         plan=plan,
         origins=origins_of(settings.skill, parsed.units),
+        by=by,
+        by_values=by_values,
         **{
             name: lock[name]
             for name in (
@@ -358,6 +362,7 @@ class Subsets:
 
     Attributes:
         limits: of every attempt.
+        slots: attempts that can be made at one time; None is any number.
         concurrency: attempts at a time.
     """
 
@@ -370,7 +375,8 @@ class Subsets:
         concurrency: int,
     ) -> None:
         first = attempts(run)
-        self.limits, self.concurrency, self._resize = first.limits, concurrency, first.resize
+        self.limits, self.slots, self._resize = first.limits, first.slots, first.resize
+        self.concurrency = concurrency
         self._run, self._attempts, self._parsed, self._folder = run, attempts, parsed, folder
         self._rollouts = {(rollout.task, rollout.epoch): rollout for rollout in run.rollouts}
 

@@ -11,20 +11,25 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from harness.core import Value, digest, render_page
+from harness.receipts.effects import (
+    GroupEffect,
+    Interval,
+    Verdict,
+    data_of,
+    group_effects,
+    intervals,
+)
 from harness.receipts.plan import AuditPlan
 from harness.receipts.records import Origin, Records, Row
 from harness.receipts.units import Cut, UnitKind
 from harness.skills import TOKENIZER
 from harness.stats import (
-    EffectData,
     UnitPairs,
     alone,
     chances,
-    cluster_names,
     critical,
     effects_at_full,
     fit_effects,
@@ -35,27 +40,6 @@ from harness.stats import (
 
 SCHEMA = "agent-skill-harness/receipt/1"
 TEMPLATE = Path(__file__).parent / "templates" / "receipt.html.j2"
-Verdict = Literal["helps", "hurts", "nothing detectable"]
-
-
-class Interval(Value):
-    """An estimate with its interval; for passes in percentage points."""
-
-    estimate: float
-    low: float
-    high: float
-
-    @property
-    def half(self) -> float:
-        """Half of its width."""
-        return (self.high - self.low) / 2
-
-    @property
-    def verdict(self) -> Verdict:
-        """Verdict of an effect: an interval that holds zero shows nothing."""
-        if self.low > 0:
-            return "helps"
-        return "hurts" if self.high < 0 else "nothing detectable"
 
 
 class Traces(Value):
@@ -157,6 +141,8 @@ class Receipt(Value):
     passed: float
     units: tuple[UnitReceipt, ...]
     interactions: tuple[Interaction, ...]
+    by: str = Field(default="", exclude_if=lambda value: not value)
+    by_group: tuple[GroupEffect, ...] = Field(default=(), exclude_if=lambda value: not value)
     warnings: tuple[str, ...] = ()
 
     @property
@@ -182,25 +168,6 @@ LEVEL = 0.05
 """At which interactions are flagged, after Holm's correction."""
 SHOWN = 160
 """Characters of a unit's text in a receipt; the full text stands in the skill."""
-
-
-def data_of(
-    rows: Sequence[Row],
-    units: int,
-    groups: Mapping[str, str],
-    values: Sequence[float] | None = None,
-) -> EffectData:
-    """Rows as arrays; passes are explained, unless other values are given."""
-    tasks = [row.task for row in rows]
-    names = cluster_names(tasks, groups)
-    passed = [float(row.outcome == "pass") for row in rows] if values is None else values
-    present = [[int(char) for char in row.units] for row in rows]
-    return EffectData(
-        np.unique(tasks, return_inverse=True)[1],
-        np.array(present, dtype=np.int64).reshape(len(rows), units),
-        np.asarray(passed, dtype=np.float64),
-        np.unique(names, return_inverse=True)[1] if names else None,
-    )
 
 
 def why_stop(plan: AuditPlan, look: int, rows: Sequence[Row], groups: Mapping[str, str]) -> str:
@@ -332,14 +299,10 @@ def receipt_of(records: Records, parsed: Cut) -> Receipt:
         passed=round(100 * sum(row.outcome == "pass" for row in valid) / len(valid), 2),
         units=tuple(units),
         interactions=tuple(interactions),
+        by=header.by,
+        by_group=group_effects(records, parsed),
         warnings=_warnings(records, units, pairs),
     )
-
-
-def intervals(ends: NDArray[np.float64], scale: float) -> list[Interval]:
-    """Estimates and both ends [units, 3] as they are shown."""
-    rows = [[round(scale * value, 2) for value in row] for row in ends.tolist()]
-    return [Interval(estimate=estimate, low=low, high=high) for estimate, low, high in rows]
 
 
 def _warnings(

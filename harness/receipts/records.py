@@ -31,16 +31,9 @@ from harness.core.rundir import RunReader
 from harness.evals import ItemRecord, Split, finished_items
 from harness.models import StoredCall, open_recording, read_reply, request_digest
 from harness.receipts.plan import AuditPlan, Rollout
-from harness.receipts.units import Cut, Unit
+from harness.receipts.units import Cut, Origin, Unit
 from harness.skills import (
-    Explanation,
-    explain_file,
-    load_skill,
-    matching,
     mentions,
-    provenance_path,
-    read_provenance,
-    read_sources,
 )
 from harness.stats import cluster_names
 from harness.trajectories import content_text
@@ -51,18 +44,6 @@ RUN = 5
 _WORD = re.compile(r"[\w']+")
 HeaderT = TypeVar("HeaderT", bound="Conditions")
 RowT = TypeVar("RowT", bound="Attempted")
-
-
-class Origin(Value):
-    """Origin of a unit, as the provenance beside the skill tells.
-
-    Attributes:
-        trajectory: id of a trajectory that an edit of the unit's lines was learned from.
-        steps: its steps that the analyst quoted.
-    """
-
-    trajectory: str
-    steps: tuple[int, ...] = ()
 
 
 class Conditions(Value):
@@ -105,11 +86,15 @@ class Header(Conditions):
     Attributes:
         plan: of the audit; its rounds have the tasks in their order.
         origins: unit id -> where it comes from.
+        by: column by which effects are estimated group by group, "" for none.
+        by_values: task id -> its value in that column.
     """
 
     schema_: Literal["agent-skill-harness/audit-records/1"] = Field(default=SCHEMA, alias="schema")
     plan: AuditPlan
     origins: dict[str, tuple[Origin, ...]] = {}
+    by: str = Field(default="", exclude_if=lambda value: not value)
+    by_values: dict[str, str] = Field(default={}, exclude_if=lambda value: not value)
 
 
 class Attempted(Value):
@@ -381,32 +366,3 @@ def task_digests(tasks: Sequence[Task]) -> tuple[tuple[str, str], ...]:
 def task_groups(tasks: Sequence[Task]) -> dict[str, str]:
     """The groups of those tasks that have one."""
     return {task.id: task.group for task in tasks if task.group}
-
-
-def origins_of(skill: Path, units: Iterable[Unit]) -> dict[str, tuple[Origin, ...]]:
-    """Unit id -> trajectories of the edits that wrote its lines; {} without a provenance.
-
-    Raises:
-        BadInput: if the provenance beside the skill is damaged.
-    """
-    skill = skill.resolve()
-    if not any(p.is_file() for p in (provenance_path(skill), skill.parent / "provenance.json")):
-        return {}
-    value, provenance, sources = load_skill(skill), read_provenance(skill), read_sources(skill)
-    files: dict[str, tuple[Explanation, ...]] = {}
-    origins: dict[str, tuple[Origin, ...]] = {}
-    for unit in units:
-        if unit.file not in files:
-            files[unit.file] = explain_file(provenance, value, unit.file)
-        first, last = unit.lines
-        edits = [line.edit for line in files[unit.file][first - 1 : last]]
-        ids = dict.fromkeys(id_ for edit in edits if edit is not None for id_ in edit.sources)
-        if ids:
-            origins[unit.id] = tuple(
-                Origin(
-                    trajectory=source.trajectory_id,
-                    steps=tuple(sorted({q.step for q in source.quotes if q.step is not None})),
-                )
-                for source in matching(sources, ids)
-            )
-    return origins

@@ -15,11 +15,27 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal
 
 from harness.core import Value
 from harness.receipts.blocks import Block, blocks, sentences
-from harness.skills import SKILL_FILE, Skill, count_tokens, dangling, mentions, orphans, sections
+from harness.skills import (
+    SKILL_FILE,
+    Explanation,
+    Skill,
+    count_tokens,
+    dangling,
+    explain_file,
+    load_skill,
+    matching,
+    mentions,
+    orphans,
+    provenance_path,
+    read_provenance,
+    read_sources,
+    sections,
+)
 
 UnitKind = Literal["section", "rule", "example", "reference", "script"]
 ALWAYS: frozenset[int] = frozenset()
@@ -49,6 +65,18 @@ class Unit(Value):
     text: str
     tokens: int
     files: tuple[str, ...] = ()
+
+
+class Origin(Value):
+    """Origin of a unit, as the provenance beside the skill tells.
+
+    Attributes:
+        trajectory: id of a trajectory that an edit of the unit's lines was learned from.
+        steps: its steps that the analyst quoted.
+    """
+
+    trajectory: str
+    steps: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -290,3 +318,32 @@ def _repaired(original: Skill, part: Skill) -> Skill:
         rows = "".join(f"\nSee {path}.\n" for path in lost)
         part = replace(part, body=part.body.rstrip("\n") + "\n" + rows)
     return part
+
+
+def origins_of(skill: Path, units: Iterable[Unit]) -> dict[str, tuple[Origin, ...]]:
+    """Unit id -> trajectories of the edits that wrote its lines; {} without a provenance.
+
+    Raises:
+        BadInput: if the provenance beside the skill is damaged.
+    """
+    skill = skill.resolve()
+    if not any(p.is_file() for p in (provenance_path(skill), skill.parent / "provenance.json")):
+        return {}
+    value, provenance, sources = load_skill(skill), read_provenance(skill), read_sources(skill)
+    files: dict[str, tuple[Explanation, ...]] = {}
+    origins: dict[str, tuple[Origin, ...]] = {}
+    for unit in units:
+        if unit.file not in files:
+            files[unit.file] = explain_file(provenance, value, unit.file)
+        first, last = unit.lines
+        edits = [line.edit for line in files[unit.file][first - 1 : last]]
+        ids = dict.fromkeys(id_ for edit in edits if edit is not None for id_ in edit.sources)
+        if ids:
+            origins[unit.id] = tuple(
+                Origin(
+                    trajectory=source.trajectory_id,
+                    steps=tuple(sorted({q.step for q in source.quotes if q.step is not None})),
+                )
+                for source in matching(sources, ids)
+            )
+    return origins

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from harness.core import BadInput, Value, digest, read_foreign
+from harness.core import BadInput, Value, command_line, digest, read_foreign
 from harness.evals import LoadedSuite, load_suite
 from harness.receipts.plan import design
 from harness.receipts.receipt import UnitReceipt, card, receipt_of
@@ -80,7 +80,8 @@ def verify(
     """
     path = beside(skill, RECEIPT)
     if not path.is_file():
-        raise BadInput(f"no receipt at {str(path)!r}: `harness skill audit` writes one")
+        audit = command_line("skill", "audit", skill, "--suite", "SUITE")
+        raise BadInput(f"no receipt at {str(path)!r}: `{audit}` writes one")
     value = load_skill(skill)
     scope = scope_of(run)
     try:
@@ -99,6 +100,11 @@ def verify(
         differs += tasks_differ(loaded, header)
         wrong, rescored = rescore(loaded, records.rows)
         differs += wrong
+        columns = {task.id: task.columns for task in loaded.tasks}
+        if not differs and any(
+            str(columns[task].get(header.by)) != value for task, value in header.by_values.items()
+        ):
+            differs.append(f"groups: tasks have other values of {header.by!r} than the records say")
     parsed = cut(value)
     if run is not None:
         differs += run_differs(run, records, parsed)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -154,15 +158,39 @@ def _readable_paths(extra: Sequence[Path]) -> tuple[str, ...]:
     """System folders, the running interpreter's, and `extra`, as far as they exist."""
     interpreter = Path(sys.executable).resolve().parent.parent
     prefixes = {sys.prefix, sys.base_prefix, str(interpreter)} - {"/usr", "/"}
-    paths = [*SYSTEM_PATHS, *sorted(prefixes), *(str(path.resolve()) for path in extra)]
+    paths = [*SYSTEM_PATHS, *sorted(prefixes), *toolchains()]
+    paths += [str(path.resolve()) for path in extra]
     return tuple(dict.fromkeys(path for path in paths if os.path.exists(path)))  # noqa: PTH110
+
+
+def toolchains() -> tuple[str, ...]:
+    """Folders of the Rust, Go and Node that the user's PATH finds: few lie where the system's do.
+
+    Of Rust the default toolchain itself: what rustup puts on the PATH are proxies that lie beside
+    cargo's credentials.
+    """
+    rustup = Path(os.environ.get("RUSTUP_HOME") or Path.home() / ".rustup")
+    return _toolchains(os.environ.get("PATH"), rustup, Path.home())
+
+
+@cache
+def _toolchains(path: str | None, rustup: Path, home: Path) -> tuple[str, ...]:
+    found = (shutil.which(program, path=path) for program in ("go", "node"))
+    roots = [Path(program).resolve().parent.parent for program in found if program]
+    with suppress(OSError, ValueError):
+        settings = tomllib.loads((rustup / "settings.toml").read_text("utf-8"))
+        roots.append(rustup / "toolchains" / str(settings.get("default_toolchain")))
+    # A folder of everything (`~/.local`, the home folder itself) is no toolchain's own.
+    shared = ("usr", "local", ".local")
+    return tuple(str(r) for r in roots if r.name not in shared and not home.is_relative_to(r))
 
 
 def _environment(scratch: Path, extra: Mapping[str, str]) -> dict[str, str]:
     """Fixed safe variables, then `extra`; HOME and TMPDIR always lie in `scratch`."""
     tmp = str(scratch / "tmp")
     return {
-        "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
+        "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin"
+        + "".join(f":{root}/bin" for root in toolchains()),
         "LANG": "C.UTF-8",
         "LC_ALL": "C.UTF-8",
         "PYTHONDONTWRITEBYTECODE": "1",

@@ -19,6 +19,7 @@ import ctypes
 import gc
 import json
 import logging
+import operator
 import os
 import select
 import signal
@@ -30,6 +31,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import resolve_name
@@ -192,7 +194,8 @@ def _import(names: Iterable[str]) -> str:
     signal.signal(signal.SIGCHLD, _reap)
     _reap()
     _prepare_contexts()
-    with suppress(Exception):  # its calls only take longer
+    with suppress(Exception):  # calls only take longer
+        _remember_signatures()
         _rehearse()
     gc.collect()
     gc.freeze()  # a collection in a child would copy every page of the libraries
@@ -239,6 +242,19 @@ def _make_in_advance(module: Any, name: str, **options: Any) -> None:
     setattr(module, name, made)
 
 
+def _remember_signatures() -> None:
+    """Read the signature of a reducer of LangGraph once.
+
+    That of a function in C is read with a copy of the table of modules, which counts a reference to
+    each of them: in a forked process 1,000 pages are copied, a tenth of what an attempt takes.
+    """
+    inspect: Any = import_module("inspect")
+    if "langgraph" in sys.modules and "inspect" not in _PREPARED:
+        _PREPARED.add("inspect")
+        inspect._signature_fromstr = cache(inspect._signature_fromstr)
+        inspect.signature(operator.add)
+
+
 def _rehearse() -> None:
     """Ask a client of OpenAI something that a function here answers.
 
@@ -251,10 +267,10 @@ def _rehearse() -> None:
     http: Any = import_module(openai.DefaultHttpxClient.__mro__[1].__module__.partition(".")[0])
     function = {"name": "f", "arguments": "{}", "parameters": {"type": "object"}}
     call = {"id": "c", "type": "function", "function": function}
-    said = {"role": "assistant", "content": "a", "tool_calls": [call]}
+    message = {"role": "assistant", "content": "a", "tool_calls": [call]}
     result = {"role": "tool", "content": "r", "tool_call_id": "c"}
     usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-    choice = {"index": 0, "finish_reason": "stop", "message": said}
+    choice = {"index": 0, "finish_reason": "stop", "message": message}
     reply = {
         "id": "r", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice],
         "usage": usage,
@@ -265,10 +281,10 @@ def _rehearse() -> None:
 
     transport = http.MockTransport(answer)
     with openai.DefaultHttpxClient(transport=transport) as client:
-        asked = [{"role": role, "content": "q"} for role in ("system", "user")]
+        messages = [{"role": role, "content": "q"} for role in ("system", "user")]
         openai.OpenAI(
             api_key="k", base_url="http://127.0.0.1:9/v1", http_client=client
-        ).chat.completions.create(model="m", messages=[*asked, said, result], tools=[call])
+        ).chat.completions.create(model="m", messages=[*messages, message, result], tools=[call])
 
 
 def _blas_threads() -> int:

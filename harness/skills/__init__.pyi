@@ -69,6 +69,7 @@ from .shipping.export import LADDER as LADDER
 from .shipping.export import LADDER_PAGE as LADDER_PAGE
 from .shipping.export import LADDER_RECORDS as LADDER_RECORDS
 from .shipping.export import RECEIPT as RECEIPT
+from .shipping.export import RECEIPTS as RECEIPTS
 from .shipping.export import RECORDS as RECORDS
 from .shipping.export import Exported as Exported
 from .shipping.export import Target as Target

@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from harness.core import BadInput, Value, digest, inside, read_foreign, string, write_work_file
-from harness.skills.markdown import Frontmatter
+from harness.skills.markdown import Frontmatter, parse_header, render_header
 
 SKILL_FILE = "SKILL.md"
 JUNK = {"__pycache__", "node_modules", ".git", ".DS_Store"}
@@ -227,8 +227,6 @@ def parse_skill(
     directory: str | None = None,
 ) -> Skill:
     """A skill from the text of its SKILL.md."""
-    from harness.skills.markdown import parse_header
-
     problems = list(warnings)
     if text.startswith("\ufeff"):
         problems.append(error("starts with a byte-order mark, which clients refuse", 1))
@@ -254,8 +252,6 @@ def parse_skill(
 
 def new_skill(name: str, description: str, body: str = "", **frontmatter: str) -> Skill:
     """A skill built in memory, with strict frontmatter."""
-    from harness.skills.markdown import render_header
-
     values: dict[str, str] = {"name": name, "description": description, **frontmatter}
     title = name.replace("-", " ").capitalize()
     return Skill(frontmatter=values, header=render_header(values), body=body or f"\n# {title}\n")
@@ -267,8 +263,6 @@ def strict(skill: Skill) -> Skill:
     Raises:
         BadInput: if the frontmatter lacks name or description or has no strict form.
     """
-    from harness.skills.markdown import render_header
-
     if not skill.name or not skill.description.strip():
         raise BadInput("a skill needs a name and a description in its frontmatter")
     if "<" in skill.description or ">" in skill.description:

@@ -66,7 +66,11 @@ def write_sheet(run: Path, count: int, seed: int) -> Path:
         quotes = [sources.get(part.doc, "")[part.start : part.end] for part in task.passages]
         cells = [task.id, task.question, " | ".join(task.answers), " | ".join(task.origin[:5]),
                  "\n---\n".join(quotes)[:3000]]  # fmt: skip
-        sheet.writerow([*map(_plain, cells), "", ""])
+        # No spreadsheet program takes them for formulas: their text comes from strangers.
+        plain = (
+            f"'{cell}" if cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell for cell in cells
+        )
+        sheet.writerow([*plain, "", ""])
     write_atomic(path, text.getvalue())
     return path
 
@@ -93,8 +97,3 @@ def read_sheet(path: Path) -> Audit:
         sheet=str(path), tasks=len(rows), labelled=n, faulty=faulty,
         share=faulty / n if n else None, ci95=wilson(faulty, n),
     )  # fmt: skip
-
-
-def _plain(cell: str) -> str:
-    """A cell that no spreadsheet program takes for a formula: its text comes from strangers."""
-    return f"'{cell}" if cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import get_args
 
-from harness.core import BadInput, Task, digest
+from harness.core import BadInput, Task, digest, grouped
 from harness.evals import Split, load_suite
 from harness.synth.types import Proposal
 from harness.tasks.answers import normalise
@@ -100,9 +100,7 @@ def split_by_origin(proposals: Sequence[Proposal]) -> dict[str, Split]:
     for first, *others in origins.values():
         for document in others:
             documents.merge(first, document)
-    groups: dict[str, list[str]] = {}
-    for id_, origin in origins.items():
-        groups.setdefault(documents[origin[0]], []).append(id_)
+    groups = grouped((documents[origin[0]], id_) for id_, origin in origins.items())
     splits: dict[str, Split] = {}
     counts = dict.fromkeys(SHARES, 0)
     ordered = sorted(groups.items(), key=lambda row: (-len(row[1]), digest(row[0])))

@@ -22,6 +22,7 @@ from .comparison import compare_workbooks as compare_workbooks
 from .comparison import group_by_sheet as group_by_sheet
 from .families import Family as Family
 from .families import GenericFamily as GenericFamily
+from .families import check_names as check_names
 from .families import copy_inputs as copy_inputs
 from .families import expected_text as expected_text
 from .families import family as family

@@ -5,12 +5,14 @@ The comparisons are em, exact, contains, numeric and f1.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import string
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from pydantic import JsonValue
@@ -130,8 +132,18 @@ def _texts(task: Task) -> list[str]:
 
 
 def default_check(task: Task) -> str:
-    """Choose the check of a task that names none: `em`, or `json` where its answer is no text."""
-    return "em" if _texts(task) else "json"
+    """Choose the check of a task that names none: `em`, or `json` where its answer is no text, or
+    the text of a JSON object."""
+    return "em" if _texts(task) and not isinstance(declared(task), dict) else "json"
+
+
+def declared(task: Task) -> JsonValue:
+    """The JSON that a task expects; in a table it can only stand as text."""
+    answer = task.answer
+    if isinstance(answer, str) and answer.lstrip()[:1] in ("{", "["):
+        with suppress(ValueError):
+            return json.loads(answer)
+    return answer
 
 
 COMPARISONS = ("em", "exact", "contains", "numeric", "f1")
@@ -150,7 +162,7 @@ def compare_answer(task: Task, answer: str | None) -> Score:
     if not answer:
         return failed("there is no final answer")
     if check == "f1":
-        threshold = setting(task, "threshold", 1.0)
+        threshold = setting(task, "threshold", 0.5)
         value = max(token_f1(gold, answer) for gold in accepted)
         if value >= threshold:
             return passed(value=value)

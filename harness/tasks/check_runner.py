@@ -25,7 +25,7 @@ def bind_arguments(
     Args:
         function: to be called.
         values: that there are, by name.
-        positional: names of the values that a function with other names is given, in this order.
+        positional: names of the values that parameters with other names are given, in this order.
         fewest: number of them that it must take.
 
     Raises:
@@ -42,7 +42,8 @@ def bind_arguments(
             return signature.bind(**known)
     for count in range(len(positional), fewest - 1, -1):
         with contextlib.suppress(TypeError):
-            bound = signature.bind(*(values[name] for name in positional[:count]))
+            named = {name: known[name] for name in known.keys() - positional[:count]}
+            bound = signature.bind(*(values[name] for name in positional[:count]), **named)
             if all(bound.arguments.get(name, value) is value for name, value in known.items()):
                 return bound
     raise TypeError(f"it takes {signature}, expected any of {', '.join(values)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import secrets
 import shlex
 import subprocess
@@ -26,6 +27,7 @@ from harness.core.trust import own_folder
 from harness.sandbox import Limits, Result, Sandbox
 from harness.tasks.check_runner import UNFIT, bind_check
 
+_log = logging.getLogger(__name__)
 _RUNNER = Path(__file__).with_name("check_runner.py")
 _REQUEST = ".check-request.json"
 ANSWER_FILE = "answer.txt"
@@ -87,7 +89,8 @@ def run_function(
 def try_function(task: Task, base: Path, sandbox: Sandbox | None) -> None:
     """Call the check of a task, a function, once with the expected answer in an empty folder.
 
-    That it fails there says nothing: it may want files, or an answer of another form.
+    That it fails there says nothing, and that it raises is a warning: it may want files, or an
+    answer of another form.
 
     Raises:
         BadInput: as :func:`run_function`, or if it returns no verdict.
@@ -97,6 +100,9 @@ def try_function(task: Task, base: Path, sandbox: Sandbox | None) -> None:
         score = run_function(task, base, Path(folder), answer, sandbox)
     if score.outcome == "invalid" and _EXPECTED in score.reason:
         raise BadInput(score.reason)
+    if score.outcome == "invalid":
+        how = "tried before the first call, with the expected answer in an empty folder"
+        _log.warning("%s (%s)", score.reason, how)
 
 
 def _score(task: Task, verdict: Any) -> Score:

@@ -63,7 +63,7 @@ def expected_text(task: Task) -> str:
     """The first answer that a task accepts, or its JSON; "" where it names none, or a file."""
     if output_file(task) or task.answer is None:
         return ""
-    if default_check(task) == "json":
+    if default_check(task) == "json" and not isinstance(task.answer, str):
         return json.dumps(task.answer, ensure_ascii=False)
     return accepted_answers(task)[0]
 
@@ -182,7 +182,8 @@ class GenericFamily:
         return run_check(task, base, workdir, answer, sandbox)
 
 
-def _names() -> list[str]:
+def check_names() -> list[str]:
+    """List the checks that a task may name, those of plugins included."""
     ours = (*COMPARISONS, *SCORERS, *_OWN)
     return [*ours, *plugins("scorers"), *plugins("families"), *plugins("judges")]
 
@@ -193,8 +194,9 @@ def _check(task: Task) -> str:
     if task.check is None or not task.check.strip():
         raise BadInput(
             f"task {task.id!r} has no 'check' and no 'answer' (--map COLUMN=answer names the "
-            "column): expected a check, one of "
-            f"{', '.join(_names())}, "
+            f"column{', one of ' * bool(task.meta)}{', '.join(map(repr, task.meta))}): "
+            "expected a check, one of "
+            f"{', '.join(check_names())}, "
             "file.py:function, or a command whose exit code 0 is a pass"
         )
     return task.check.strip()
@@ -249,11 +251,11 @@ def _refuse_no_program(task: Task, check: str, base: Path) -> None:
     """Refuse a check that is no name of ours and no program of this machine: it is misspelt."""
     program = command_of(task, base)[0]
     if "/" not in program and shutil.which(program) is None:
-        close = get_close_matches(check, _names(), 1)
+        close = get_close_matches(check, check_names(), 1)
         hint = f" (did you mean {close[0]!r}?)" if close else ""
         raise BadInput(
-            f"task {task.id!r}: no check {check!r}{hint}: expected one of {', '.join(_names())}, "
-            "file.py:function, or a command of this machine"
+            f"task {task.id!r}: no check {check!r}{hint}: expected one of "
+            f"{', '.join(check_names())}, file.py:function, or a command of this machine"
         )
 
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -26,7 +25,13 @@ from pydantic import JsonValue, ValidationError
 from harness.core import BadInput, Score, Task, failed, first_fault, passed, plain, require
 from harness.core.documents import parse_json
 from harness.core.plugins import load
-from harness.tasks.answers import COMPARISONS, accepted_answers, compare_answer, setting
+from harness.tasks.answers import (
+    COMPARISONS,
+    accepted_answers,
+    compare_answer,
+    declared,
+    setting,
+)
 
 Scorer = Callable[[Task, str | None, Path], Score]
 _FENCE = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL | re.IGNORECASE)
@@ -48,20 +53,11 @@ def regex(task: Task, answer: str | None, workdir: Path) -> Score:
     return failed(f"no match of {task.answer!r} in {answer!r:.200}")
 
 
-def _declared(task: Task) -> JsonValue:
-    """The JSON that a task expects; in a table it can only stand as text."""
-    answer = task.answer
-    if isinstance(answer, str) and answer.lstrip()[:1] in ("{", "["):
-        with suppress(ValueError):
-            return json.loads(answer)
-    return answer
-
-
 def json_value(task: Task, answer: str | None, workdir: Path) -> Score:
     """Pass if the answer's JSON holds all of `task.answer`; further keys are no fault."""
     value, fault = _value(task, answer)
     if fault is None:
-        fault = _lacks(_declared(task), value, "answer")
+        fault = _lacks(declared(task), value, "answer")
     return passed() if fault is None else failed(fault)
 
 
@@ -76,7 +72,7 @@ def json_schema(task: Task, answer: str | None, workdir: Path) -> Score:
     require("jsonschema", "the check json_schema needs jsonschema", "jsonschema")
     value, fault = _value(task, answer)
     values, about = [value] * (fault is None), f"task {task.id!r}: the JSON schema in 'answer'"
-    wrong = workers("patterns").call("validate", _declared(task), values, about=about)
+    wrong = workers("patterns").call("validate", declared(task), values, about=about)
     fault = wrong or fault
     return passed() if fault is None else failed(fault)
 

@@ -262,14 +262,11 @@ def _preview(book: Workbook, sheet: str) -> dict[str, object]:
     rows = book.head(sheet, PREVIEW_ROWS) if book.has_cells(sheet) else []
     lines = [
         " | ".join(
-            f"{get_column_letter(column)}{row}: {_on_a_line(value)}"
+            f"{get_column_letter(column)}{row}: "
+            + str(shown(value)).replace("\n", " ").replace("`", "'").replace("|", "/")[:80]
             for column, value in enumerate(values, 1)
             if value is not None
         )
         for row, values in enumerate(rows, 1)
     ]
     return {"name": sheet, "preview": [line for line in lines if line]}
-
-
-def _on_a_line(value: object) -> str:
-    return str(shown(value)).replace("\n", " ").replace("`", "'").replace("|", "/")[:80]

@@ -1,18 +1,17 @@
-"""Objectives as trainers of TRL: its GRPO with advantages of GD2PO, and with batches of DUPO.
+"""GD2PO as a trainer of TRL: its GRPO with other advantages.
 
 Rewards come from :mod:`harness.train.rewards`, or from any reward function of TRL.
 """
 
 from __future__ import annotations
 
-import random
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from harness.core import require
-from harness.train.objectives.advantages import Rule, gd2po, refill
+from harness.train.objectives.advantages import Rule, gd2po
 
 if TYPE_CHECKING:
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
         """Interface of TRL's trainer, as far as it is used."""
 
         model: Any
-        args: Any
         accelerator: Any
         reward_weights: Tensor
         num_generations: int
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
             self, inputs: list[dict[str, Any]]
         ) -> dict[str, Any]: ...
 else:
-    GRPOTrainer = require("trl", "these are trainers of TRL", extra="trl").GRPOTrainer
+    GRPOTrainer = require("trl", "this is a trainer of TRL", extra="trl").GRPOTrainer
 
 
 class GD2POTrainer(GRPOTrainer):
@@ -76,42 +74,3 @@ class GD2POTrainer(GRPOTrainer):
         for name, values in (("conflict", result.conflict), ("keep", result.keep)):
             self._metrics[mode][f"gd2po/{name}"].append(float(values.double().mean()))
         return batch
-
-
-class DUPOTrainer(GRPOTrainer):
-    """GRPO whose batches hold no group of equal rewards (DUPO, arXiv 2507.02592).
-
-    Such groups are replaced by copies of others of the batch, so that its size stays. Set
-    `epsilon_high` and `loss_type="dapo"` for the paper's loss. On one process only. Logs
-    `dupo/idle`, the share of groups that were replaced.
-
-    Args:
-        draw: the source of chance.
-    """
-
-    def __init__(self, *args: Any, draw: random.Random | None = None, **settings: Any) -> None:
-        super().__init__(*args, **settings)
-        if self.accelerator.num_processes > 1:
-            raise ValueError("DUPO copies rollouts within a batch: expected one process")
-        self._draw = draw or random.Random(self.args.seed)
-
-    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
-        batch = super()._generate_and_score_completions(inputs)
-        if not self.model.training:
-            return batch
-        size = self.num_generations
-        # GRPO's advantages of a group are all alike where its rewards are.
-        groups = {
-            str(number): [float(value) for value in values]
-            for number, values in enumerate(batch["advantages"].view(-1, size))
-        }
-        names, idle = refill(groups, self._draw)
-        self._metrics["train"]["dupo/idle"].append(len(idle) / len(groups))
-        rows = [int(name) * size + place for name in names for place in range(size)]
-        rows = rows or list(range(len(inputs)))
-        return {
-            name: value[rows]
-            if isinstance(value, Tensor) and value.dim() and len(value) == len(inputs)
-            else value
-            for name, value in batch.items()
-        }

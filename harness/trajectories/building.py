@@ -16,8 +16,8 @@ from harness.trajectories.text import isoformat_or_none
 
 Source = Literal["system", "user", "agent"]
 Speaker = Literal["system", "user", "assistant"]
+# Roles of messages as ATIF names them.
 SOURCES: dict[Speaker, Source] = {"system": "system", "user": "user", "assistant": "agent"}
-"""Roles of messages as ATIF names them."""
 ROLES: dict[Source, Speaker] = {"system": "system", "user": "user", "agent": "assistant"}
 Extra = dict[str, JsonValue]
 

@@ -11,10 +11,10 @@ from pydantic import JsonValue
 
 from harness.core import STREAMED_BYTES, BadInput, listing, mapping, open_foreign, parse_json
 
+# Bytes of a line; a longer one is passed over in pieces and counted.
 MAX_LINE = 16 * 2**20
-"""Bytes of a line; a longer one is passed over in pieces and counted."""
+# Levels of nesting; deeper values are not taken.
 MAX_DEPTH = 64
-"""Levels of nesting; deeper values are not taken."""
 _PIECE = 2**16
 
 

@@ -21,14 +21,14 @@ NAMED_ROLES: dict[str, Role] = {
     "assistant": "assistant", "ai": "assistant", "model": "assistant", "tool": "tool",
     "function": "tool",
 }  # fmt: skip
+# Kinds of a response's items that call a tool, and where their arguments stand.
 ITEM_CALLS = {
     "function_call": "arguments",
     "custom_tool_call": "input",
     "local_shell_call": "action",
 }
-"""Kinds of a response's items that call a tool, and where their arguments stand."""
+# Kinds of items that answer a call.
 ITEM_RESULTS = ("function_call_output", "custom_tool_call_output", "local_shell_call_output")
-"""Kinds of items that answer a call."""
 
 
 @dataclass(frozen=True)

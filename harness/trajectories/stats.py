@@ -15,10 +15,10 @@ import numpy as np
 from harness.core import Trajectory, Value, listing, string
 from harness.trajectories.text import content_text
 
+# Of words, by which attempts that passed are compared.
 BUCKETS = 256
-"""Of words, by which attempts that passed are compared."""
+# A cosine to the others below it makes an outlier.
 APART = 0.5
-"""A cosine to the others below it makes an outlier."""
 
 
 class TrajectoryStats(Value):

@@ -34,8 +34,8 @@ TRAINING: dict[str, Callable[[Iterable[Trajectory]], Iterator[dict[str, JsonValu
     "preferences": to_preferences,
 }
 EXPORTS = ("atif", "trace2skill", "openai", "sharegpt", "inspect", *TRAINING)
+# Characters of an id in the name of a file, which may have 255 bytes.
 LONGEST_NAME = 100
-"""Characters of an id in the name of a file, which may have 255 bytes."""
 _LABELS = {"pass": "_SUCCEED", "fail": "_FAILED"}
 _ROWS: dict[str, Callable[[Trajectory], dict[str, JsonValue]]] = {
     "openai": to_openai,

@@ -7,7 +7,6 @@
 | VQA accuracy | TextVQA (Antol et al. 2015, section 5.1) |
 | normal forms | MathVista (Lu et al. 2024, section 3.1) and TabMWP (Lu et al. 2023, PromptPG) |
 | key fields | SROIE, task 3 (Huang et al. 2019) |
-| rewards for spans of time | MUSEG (Luo et al. 2025, section 3) |
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
-from itertools import zip_longest
 from typing import Any
 
 THRESHOLD = 0.5
@@ -305,60 +303,3 @@ def read_fields(reply: str) -> dict[str, str] | None:
 def matching_fields(fields: Mapping[str, str], expected: Mapping[str, str]) -> dict[str, bool]:
     """Field -> whether it is given exactly, but for runs of spaces."""
     return {name: fields.get(name.lower()) == _joined(text) for name, text in expected.items()}
-
-
-Span = tuple[float, float]
-"""Start and end, start <= end; seconds, but any stretch on a line fits: characters, pages."""
-_EPSILON = 1e-6
-# A span that meets none, to fill up the shorter list.
-_FAR: Span = (1e9, 1e9 + 1)
-_SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*-\s*(\d+(?:\.\d+)?)")
-
-
-def read_spans(reply: str) -> list[Span]:
-    """The spans between the answer tags of a reply, in order; [] where there are none.
-
-    An answer looks like `<think>…</think><answer>1.5-3.0 7.0-9.0</answer>`.
-    """
-    answer = re.search(r"<answer>(.*?)</answer>", reply, re.DOTALL)
-    pairs = _SPAN.findall(answer[1]) if answer else []
-    return [(float(start), float(end)) for start, end in pairs if float(start) <= float(end)]
-
-
-def global_reward(spans: Sequence[Span], expected: Sequence[Span]) -> float:
-    """F1 of covered length, each side's overlapping spans merged first; in [0, 1]."""
-    sides = _merged(spans), _merged(expected)
-    common = sum(_overlap(span, target) for span in sides[0] for target in sides[1])
-    covered = [sum(end - start for start, end in side) for side in sides]
-    if common <= 0 or min(covered) <= 0:
-        return 0.0
-    precision, recall = (common / (length + _EPSILON) for length in covered)
-    return 2 * precision * recall / (precision + recall + _EPSILON)
-
-
-def local_reward(spans: Sequence[Span], expected: Sequence[Span]) -> float:
-    """Mean generalised IoU of spans paired in order, brought to [0, 1]; unpaired ones pull down."""
-    if not spans:
-        return 0.0
-    total, pairs = 0.0, list(zip_longest(spans, expected, fillvalue=_FAR))
-    for span, target in pairs:
-        common = _overlap(span, target)
-        union = (span[1] - span[0]) + (target[1] - target[0]) - common
-        hull = max(span[1], target[1]) - min(span[0], target[0])
-        iou = common / union if union > 0 else 0.0
-        total += (1 + iou - (hull - union) / hull) / 2 if hull > 0 else float(span == target)
-    return total / len(pairs)
-
-
-def _overlap(span: Span, target: Span) -> float:
-    return max(0.0, min(span[1], target[1]) - max(span[0], target[0]))
-
-
-def _merged(spans: Sequence[Span]) -> list[Span]:
-    merged: list[Span] = []
-    for start, end in sorted(spans):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = merged[-1][0], max(merged[-1][1], end)
-        else:
-            merged.append((start, end))
-    return merged

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from harness.core import BadInput, read_rows
+from harness.core import BadInput, grouped, read_rows
 from harness.rag.compress import Query, Unit
 from harness.rag.retrieve import sentence_spans
 
@@ -118,10 +118,11 @@ def stacked_questions(
         near = rng.sample(short, min(POOL, len(short)))
         questions += [_stacked(label, example, near, count, rng) for example in drawn]
     for source, label in (("wice_dev", "wice"), ("qmsum_val", "qmsum")):
-        groups: dict[str, list[Example]] = {}
-        for example in examples:
-            if example.passage.source == source:
-                groups.setdefault(example.passage.group, []).append(example)
+        groups = grouped(
+            (example.passage.group, example)
+            for example in examples
+            if example.passage.source == source
+        )
         for example in in_turn(groups, rng)[: sizes[label]]:
             questions.append(_asked(label, example, [example], joined=True))
     return questions

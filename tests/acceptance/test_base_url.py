@@ -30,6 +30,9 @@ TABLE: dict[str, tuple[str, ...]] = {
     "ask: model": ("ask 'What does the lantern weigh?' notes.txt --model openai/asked",),
     "check: proposer": ("check --answer notes.txt --documents notes.txt --model openai/asked",),
     "eval run: agent": (f"eval suite --limit 1 --out out --model openai/asked {CODE}",),
+    "try: agent": (
+        "try sums.jsonl --agent graph:answer --out sums-suite --model openai/asked",
+    ),
     "eval run: judge": (
         f"eval judged.yaml --limit 1 --out out {AGENT} --model judge=openai/asked {CODE}",
     ),
@@ -91,6 +94,7 @@ def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Pro
                 "answers": ["4"],
             }
         ),
+        "sums.jsonl": json.dumps({"question": "What is 2 + 2?", "answer": "4"}) + "\n",
         "judged.yaml": "name: judged\ntasks: judged.jsonl\njudge: {rubric: Is it short}\n",
         "judged.jsonl": json.dumps({"id": "a", "prompt": "Say 4.", "check": "rubric"}) + "\n",
         "notes/a.txt": "\n\n".join(

@@ -16,7 +16,7 @@ import pytest
 
 from harness.core.rundir import RunReader
 from harness.evals import finished_items
-from tests.acceptance.conftest import ChatServer, Harness
+from tests.acceptance.conftest import ChatServer
 
 CONCURRENCY = 4
 
@@ -44,10 +44,20 @@ def results(run: Path) -> dict[str, tuple[str, str | None]]:
     return {item.id: (item.outcome, item.answer) for item in finished_items(RunReader(run))}
 
 
+RAY = ("--executor", "ray", "--workers", "2")
+STORMS = (
+    ((), 2),
+    pytest.param((), 10, marks=pytest.mark.full),
+    pytest.param(RAY, 1, marks=pytest.mark.wing("fleet")),
+    pytest.param(RAY, 10, marks=[pytest.mark.full, pytest.mark.wing("fleet")]),
+)
+"""Where attempts are made, and how often the driver is killed; with Ray, its cluster dies too."""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.full)])
+@pytest.mark.parametrize(("executor", "kills"), STORMS)
 def test_kill_at_random_moments(
-    suite: Path, tmp_path: Path, chat_server: ChatServer, harness: Harness, kills: int
+    suite: Path, tmp_path: Path, chat_server: ChatServer, executor: tuple[str, ...], kills: int
 ) -> None:
     chat_server.delay_s = 0.05
     whole = start(suite, tmp_path / "whole", chat_server, "--out", str(tmp_path / "whole"))
@@ -62,7 +72,7 @@ def test_kill_at_random_moments(
     done = 0
     while done < kills:
         more = ("--resume", str(run)) if (run / "run.json").exists() else ("--out", str(run))
-        process = start(suite, run, chat_server, *more)
+        process = start(suite, run, chat_server, *more, *executor)
         seen = len(chat_server.requests)
         while len(chat_server.requests) == seen and process.poll() is None:
             time.sleep(0.02)
@@ -75,7 +85,7 @@ def test_kill_at_random_moments(
             break
     assert done == kills, f"the run ended after {done} kills"
 
-    last = start(suite, run, chat_server, "--resume", str(run))
+    last = start(suite, run, chat_server, "--resume", str(run), *executor)
     _, err = last.communicate(timeout=120)
     assert last.returncode == 0, err
     assert results(run) == results(tmp_path / "whole")

@@ -18,6 +18,7 @@ import pytest
 
 from harness.core import digest_tree
 from tests.acceptance.conftest import ChatServer
+from tests.acceptance.test_kill_and_resume import STORMS
 
 CONCURRENCY = 4
 LESSONS = (
@@ -79,11 +80,12 @@ def teacher(chat_server: ChatServer, suite: Path) -> ChatServer:
     return chat_server
 
 
-def start(suite: Path, out: Path, server: ChatServer) -> subprocess.Popen[str]:
+def start(suite: Path, out: Path, server: ChatServer, *more: str) -> subprocess.Popen[str]:
     command = [
         sys.executable, "-m", "harness", "evolve", "--suite", str(suite), "--create", "doubling",
         "--out", str(out), "--merge", "model", "--merge-batch", "3", "--model", "openai/test",
-        "--base-url", server.url, "--concurrency", str(CONCURRENCY), "--sandbox", "none", "--json",
+        "--base-url", server.url, "--concurrency", str(CONCURRENCY), "--sandbox", "none",
+        "--json", *more,
     ]  # fmt: skip
     return subprocess.Popen(
         command,
@@ -96,15 +98,15 @@ def start(suite: Path, out: Path, server: ChatServer) -> subprocess.Popen[str]:
 
 
 def finish(process: subprocess.Popen[str]) -> dict[str, Any]:
-    out, err = process.communicate(timeout=180)
+    out, err = process.communicate(timeout=600)
     assert process.returncode in (0, 5), err
     return json.loads(out)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.full)])
+@pytest.mark.parametrize(("executor", "kills"), STORMS)
 def test_kill_at_random_moments(
-    suite: Path, tmp_path: Path, teacher: ChatServer, kills: int
+    suite: Path, tmp_path: Path, teacher: ChatServer, executor: tuple[str, ...], kills: int
 ) -> None:
     whole = finish(start(suite, tmp_path / "whole", teacher))
     assert whole["edits"] > 0 and whole["records"] > 5
@@ -120,7 +122,7 @@ def test_kill_at_random_moments(
     out = tmp_path / "killed"
     done = 0
     while done < kills:
-        process = start(suite, out, teacher)
+        process = start(suite, out, teacher, *executor)
         seen = len(teacher.requests)
         while len(teacher.requests) == seen and process.poll() is None:
             time.sleep(0.01)
@@ -131,7 +133,7 @@ def test_kill_at_random_moments(
         process.communicate()
         assert process.returncode != 0, f"the evolution ended after {done} kills"
     teacher.delay_s = 0.0
-    again = finish(start(suite, out, teacher))
+    again = finish(start(suite, out, teacher, *executor))
 
     assert digest_tree(out / "skill") == skill
     assert (again["records"], again["edits"]) == (whole["records"], whole["edits"])

@@ -114,6 +114,7 @@ ELSEWHERE = {
     "skill update": "fetches",
     "speak": "writes one file",
     "transcribe": "writes one file",
+    "try": "tests/cli/test_try.py runs it twice",
 }
 
 

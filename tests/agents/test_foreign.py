@@ -88,6 +88,7 @@ FUNCTIONS = """
 import functools
 
 def ignores(prompt, workdir, skill): return prompt
+def asked(question, skill=None): return question + open(f"{skill}/SKILL.md").read()
 def reads(prompt, workdir, skill): return prompt + open(f"{skill}/SKILL.md").read()
 def passes_on(prompt, workdir, skill=None): return (lambda: skill)()
 def all_of_it(prompt, *rest): return prompt
@@ -109,7 +110,8 @@ method = agent.method
     [
         ("ignores", True), ("method", True), ("asks", True),
         *((name, False) for name in
-          ("reads", "passes_on", "in_folder", "all_of_it", "by_locals", "wrapped", "agent")),
+          ("reads", "asked", "passes_on", "in_folder", "all_of_it", "by_locals", "wrapped",
+           "agent")),
     ],
 )  # fmt: skip
 def test_a_skill_that_a_function_never_looks_at_is_refused(
@@ -141,15 +143,17 @@ def test_what_its_calls_wait_is_not_taken_from_the_time_of_a_command(tmp_path: P
         asyncio.run(ran(LimitedModel))
 
 
-def test_a_prompt_is_one_argument_whatever_it_holds(work: Path) -> None:
+def test_a_prompt_is_one_argument_or_on_standard_input(work: Path) -> None:
     run, _ = attempt(NONE, work, spec="cmd:printf %s {prompt}")
+    assert run.answer == "Do it."
+    run, _ = attempt(NONE, work, spec="cmd:cat")
     assert run.answer == "Do it."
 
 
 def test_a_file_is_looked_up_where_the_command_was_given(
     work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In the work folder first, then where the harness was started, then in the suite."""
+    """In the work folder first, then in the suite that names it, then where we were started."""
     started, suite = tmp_path / "started", tmp_path / "suite"
     for folder in (started, suite):
         folder.mkdir()
@@ -159,10 +163,15 @@ def test_a_file_is_looked_up_where_the_command_was_given(
     def answer(spec: str = "cmd:sh agent.sh suite.txt") -> str | None:
         return attempt(NONE, work, spec=spec, base=suite)[0].answer
 
-    assert answer() == "started suite.txt", "what is no file stays as it is"
+    assert answer() == "suite suite.txt", "what is no file stays as it is"
     (suite / "suite.txt").touch()
-    (started / "agent.sh").unlink()
     assert answer() == f"suite {suite}/suite.txt"
+    (suite / "notes").mkdir()
+    assert answer("cmd:sh agent.sh notes") == "suite notes"
+    assert answer("cmd:sh agent.sh notes/") == f"suite {suite}/notes"
+    (suite / "agent.sh").rename(suite / "other.sh")
+    assert answer() == f"started {suite}/suite.txt"
+    (suite / "other.sh").rename(suite / "agent.sh")
     (suite / "agent.sh").chmod(0o700)
     assert answer("cmd:./agent.sh x") == "suite x"
     (work / "agent.sh").write_text("echo work")
@@ -300,12 +309,27 @@ def test_a_graph_of_another_state(
     assert run.answer == answer or (run.answer is None and answer in str(run.invalid))
 
 
+def test_a_skill_reaches_a_graph_under_a_key_of_its_own(
+    work: Path, tmp_path: Path, skill: Path
+) -> None:
+    (tmp_path / "flow.py").write_text(
+        f"{GRAPHS}\n"
+        "class Ruled(TypedDict):\n    ticket: str\n    rules: str\n    reply: str\n"
+        "ruled = built(Ruled, lambda state: {'reply': repr((state['ticket'], state['rules']))})\n"
+    )
+    spec = f"graph:{tmp_path}/flow.py:ruled?input_key=ticket&skill_key=rules"
+    assert attempt(NONE, work, spec=spec)[0].answer == "('Do it.', '')"
+    answer = attempt(NONE, work, spec=spec, skill=skill)[0].answer or ""
+    assert answer.startswith("('Do it.', ") and "Body." in answer
+
+
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
         ("case", "keys ticket, reply: name the one .*flow.py:case.input_key=ticket"),
         ("graph?input_key=question", "keys ticket, draft, reply: name the one"),
-        ("graph?in=ticket", "no setting 'in': expected input_key, output_key"),
+        ("graph?in=ticket", "no setting 'in': expected input_key, skill_key"),
+        ("graph?skill_key=rules", "no key 'rules' for the skill, only ticket, draft, reply"),
     ],
 )
 def test_a_graph_whose_input_is_unclear_is_refused(spec: str, message: str, tmp_path: Path) -> None:

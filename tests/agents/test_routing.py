@@ -234,6 +234,8 @@ def test_an_exit_or_a_leak_ends_the_attempt_alone(bench: Bench) -> None:
     assert items["t0"].reason == "the agent failed: SystemExit: enough"
     assert "exit code 3" in items["t1"].reason
     assert items["t2"].answer == "7"
+    work = bench.folder / "run" / "work"
+    assert not list(work.iterdir()), "no work folder is left"
 
 
 def test_a_hang_ends_the_attempt_alone(bench: Bench) -> None:

@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
-import pytest
 from langgraph.channels.delta import DeltaChannel  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
 from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMissingTypeStubs]  # langgraph ships no stubs
 
 from harness.checkpoints import CheckpointStore, open_store
-from harness.core import BadInput
 from tests.checkpoints.graphs import size, talk, thread
 
 
@@ -99,25 +97,6 @@ def test_another_process_may_sweep_between_two_steps(tmp_path: Path) -> None:
         run(store, "a", 12)
         other.prune(["a"], strategy="delete")
         assert run(store, "a", 10) == state(other, "a")
-
-
-def test_an_exported_thread_is_a_store_of_its_own(tmp_path: Path) -> None:
-    out = tmp_path / "a.sqlite"
-    with open_store(tmp_path / "c.sqlite") as store:
-        run(store, "b", seed=1)
-        expected = run(store, "a")
-        store.describe("a", {"name": "first"})
-        store.export_thread("a", out)
-        with pytest.raises(BadInput, match="expected a new file"):
-            store.export_thread("a", out)
-        with pytest.raises(BadInput, match="found 'z'; it has"):
-            store.export_thread("z", tmp_path / "z.sqlite")
-        history = list(talk(0).compile(checkpointer=store).get_state_history(thread("a")))
-    with open_store(out) as moved:
-        assert moved.threads() == {"a": {"name": "first"}}
-        assert state(moved, "a") == expected
-        again = list(talk(0).compile(checkpointer=moved).get_state_history(thread("a")))
-    assert again == history
 
 
 def join(state: list[str], writes: Sequence[Any]) -> list[str]:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.cli.completion import candidates
+
 
 def harness(home: Path, *words: str, shell: str = "/bin/bash") -> subprocess.CompletedProcess[str]:
     return subprocess.run(
@@ -51,6 +53,26 @@ def test_a_command_installs_it_and_bash_completes(tmp_path: Path) -> None:
     assert completed(tmp_path, "harness ev") == ["eval", "evolve"]
     assert "--min-pass" in completed(tmp_path, "harness eval --m")
     assert completed(tmp_path, "harness skill expl") == ["explain"]
+    assert "roster" in completed(tmp_path, "harness eval ro")
+    assert "wire" in completed(tmp_path, "harness evolve --suite wi")
+    assert "numeric" in completed(tmp_path, "harness eval demo --check nu")
+
+
+@pytest.mark.wing("engines")
+def test_values_that_it_offers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in (".claude/skills/a-skill", "mine"):
+        Path(folder).mkdir(parents=True)
+        (Path(folder) / "SKILL.md").write_text("")
+
+    def offered(name: str, typed: str) -> list[str]:
+        return [item.value for item in candidates(name, typed) if item.type == "plain"]
+
+    assert offered("skill", "") == [".claude/skills/a-skill", "mine"]
+    assert offered("skill", "mi") == ["mine"]
+    assert "local/smollm2-135m" in offered("models", "local/sm")
+    assert "analyst=none" in offered("models", "analyst=no")
+    assert offered("suite", "no-such") == []
 
 
 def test_other_shells(tmp_path: Path) -> None:

@@ -49,3 +49,81 @@ def test_a_check_that_cannot_judge_costs_no_attempt(folder: Path) -> None:
     assert ended.exit_code
     assert "expected any of answer, expected" in str(ended.exception)
     assert not (folder / "run").exists()
+
+
+def test_the_reason_of_an_own_check_is_shown_and_what_all_tasks_share_is_not(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    rows = [
+        {"prompt": f"Which team answers this ticket: {word} is late"} for word in ("Tea", "Ink")
+    ]
+    (folder / "tickets.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / "check.py").write_text(
+        "def judge(answer):\n    return {'passed': False, 'reason': 'team: expected A, got B'}\n"
+    )
+    command = ["eval", "tickets.jsonl", "--agent", "py:agent.py:answer", "--model", "none"]
+    ended = CliRunner().invoke(cli, [*command, "--check", "check.py:judge", "--out", "run"])
+    assert (
+        ended.stdout.partition("failed  ")[2].partition("\n\n")[0].count("team: expected A, got B")
+        == 2
+    )
+    assert "…Tea is late" in ended.stdout and "…Ink is late" in ended.stdout
+
+
+def test_a_check_is_found_from_the_working_folder(folder: Path) -> None:
+    (folder / "own").mkdir()
+    (folder / "own" / "check.py").write_text("def judge(answer):\n    return 'blue' in answer\n")
+    (folder / "suite").mkdir()
+    (folder / "tickets.jsonl").rename(folder / "suite" / "tickets.jsonl")
+    command = ["eval", "suite/tickets.jsonl", "--agent", "py:agent.py:answer", "--model", "none"]
+    command += ["--check", "own/check.py:judge", "--sandbox", "none", "--trust-checks"]
+    ended = CliRunner().invoke(cli, [*command, "--out", "run"], catch_exceptions=False)
+    assert f"passed {COUNT}" in ended.stdout
+
+
+def test_the_rate_by_a_column_is_shown_and_a_misspelt_column_costs_no_attempt(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    (folder / "triage.py").write_text("def answer(prompt, workdir, skill):\n    return 'billing'\n")
+    rows = [
+        {"prompt": f"Ticket {n}", "answer": team, "language": language}
+        for n, (team, language) in enumerate(
+            [("billing", "de"), ("billing", "de"), ("refund", "de"), ("refund", "fr")]
+        )
+    ]
+    (folder / "teams.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    command = ["eval", "teams.jsonl", "--agent", "py:triage.py:answer", "--model", "none"]
+    wrong = CliRunner().invoke(cli, [*command, "--out", "run", "--by", "lang"])
+    assert "has a column 'lang'" in str(wrong.exception)
+    assert "'expected', 'language'" in str(wrong.exception)
+    assert not (folder / "run").exists()
+    ended = CliRunner().invoke(cli, [*command, "--out", "run", "--by", "language"])
+    lines = [line.split() for line in ended.stdout.splitlines()]
+    assert ["de", "2", "of", "3", "66.7%", "[20.8%,", "93.9%]", "1", "x", "billing"] in lines
+    assert ["fr", "0", "of", "1", "0.0%", "[0.0%,", "79.3%]", "1", "x", "billing"] in lines
+    again = CliRunner().invoke(cli, [*command, "--out", "run", "--by", "expected", "--json"])
+    by = json.loads(again.stdout)["by"]
+    assert [(row["value"], row["passed"], row["judged"]) for row in by] == [
+        ("billing", 2, 2), ("refund", 0, 2),
+    ]  # fmt: skip
+
+
+def test_what_a_check_expected_and_got_fits_into_eighty_columns(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    (folder / "json.py").write_text(
+        'def answer(prompt, workdir, skill):\n    return \'{"team": "Billing"}\'\n'
+    )
+    rows = [
+        {"prompt": f"Which team answers this ticket? {word}", "answer": {"team": "Escalation"}}
+        for word in ("Parcel lost " * 9, "Lawyer involved " * 9)
+    ]
+    (folder / "teams.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    command = ["eval", "teams.jsonl", "--agent", "py:json.py:answer", "--model", "none"]
+    ended = CliRunner().invoke(cli, [*command, "--out", "run"], catch_exceptions=False)
+    shown = [line for line in ended.stdout.splitlines() if "…Parcel" in line or "…Lawyer" in line]
+    assert len(shown) == 2 and all(len(line) <= 80 for line in shown)
+    assert all("expected 'Escalation', got 'Billing'" in line for line in shown), ended.stdout

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from types import SimpleNamespace
 
 import click
 import pytest
@@ -61,16 +60,12 @@ def test_a_run_leads_to_a_skill_named_after_its_suite(
     monkeypatch.setattr("harness.cli.next_steps._divides", bool)
     report = EvalReport.model_construct(skill=None, passed=1, failed=1, suite=suite)
 
-    def nothing(_: object) -> SimpleNamespace:
-        return SimpleNamespace(tasks=())
-
     def none(_: object) -> list[ItemRecord]:
         return []
 
     monkeypatch.setattr("harness.evals.records", none)
-    monkeypatch.setattr("harness.evals.runner.suite_of", nothing)
     with click.Context(click.Command("run")):
-        text = after_eval(report, Path("run"), EvalSettings.model_construct(suite="tasks"))
+        text = after_eval(report, Path("run"), EvalSettings.model_construct(suite="tasks"), ())
     (evolve,) = lines(text)
     assert evolve[evolve.index("--create") + 1] == skill
     assert parsed(evolve)

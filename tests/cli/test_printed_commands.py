@@ -59,6 +59,27 @@ def test_what_eval_prints_can_be_pasted(tmp_path: Path, monkeypatch: pytest.Monk
     assert words[:5] == ["evolve", "--suite", suite, "--from", "a run"]
 
 
+def test_a_resumed_run_prints_the_command_of_the_run_that_was_begun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("tickets.csv").write_text("Ticket;Label\n" + "".join(f"t{n};a\n" for n in range(20)))
+    Path("replies.json").write_text(json.dumps([{"text": "b"}]))
+    begun = printed([
+        "eval", "tickets.csv", "--map", "Ticket=prompt", "--map", "Label=answer", "--limit", "18",
+        "--model", "scripted/replies.json", "--base-url", "http://me:pw@127.0.0.1:9/v1", "--seed",
+        "5", "--out", "run",
+    ])  # fmt: skip
+    for option in ("--model scripted/replies.json", "--base-url http://127.0.0.1:9/v1", "--seed 5"):
+        assert option in begun
+    assert printed(["eval", "--resume", "run"]) == begun
+    with Path("run", "items.seg").open("ab") as records:
+        records.truncate(0)  # as after a kill: there is something to do
+    Path("run", "finished.json").unlink()
+    typed = ["eval", "--resume", "run", "--base-url", "http://127.0.0.1:9/v1"]
+    assert printed(typed) == begun
+
+
 def test_what_init_prints_can_be_pasted(tmp_path: Path) -> None:
     folder = str(tmp_path / FOLDER)
     assert pasted(printed(["init", folder]), tmp_path)[:2] == ["eval", folder]

@@ -324,6 +324,11 @@ def _files() -> list[Plant]:
         Plant("密码", f"密码\uff1a{pw}", pw),
         Plant("seed phrase", f"My seed phrase is: {words}", words),
         Plant("seed phrase alone", f"I wrote it down:\n{words}\nand hid it", words),
+        Plant("seed phrase, restored", f"restore with: {words}", words),
+        Plant("terraform", f'variable "db_password" {{\n  default = "{pw}"\n}}', pw),
+        Plant("recovery codes", "Recovery codes:\n1. 8f3k-2m9x\n2. q7w2-e4r5", "q7w2-e4r5"),
+        Plant("blanks", '[client]\nuser=me\npassword="u#91 kelp"\n', "u#91 kelp"),
+        Plant("brackets", "- ADMIN_PASSWORD=Wz5(tulpe)Qd", "Wz5(tulpe)Qd"),
         Plant("signing key", f"signKey: {token}", token),
         Plant("base64 of a token", f"data:\n  value: {_encoded(key)}", _encoded(key)),
     ]

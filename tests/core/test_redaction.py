@@ -80,6 +80,14 @@ HARMLESS = [
     "Пароль вводит пользователь, а ключ хранится в отдельном файле без доступа.",  # noqa: RUF001
     "密码由用户输入。密钥保存在单独的文件中。パスワードは利用者が入力します。",
     "seed: the frozen skill that every analyst reads and the result starts from here",
+    "sed -E 's/(password=)[^&]+/\\1***/g' access.log",
+    "See [token rotation](./docs/token-rotation.md#how-it-works).",
+    "enum GrantType { Password = 'password', ClientCredentials = 'client_credentials' }",
+    "'jsonwebtoken': '^9.0.2', \"password\"=>\"[FILTERED]\", 'private_key': 'certs/server.pem'",
+    "JWT_SECRET=replace-me-with-a-long-random-string",
+    "const token = req.headers.authorization?.split(' ')[1]; // password is required!",
+    "# cached token: `get_token()` may refresh an OAuth token; cached_token = get_token()",
+    "the recovery code path was tested in 2024 with py311",
     "$1$2 and $5,000 or ${6} cost $2y more; {sha256} is a field of the format",
 ]
 

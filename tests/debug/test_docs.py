@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from harness.checkpoints import open_store
 from harness.core.trajectory import Trajectory
 from tests.checkpoints.graphs import talk
 
@@ -40,7 +41,10 @@ def test_the_store_as_its_page_shows_it(
     monkeypatch.chdir(tmp_path)
     (example,) = examples(repository / "docs/concepts/checkpoints.md")
     run(example.replace('{"messages": []}', '{"messages": [], "turn": 0}'), {"builder": talk(2)})
-    assert (tmp_path / "two.sqlite").is_file()
+    with open_store(tmp_path / "checkpoints.sqlite") as store:
+        assert "2" in {
+            row.config.get("configurable", {}).get("thread_id") for row in store.list(None)
+        }
 
 
 def test_a_trajectory_played_back_as_the_page_shows_it(

@@ -12,9 +12,11 @@ import pytest
 
 from harness.checkpoints import CheckpointStore, open_store
 from harness.cli import main
+from harness.core import BadInput
 from harness.debug import Debugger, load_graph
 from harness.debug.attempts import Settings, ask_model, find_item, is_own_graph, open_own_graph
 from harness.debug.subjects import Subject
+from tests.models.http_server import completion, serve
 
 GRAPH = """
 from openai import OpenAI
@@ -145,6 +147,38 @@ def test_what_is_not_on_record_stops_until_it_may_be_asked(
     assert "the model was not asked this" in str(stop.failure)
     assert debugger.live().reason == "done"
     assert debugger.state()["messages"][-1].content == "5"
+    debugger.quit()
+
+
+def test_beyond_the_record_the_run_s_model_is_asked_at_the_user_s_address(
+    run: Path, store: CheckpointStore, stack: ExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps({**lock, "model": "openai/small"}))
+    with serve(lambda _body: completion("It is 5")) as served:
+        monkeypatch.setenv("OPENAI_BASE_URL", served.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "mine")
+        debugger = opened(run, store, stack).begin(store)
+        debugger.step()
+        debugger.edit({"plan": "Other"})
+        assert debugger.step().reason == "left recording"
+        assert debugger.live().reason == "done"
+        debugger.quit()
+    assert [body["model"] for body in served.bodies] == ["small"]
+
+
+def test_an_endpoint_that_only_the_run_names_is_not_left_for_another(
+    run: Path, store: CheckpointStore, stack: ExitStack
+) -> None:
+    rows = json.loads((run / "parts.json").read_text())
+    rows[-1]["base_url"] = "http://127.0.0.1:9/v1"
+    (run / "parts.json").write_text(json.dumps(rows))
+    debugger = opened(run, store, stack).begin(store)
+    debugger.step()
+    debugger.edit({"plan": "Other"})
+    assert debugger.step().reason == "left recording"
+    with pytest.raises(BadInput, match="asks it again"):
+        debugger.live()
     debugger.quit()
 
 

@@ -321,6 +321,14 @@ FILES: dict[str, str | bytes] = {
             "reference": "4 May 2027",
         }
     ),
+    "ragas.jsonl": rows(
+        {
+            "user_input": "What is two times 3 ?",
+            "retrieved_contexts": ["Two times 3 is 6."],
+            "response": "Two times 3 is 6.",
+            "reference": "6",
+        }
+    ),
     "cases.jsonl": rows({"query": "when does the warranty end", "gold": [{"doc": "docs/old.md"}]}),
     "my-project/README.md": "Mine.\n",
     "logs/90-1.json": json.dumps(trajectory("90-1", "fail")),

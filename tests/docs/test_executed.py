@@ -195,9 +195,18 @@ def test_data_that_is_shown_is_well_formed(page: str, language: str, body: str) 
     assert json.loads(body) if language == "json" else yaml.safe_load(body)
 
 
+def test_images_that_are_shown_start_a_command_of_ours(desk: Desk) -> None:
+    for body in [body for _, language, body in BLOCKS if language == "dockerfile"]:
+        steps = dict(line.split(" ", 1) for line in body.splitlines())
+        assert set(steps) <= {"FROM", "COPY", "RUN", "USER", "WORKDIR", "CMD"}
+        command = json.loads(steps["CMD"])
+        options = {word for word in command if word.startswith("--")}
+        assert not options - set(desk.type([*command[:2], "--help"]).text.replace(",", " ").split())
+
+
 def test_every_block_is_of_a_kind_that_is_run_or_read() -> None:
     assert {language for _, language, _ in BLOCKS} <= {
-        "", "console", "json", "python", "sh", "text", "yaml"
+        "", "console", "dockerfile", "json", "python", "sh", "text", "yaml"
     }  # fmt: skip
 
 

@@ -215,11 +215,11 @@ def test_workers_meet_limits_slots_and_budgets_that_were_not_there_when_they_beg
     free, agent = threading.Event(), CURL.replace("$n", "$n of $0") + " {prompt}"
     with holding(free) as (url, seen):
         run = Run(tmp_path, url, tasks=4, concurrency=1)
-        run.settings = run.settings.model_copy(update={"workers": 1, "agent": agent})
+        run.settings = run.settings.model_copy(update={"workers": 3, "agent": agent})
         with run:
             run.status(lambda now: "t0" in now.running and len(seen) == 1)
             assert ask(run.folder, Command(action="concurrency", value=3)).done
-            run.status(lambda _now: len(seen) == 3)  # of one worker, side by side
+            run.status(lambda _now: len(seen) == 3)
             words = ["eval", "ctl", "limits", str(run.folder), "--tokens", "1"]
             shown = CliRunner().invoke(cli, words)
             assert shown.output == "limits of an attempt: 1 tokens\n"
@@ -233,8 +233,8 @@ def test_workers_meet_limits_slots_and_budgets_that_were_not_there_when_they_beg
 
 
 @pytest.mark.wing("fleet")
-def test_an_attempt_begun_again_in_the_same_worker_keeps_its_folder(tmp_path: Path) -> None:
-    """The one that was cancelled removes its own, of the same name, before."""
+def test_an_attempt_begun_again_in_another_worker_keeps_its_folder(tmp_path: Path) -> None:
+    """The one that was cancelled is gone before, with its worker."""
     begun, script = tmp_path / "begun", tmp_path / "agent.sh"
     script.write_text(
         f"touch mark; if [ -e {begun} ]; then sleep 1; test -e mark && echo 4; "

@@ -107,6 +107,9 @@ def test_near_duplicates_without_a_group_are_said_once(table: Path) -> None:
     grouped = CliRunner().invoke(cli, [*words, "--out", "runs/b", "--group-by", "kind"]).output
     assert "near-duplicates" not in grouped
     assert "by group, 6 groups" in grouped
+    python = evaluate(str(table), agent="cmd:echo 4", model="none", sandbox="none", progress=False)
+    assert "36 of 36 prompts are near-duplicates" in str(python)
+    assert "or group_by COLUMN" in str(python)
 
 
 def test_different_questions_under_one_instruction_are_no_near_duplicates() -> None:

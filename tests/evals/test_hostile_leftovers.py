@@ -13,8 +13,7 @@ from harness.api import EvalSettings, run_evaluation
 from harness.core import BadInput, Task
 from harness.core.rundir import RunReader
 from harness.evals import records
-from harness.evals.pool import Pool
-from harness.evals.workers import Finished
+from harness.evals.pool import Finished, Pool
 from harness.sandbox import preferred, probe_backends
 
 PLANTS = {
@@ -71,7 +70,7 @@ def test_every_plant_costs_its_own_attempt_alone(suite: Path, tmp_path: Path) ->
 
 def test_a_fault_in_an_attempt_ends_no_other_one_and_bad_input_ends_the_run() -> None:
     class Broken:
-        limits = None
+        limits = slots = None
 
         async def run(self, task: Task, epoch: int) -> Finished:
             raise {"r": RecursionError("deep"), "b": BadInput("no such file")}[task.prompt]

@@ -22,11 +22,13 @@ class Attempter:
     Attributes:
         most: of them.
         resized: what it was told.
+        slots: as it says.
     """
 
     limits = None
 
-    def __init__(self) -> None:
+    def __init__(self, slots: int | None) -> None:
+        self.slots = slots
         self.most = self._now = self.resized = 0
 
     def resize(self, concurrency: int) -> None:
@@ -45,9 +47,9 @@ def test_no_more_attempts_begin_than_the_model_answers(
     asked: int, slots: int | None, most: int
 ) -> None:
     """Others would wait for the model while their time runs."""
-    attempter = Attempter()
+    attempter = Attempter(slots)
     tasks = [(Task(id=str(n), prompt="?"), 0) for n in range(40)]
-    pool = Pool(attempter, tasks, asked, slots)  # pyright: ignore[reportArgumentType]
+    pool = Pool(attempter, tasks, asked)  # pyright: ignore[reportArgumentType]
 
     async def drained() -> int:
         return len([item async for item, _ in pool.results()])

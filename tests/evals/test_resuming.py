@@ -83,6 +83,36 @@ def test_a_limit_is_not_lowered(
     assert (suite / "run/run.json").read_bytes() == before
 
 
+def test_a_finished_run_is_recognised_without_a_change_and_a_damaged_one_is_not(
+    suite: Path,
+) -> None:
+    (suite / "fast").touch()
+    begun = run("tasks.jsonl", "--out", "run")
+    files = {path: path.stat().st_mtime_ns for path in (suite / "run").rglob("*") if path.is_file()}
+    resumed = run("tasks.jsonl", "--resume", "run")
+    assert resumed.exit_code == 0
+    assert begun.stdout in resumed.stdout
+    assert files == {path: path.stat().st_mtime_ns for path in (suite / "run").rglob("*")
+                     if path.is_file()}  # fmt: skip
+    assert sorted((suite / "count").read_text().split()) == ["quick", "slow"]
+    finished = suite / "run" / "finished.json"
+    mark = json.loads(finished.read_text())
+    finished.write_text(json.dumps(mark | {"request": {**mark["request"], "tasks": "other code"}}))
+    assert run("tasks.jsonl", "--resume", "run").exit_code == 0
+    assert json.loads(finished.read_text()) == mark, "the next one is as quick as before"
+    items = suite / "run" / "items.seg"
+    whole = items.read_bytes()
+    items.write_bytes(whole + b"\x09\0\0")
+    assert run("tasks.jsonl", "--resume", "run").exit_code == 0
+    assert items.read_bytes() == whole, "what was torn is cut off"
+    items.write_bytes(whole[:20] + b"?" + whole[21:])
+    assert "damaged at byte" in str(run("tasks.jsonl", "--resume", "run").exception)
+    items.write_bytes(whole)
+    (suite / "tasks.jsonl").write_text('{"id": "quick", "prompt": "other", "answer": "4"}\n')
+    other = str(run("tasks.jsonl", "--resume", "run").exception)
+    assert "was started with other tasks of SUITE" in other
+
+
 def test_the_limit_that_no_option_named_is_raised(suite: Path) -> None:
     run("tasks.jsonl", "--out", "run", "--limit", "1")
     assert (

@@ -16,8 +16,9 @@ from harness.cli import cli
 from harness.core import BadInput, LimitReached, Task, remove_tree
 from harness.core.rundir import RunReader
 from harness.evals import Step, plan, records, regrade_folder
+from harness.evals.attempts import regradable
 from harness.evals.plan import read_parts, sample_parts
-from harness.evals.regrade import regradable
+from harness.evals.suite import LoadedSuite, Suite
 from tests.models.http_server import Answer, Served, completion, serve
 
 JUDGE = "def judge(task, workdir, answer):\n    return answer == {!r}\n"
@@ -35,6 +36,12 @@ class Lab:
         self.rows[2]["check"] = self.rows[3]["check"] = "check.py:judge"
         self.tools = ""
         self.judge("4")
+
+    def write(self, files: dict[str, str]) -> None:
+        """Files by their paths in the folder."""
+        for path, text in files.items():
+            (self.folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / path).write_text(text)
 
     def judge(self, right: str) -> None:
         (self.folder / "check.py").write_text(JUDGE.format(right))
@@ -106,6 +113,7 @@ def test_what_is_judged_by_its_folder_runs_again_on_the_recorded_answers(lab: La
     lab.tools = "tools: [bash]\n"
     with serve(lambda _body: completion("4")) as served:
         lab.run("first", served)
+        remove_tree(lab.folder / "first" / "kept")
         lab.judge("5")
         # The budget is what this run may spend: what the first one had spent is not in it.
         found = lab.actions("again", served, budget_calls=1)
@@ -152,6 +160,102 @@ def test_a_command_without_a_skill_is_the_one_that_could_take_it(lab: Lab) -> No
         assert lab.actions("third", served, agent=agent, limit=1) == "t0:REUSE"
         (lab.folder / "my agent.sh").write_text("echo  4")
         assert lab.actions("fourth", served, agent=agent, limit=1) == "t0:RERUN"
+
+
+def test_a_changed_module_that_the_agent_imports_is_another_agent(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside the file, in a package of the working folder, by `PYTHONPATH`, directly or not."""
+    monkeypatch.chdir(lab.folder)
+    monkeypatch.setenv("PYTHONPATH", f"{lab.folder}/more")
+    lab.write({
+        "app/agent.py": "import json, helpers\nfrom app.inner import deep\n"
+        "def answer(prompt):\n    import far\n    return '4'\n",
+        "app/helpers.py": "import app.agent\nimport app.broken\n",
+        "app/broken.py": "def (\n",
+        "app/inner/__init__.py": "from ..inner import deep\n",
+        "app/inner/deep.py": "import named\n",
+        "app/idle.py": "",
+        "more/far.py": "",
+        "named.py": "import numpy\n",
+        "numpy/site-packages/numpy.py": "",
+    })  # fmt: skip
+    digests = [plan.agent_digest("py:app/agent.py:answer", lab.folder)]
+
+    def same_after(path: str, text: str) -> bool:
+        (lab.folder / path).write_text(text)
+        digests.append(plan.agent_digest("py:app/agent.py:answer", lab.folder))
+        return digests[-1] == digests[-2]
+
+    assert same_after("app/idle.py", "x = 1\n"), "it is not imported"
+    for name in ("app/helpers", "app/broken", "app/inner/__init__", "app/inner/deep"):
+        assert not same_after(f"{name}.py", (lab.folder / f"{name}.py").read_text() + "#\n"), name
+    assert not same_after("more/far.py", "x = 1\n")
+    assert not same_after("named.py", "x = 1\n")
+    (lab.folder / "app/broken.py").unlink()
+    assert not same_after("app/idle.py", "")
+
+
+def test_a_changed_file_that_a_script_names_is_another_agent(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(lab.folder)
+    lab.write({
+        "bot/run.sh": "cd bot && exec node bot.js # see http://a.example/x\n",
+        "bot/bot.js": "const rules = require('./rules')\nread(__dirname + '/texts/policy.md')\n",
+        "bot/rules.js": "import '../bot/run.sh'\n",
+        "bot/texts/policy.md": "idle.js\n",
+        "bot/idle.js": "",
+    })  # fmt: skip
+    spec = "cmd:bash bot/run.sh {prompt}"
+    digests = [plan.agent_digest(spec, lab.folder)]
+    for path in ("run.sh", "bot.js", "rules.js", "texts/policy.md"):
+        (lab.folder / "bot" / path).write_text((lab.folder / "bot" / path).read_text() + " ")
+        digests.append(plan.agent_digest(spec, lab.folder))
+    assert len(set(digests)) == 5
+    (lab.folder / "bot/idle.js").write_text("1")
+    assert plan.agent_digest(spec, lab.folder) == digests[-1], "no script names it"
+
+
+def test_a_suites_own_agent_is_looked_up_in_its_folder(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    (lab.folder / "bot.sh").write_text("echo 4\n")
+    (here / "bot.sh").write_text("echo 5\n")
+    suite = LoadedSuite(
+        suite=Suite(name="s", tasks="t.jsonl", agent="cmd:sh bot.sh"), split=None, tasks=(),
+        base=lab.folder, root=lab.folder,
+    )  # fmt: skip
+    assert suite.agent_folder("cmd:sh bot.sh") == lab.folder
+    assert suite.agent_folder("cmd:sh ./bot.sh") == here
+    own = plan.agent_digest("cmd:sh bot.sh", suite.agent_folder("cmd:sh bot.sh"))
+    (here / "bot.sh").write_text("echo 6\n")
+    assert plan.agent_digest("cmd:sh bot.sh", lab.folder) == own
+
+
+def test_a_changed_helper_is_run_again_and_named_by_compare(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.chdir(lab.folder)
+    (lab.folder / "agent.py").write_text("import helper\ndef answer(prompt): return helper.TEXT\n")
+    (lab.folder / "helper.py").write_text("TEXT = '4'\n")
+    for row in lab.rows:
+        row["check"] = "exact"
+    with serve(lambda _body: completion("4")) as served:
+        lab.run("first", served, agent="py:agent.py:answer")
+        assert "RERUN" not in lab.actions("same", served, agent="py:agent.py:answer")
+        (lab.folder / "helper.py").write_text("TEXT = '5'\n")
+        steps = lab.run("next", served, agent="py:agent.py:answer", earlier=lab.folder / "first")
+        assert {step.why for step in steps} == {"other agent"}
+        first = lab.folder / "first"
+        same, other = (compare_runs(first, lab.folder / name) for name in ("same", "next"))
+        assert "agent" not in same.differs and "agent" in other.differs
+        assert not caplog.text
+        lab.run("first", served, agent="py:agent.py:answer", resume=first)
+        assert "4 finished attempts are of the code before" in caplog.text
 
 
 def test_invalid_attempts_are_never_taken_over(lab: Lab) -> None:
@@ -225,10 +329,41 @@ def test_answers_in_json_are_judged_again_and_what_cannot_be_is_refused(lab: Lab
         result = regrade(lab)
         assert (result["graded"], result["after"]["failed"]) == (2, 2)
         lab.rows = [{"id": "t", "prompt": "task", "check": "test -f made"}]
-        lab.run("folder", served, agent=agent)
-    with pytest.raises(BadInput, match=r"none of 1 attempts .* \(1 judged by its"):
+        (lab.folder / "zeros").write_bytes(bytes(20_000_000))
+        lab.run("folder", served, agent=f"cmd:cp {lab.folder / 'zeros'} made")
+    with pytest.raises(
+        BadInput, match=r"none of 1 attempts .* \(1 judged by files that"
+    ) as refused:
         regrade_folder(lab.folder / "folder", lab.folder / "out", None, "none", trust_checks=True)
+    assert f"harness eval {lab.folder}/suite.yaml --from {lab.folder}/folder`" in str(refused.value)
     assert not (lab.folder / "out").exists()
+
+
+def test_what_an_attempt_left_is_judged_again(lab: Lab) -> None:
+    (lab.folder / "in.txt").write_text("input")
+    row = {"id": "t", "prompt": "task", "files": {"in.txt": "in.txt"}, "check": "./made right"}
+    lab.rows = [row, {**row, "id": "u"}]
+    script = "rm in.txt; ln -s /etc/passwd link; chmod +x made\n"
+    script = "printf '#!/bin/sh\\ntest \"$1\" = right' > made; " + script
+    (lab.folder / "agent.sh").write_text(script)
+    with serve(lambda _body: completion("4")) as served:
+        lab.run("first", served, agent=f"cmd:sh {lab.folder}/agent.sh")
+        assert {item.outcome for item in records(lab.folder / "first")} == {"pass"}
+        lab.rows[0]["check"] = "test ! -e in.txt && test ! -e link && ./made wrong"
+        lab.rows[0]["check"] = f"sh -c {lab.rows[0]['check']!r}"
+        steps = lab.run(
+            "next", served, earlier=lab.folder / "first", agent=f"cmd:sh {lab.folder}/agent.sh"
+        )
+    assert sorted(step.action for step in steps) == ["REGRADE", "REUSE"]
+    outcomes = {item.task_id: item.outcome for item in records(lab.folder / "next")}
+    assert outcomes == {"t": "fail", "u": "pass"}
+    lab.rows[0]["check"] = "sh -c 'test ! -e in.txt && test ! -e link && ./made right'"
+    tasks = "".join(json.dumps(row) + "\n" for row in lab.rows)
+    (lab.folder / "tasks.jsonl").write_text(tasks)
+    run, out = lab.folder / "next", lab.folder / "out"
+    again = regrade_folder(run, out, None, "none", trust_checks=True)
+    assert (again.graded, again.after.passed, again.kept) == (2, 2, {})
+    assert "made" not in (out / "trajectories.seg").read_bytes().decode(errors="replace")
 
 
 def edit_prompt(lab: Lab) -> None:
@@ -314,3 +449,33 @@ def test_code_is_known_by_the_contents_of_all_its_files(
     (package / "agents/inner/b.py").write_text("x = 2\n")
     assert current() != before
     plan.code_digest.cache_clear()
+
+
+def test_a_changed_module_beside_the_agent_is_another_agent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from harness.evals import agent_digest
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "app" / "parts").mkdir(parents=True)
+    files = {
+        "agent.py": "import beside\nfrom app import graph\nimport json\n",
+        "beside.py": "X = 1\n",
+        "app/__init__.py": "",
+        "app/graph.py": "from .parts import words\nfrom . import tools\nimport agent\n",
+        "app/tools.py": "Y = 1\n",
+        "app/parts/__init__.py": "",
+        "app/parts/words.py": "Z = 1\n",
+        "check.py": "C = 1\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    first = agent_digest("py:agent.py:run", tmp_path)
+    (tmp_path / "check.py").write_text("C = 2\n")
+    assert agent_digest("py:agent.py:run", tmp_path) == first
+    for name in ("beside.py", "app/graph.py", "app/tools.py", "app/parts/words.py"):
+        (tmp_path / name).write_text(files[name] + "V = 2\n")
+        assert agent_digest("py:agent.py:run", tmp_path) != first, name
+        (tmp_path / name).write_text(files[name])
+    (tmp_path / "beside.py").write_text("def broken(:\n")
+    assert agent_digest("py:agent.py:run", tmp_path) != first

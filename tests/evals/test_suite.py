@@ -37,7 +37,11 @@ def test_one_file_is_halved_without_overlap(tmp_path: Path) -> None:
     ]
     assert not halves[0] & halves[1]
     assert len(halves[0] | halves[1]) == 40
-    assert min(map(len, halves)) > 10
+    assert len(halves[0]) == len(halves[1])
+    path.write_text("".join(reversed(path.read_text().splitlines(keepends=True))))
+    assert {task.id for task in load_suite(str(path), "train").tasks} == halves[0]
+    more = {task.id for task in load_suite(str(tasks_file(tmp_path, 41)), "train").tasks}
+    assert len(halves[0] - more) <= 1, "a task that is added moves one other at most"
     with pytest.raises(BadInput, match="no split 'test'"):
         load_suite(str(path), "test")
 

@@ -35,7 +35,7 @@ def test_right_answers_among_other_words_are_counted_and_shown() -> None:
     assert lines[1].startswith("check em (the default): the answer must be the expected text")
     assert lines[2] == "for example 42: expected '42', got 'It is 42, I think.'"
     assert lines[3] == "2 of 3 answers contain the expected text among other words"
-    assert "format rule" in lines[4] and '"check": "contains"' in lines[4]
+    assert "format rule" in lines[4] and "--check contains" in lines[4]
 
 
 def test_wrong_answers_are_called_wrong() -> None:

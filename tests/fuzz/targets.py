@@ -191,10 +191,10 @@ def run_seeds(folder: Path) -> list[Files]:
 def read_run(folder: Path) -> None:
     """Read what `runs`, `compare` and `--resume` read of a run folder."""
     from harness.core.segments import SegmentWriter
-    from harness.evals import read_report
+    from harness.evals import compare_results, read_report
     from harness.evals.formats.junit import write_junit
     from harness.evals.plan import read_parts
-    from harness.evals.report import compare_results, open_run, read_run
+    from harness.evals.report import open_run, read_run
 
     with closing(SegmentWriter(folder / "items.seg")) as segment:
         for line in (folder / "items.jsonl").read_bytes().splitlines():
@@ -434,7 +434,6 @@ def read_checkpoints(folder: Path) -> None:
             store.values([write.ref for write in store.writes(name)])
             for saved in store.list({"configurable": {"thread_id": name}}):
                 assert saved.checkpoint
-            store.export_thread(name, folder / f"{digest(name)}.sqlite")
         store.prune(["a"])
 
 

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from examples.judges.published_rows import BLOCKED, open_metadata, sample_of
 from harness.core import BadInput, assets
 from harness.judge import Question
-from harness.judge.skill_rm.bank import BLOCKED, Bank, Sample, open_metadata, sample_of
+from harness.judge.skill_rm.bank import Bank, Sample
 from harness.judge.skill_rm.judge import SkillContext, SkillJudge, read_out, records_of
 from harness.judge.types import Evidence, Verdict
 from harness.sandbox import SandboxUnavailable, select

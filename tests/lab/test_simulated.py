@@ -169,7 +169,15 @@ def test_it_answers_the_prompts_of_the_evolution_loop() -> None:
         return json.loads(message["content"])
 
     transcript = "Question\nFinal answer: The answer to the question is 4 units."
-    prompt = render("analyst_error", task="How many?", transcript=transcript, skill="", max_items=3)
+    prompt = render(
+        "analyst_error",
+        task="How many?",
+        transcript=transcript,
+        skill="",
+        max_items=3,
+        right="",
+        documents="",
+    )
     record = reply(prompt)
     assert [item["lesson"] for item in record["memory_items"]] == LESSONS[:2]
     assert all(quote in transcript for quote in record["evidence"])
@@ -234,7 +242,15 @@ def test_a_complaint_goes_to_the_role_that_was_asked() -> None:
     """40 % of the calls of benchmarks/evolution/scale.py were answered by the agent."""
     profile = load_profile("lookup")
     log = "[1] USER\nHow many boxes?\n\n[2] AGENT\n7 units"
-    prompt = render("analyst_error", task="How many boxes?", transcript=log, skill="", max_items=3)
+    prompt = render(
+        "analyst_error",
+        task="How many boxes?",
+        transcript=log,
+        skill="",
+        max_items=3,
+        right="",
+        documents="",
+    )
     asked = body(prompt)
     first = respond(profile, asked)["choices"][0]["message"]["content"]
     assert json.loads(first)["evidence"] == ["[2] AGENT\n7 units"]

@@ -25,8 +25,8 @@ from harness.models import (
     Reply,
     Sampling,
     export_calls,
-    import_calls,
     open_model,
+    open_recording,
     pack,
 )
 from harness.models.commits import Committer
@@ -183,8 +183,8 @@ def test_an_export_is_the_same_bytes_and_survives_the_round_trip(tmp_path: Path)
             ask("vllm/m", text, server.url, calls)
         export_calls(calls, tmp_path / "one.jsonl")
     with CallStore(tmp_path / "again.sqlite") as again:
-        assert import_calls(again, tmp_path / "one.jsonl") == 3
-        assert import_calls(again, tmp_path / "one.jsonl") == 3
+        for _ in range(2):
+            again.put(open_recording(tmp_path / "one.jsonl"))
         assert export_calls(again, tmp_path / "two.jsonl") == 3
     assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two.jsonl").read_bytes()
 
@@ -197,8 +197,8 @@ def test_a_changed_recording_is_refused(tmp_path: Path) -> None:
     row = json.loads(path.read_text())
     row["body"]["temperature"] = 0.9
     path.write_text("\n" + json.dumps(row) + "\n")
-    with CallStore() as calls, pytest.raises(BadInput, match=r"calls\.jsonl:2: .*changed"):
-        import_calls(calls, path)
+    with pytest.raises(BadInput, match=r"calls\.jsonl:2: .*changed"):
+        open_recording(path)
     path.write_text('{"call_id": 1}\n')
     with pytest.raises(BadInput, match=r"calls\.jsonl:1: expected a recorded call"):
         open_model(f"replay/{path}")

@@ -56,7 +56,7 @@ def test_an_unknown_extra_is_named_before_anything_is_fetched(repository: Path) 
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stdout == ""
-    assert done.stderr.startswith("no extra 'locl': there are local, ")
+    assert done.stderr.startswith("no extra 'locl': did you mean 'local'? there are local, ")
 
 
 def test_the_hint_to_install_an_extra_keeps_to_the_lock_of_a_checkout(

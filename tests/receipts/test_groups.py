@@ -15,9 +15,9 @@ from harness.receipts.ladder import verify_ladder
 from harness.receipts.ladder.plan import LadderSettings, plan_of
 from harness.receipts.ladder.records import LadderRecords, read_ladder
 from harness.receipts.ladder.report import ladder_of, ladder_page
-from harness.receipts.plan import AuditPlan
+from harness.receipts.plan import AuditPlan, design, plan_audit
 from harness.receipts.receipt import card, receipt_of
-from harness.receipts.records import read_records
+from harness.receipts.records import Header, Records, Row, read_records
 from harness.receipts.trigger.queries import Query, draft_queries
 from harness.receipts.trigger.report import attempts_of, judge
 from harness.receipts.units import cut
@@ -31,6 +31,7 @@ from harness.skills import (
     RECORDS,
     beside,
     load_skill,
+    new_skill,
 )
 from harness.stats import EffectData, false_difference_rate, fit_effects, joint_critical
 
@@ -196,3 +197,37 @@ def test_drafted_queries_of_one_clause_are_one_group(repository: Path) -> None:
     drafted = [query for query in draft_queries([skill]) if query.expect]
     groups = {query.group for query in drafted}
     assert groups and "" not in groups and len(drafted) == 2 * len(groups)
+
+
+def test_a_rule_that_mends_one_queue_is_found_there() -> None:
+    """Four rules, each decisive on its queue of eight, and one for no queue."""
+    rules = ["billing tickets go to ledger", "parcel tickets go to depot", "login tickets to desk",
+             "refund tickets go to teller", "be polite"]  # fmt: skip
+    skill = new_skill("triage", "Sorts tickets.", "# Triage\n\n- " + "\n- ".join(rules) + "\n")
+    parsed = cut(skill)
+    queues = ["billing", "parcel", "login", "refund", "other", "spam", "fraud", "legal"]
+    ids = tuple(f"t{n}" for n in range(64))
+    values = {name: queues[n % 8] for n, name in enumerate(ids)}
+    plan = plan_audit(5, 64, 320)
+    rng = np.random.default_rng(3)
+    rows: list[Row] = []
+    for rollout in design(ids, 5, plan.pairs, 7):
+        number = queues.index(values[rollout.task])
+        passes = rng.random() < (0.9 if number in rollout.units and number < 4 else 0.1)
+        units = "".join("1" if n in rollout.units else "0" for n in range(5))
+        outcome = "pass" if passes else "fail"
+        rows.append(Row(id=rollout.id, task=rollout.task, outcome=outcome, units=units))
+    header = Header(
+        name="triage", skill=skill.digest, files={}, suite="s", split=None, suite_digest="",
+        tasks=tuple((name, "") for name in ids), agent="a", model="m", simulated=False,
+        skill_mode="preloaded", prompts="", version="", seed=7, plan=plan, by="queue",
+        by_values=values,
+    )  # fmt: skip
+    receipt = receipt_of(Records(header=header, rows=tuple(rows)), parsed)
+    helping = {(each.unit, each.group) for each in receipt.by_group if each.verdict == "helps"}
+    named = {(unit.id, queue) for unit, queue in zip(parsed.units, queues[:4], strict=False)}
+    assert helping == named
+    assert len(receipt.by_group) == 4 + 8  # a rule on the queue that it names, the other on all
+    assert all(len(unit.text) and unit.effect.estimate < 25 for unit in receipt.units)
+    text = header.model_copy(update={"by": "", "by_values": {}})
+    assert '"by' not in receipt_of(Records(header=text, rows=tuple(rows)), parsed).text

@@ -13,10 +13,14 @@ from harness.skills import (
     apply_patch,
     explain,
     explain_place,
+    export,
+    install_from,
+    load_skill,
     new_skill,
     provenance_of,
     provenance_path,
     read_provenance,
+    receipt_files,
     refuse_ungated,
     write_provenance,
     write_skill,
@@ -64,6 +68,22 @@ def test_what_a_gate_said_holds_for_that_skill_alone(tmp_path: Path) -> None:
     (folder / "SKILL.md").write_text((folder / "SKILL.md").read_text() + "- by hand\n")
     with pytest.raises(Refused, match="edited since"):
         refuse_ungated(folder)
+
+
+def test_an_exported_skill_that_no_gate_accepted_is_refused_again(tmp_path: Path) -> None:
+    folder = tmp_path / "a-skill"
+    result = apply_patch(START, learned("- w1", "Writing", "a private session"))
+    write_skill(result.skill, folder)
+    write_provenance(provenance_of(result, START).model_copy(update={"gate": "none"}), folder)
+    project, other = tmp_path / "project", tmp_path / "other"
+    receipt = receipt_files(folder, load_skill(folder))
+    export(load_skill(folder), "claude", project, receipt=receipt)
+    copied = project / ".claude" / "skills" / "a-skill"
+    with pytest.raises(Refused, match="gate: none"):
+        install_from(str(copied), other)
+    assert not any(
+        b"a private session" in p.read_bytes() for p in project.rglob("*") if p.is_file()
+    )
 
 
 def test_origins_survive_a_second_round_above_them() -> None:

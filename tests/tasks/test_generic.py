@@ -57,7 +57,7 @@ def _score(check: str, expected: JsonValue, answer: str | None, **meta: JsonValu
         ("numeric", [1, 2], "2.0", "pass"),
         ("numeric", 10, "none", "fail"),
         ("f1", "red green", "green red", "pass"),
-        ("f1", "red green", "red blue", "fail"),
+        ("f1", "red green", "blue pink red", "fail"),
     ],
 )
 def test_comparisons(check: str, expected: JsonValue, answer: str | None, outcome: str) -> None:
@@ -72,7 +72,7 @@ def test_numbers_are_compared_within_the_tolerance() -> None:
 
 
 def test_f1_is_a_soft_value_with_a_threshold() -> None:
-    score = _score("f1", "red green", "red blue")
+    score = _score("f1", "red green", "red blue", threshold=0.6)
     assert score.value == pytest.approx(0.5)
     assert _score("f1", "red green", "red blue", threshold=0.5).outcome == "pass"
 
@@ -486,8 +486,10 @@ def test_a_check_that_cannot_judge_is_refused_when_it_is_tried(
 
 
 def test_a_check_that_fails_without_the_agents_files_is_not_refused(
-    base: Path, trusted: bool
+    base: Path, trusted: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     names = ("reads", "crashing", "right")
     tasks = [Task(id=name, prompt="p", answer="42", check=f"checks.py:{name}") for name in names]
     try_checks(tasks, base, None, trusted=trusted)
+    assert "crashing' " in caplog.text and "tried before the first call" in caplog.text
+    assert "right' " not in caplog.text

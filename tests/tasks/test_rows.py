@@ -12,6 +12,7 @@ from harness.core import BadInput
 from harness.evals import load_suite
 from harness.tasks import family
 from tests.attacks.running import command
+from tests.tasks.workbook_files import Cell, write_workbook
 
 
 def tasks_of(path: Path, text: str = "", query: str = "") -> list[dict[str, Any]]:
@@ -51,6 +52,12 @@ def test_ids_are_made_of_prompts(tmp_path: Path) -> None:
     more = [task["id"] for task in tasks_of(tmp_path / "b.csv", "prompt,answer\nc,0\nb,2\na,1\n")]
     assert len(set(names)) == 3 and names[2] == f"{names[0]}-2"
     assert set(more) > {names[0], names[1]}
+
+
+def test_a_column_that_was_named_gives_way_to_none_where_its_cell_is_empty(tmp_path: Path) -> None:
+    text = "id,prompt,answer,points\na,What?,the student's,3\nb,Why?,another,\n"
+    first, second = tasks_of(tmp_path / "t.csv", text, "?points=answer")
+    assert first["answer"] == "3" and "answer" not in second
 
 
 def test_columns_are_named_where_they_are_not_usual(tmp_path: Path) -> None:
@@ -159,7 +166,7 @@ def test_promptfoo_asks_every_prompt_with_every_test(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="assertion 'llm-rubric' cannot be read; those that can"):
         load_suite(str(path))
     path.write_text(PROMPTFOO.replace("prompts/two.txt", "../two.txt"))
-    with pytest.raises(BadInput, match="expected a prompt below its folder"):
+    with pytest.raises(BadInput, match="expected a file below its folder"):
         load_suite(str(path))
 
 
@@ -217,3 +224,61 @@ def test_metadata_in_a_cell_is_kept(tmp_path: Path) -> None:
     text = 'prompt,answer,metadata\nq,a,"{""page"": 3}"\nr,b,by hand\n'
     first, second = tasks_of(tmp_path / "t.csv", text)
     assert (first["meta"], second["meta"]) == ({"page": 3}, {"metadata": "by hand"})
+
+
+def test_promptfoo_reads_its_tests_from_a_table_with_expected_columns(tmp_path: Path) -> None:
+    (tmp_path / "tests.csv").write_text(
+        "ticket,__expected,__expected2,__description\n"
+        "Where is it?,icontains: shipping,regex: ^S,late\n"
+        '"Money, please","yes, refund",,\n'
+    )
+    path = tmp_path / "promptfooconfig.yaml"
+    path.write_text("prompts: ['Sort: {{ticket}}']\ntests: file://tests.csv\n")
+    first, second = load_suite(str(path)).tasks
+    assert (first.prompt, second.prompt) == ("Sort: Where is it?", "Sort: Money, please")
+    judge = family(first)
+    judge.prepare(first, tmp_path, tmp_path)
+    for answer, outcome in (("Shipping", "pass"), ("A shipping matter", "fail")):
+        assert judge.score(first, tmp_path, tmp_path, answer).outcome == outcome
+    path.write_text("prompts: ['{{ticket}}']\ntests: file://../tests.csv\n")
+    with pytest.raises(BadInput, match="expected a file below its folder"):
+        load_suite(str(path))
+
+
+def test_two_columns_for_one_field_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("Subject,Body,Team\nLate,Where is it?,shipping\n")
+    done = command("eval", tmp_path / "t.csv", "--map", "Subject=prompt", "--map", "Body=prompt")
+    assert "--map: 'Subject' and 'Body' stand for one field" in done.stderr
+
+
+def test_a_text_around_columns_is_the_prompt(tmp_path: Path) -> None:
+    text = "Subject,Body,Team\nLate,Where is {it}?,shipping\nBroken,,warranty\n"
+    query = "?Which+team%3F+{Subject}%3A+{Body}=prompt&Team=answer"
+    first, second = tasks_of(tmp_path / "t.csv", text, query)
+    assert first["prompt"] == "Which team? Late: Where is {it}?"
+    assert (second["prompt"], second["answer"]) == ("Which team? Broken: ", "warranty")
+    assert first["meta"] == {"Subject": "Late", "Body": "Where is {it}?"}
+    with pytest.raises(BadInput, match="no column 'Subjct', which --map names"):
+        tasks_of(tmp_path / "t.csv", text, "?{Subjct}=prompt")
+
+
+def test_an_old_workbook_is_no_task_file(tmp_path: Path) -> None:
+    (tmp_path / "t.xls").write_bytes(b"PK")
+    with pytest.raises(BadInput, match="save its sheet as CSV"):
+        load_suite(str(tmp_path / "t.xls"))
+
+
+def test_a_workbook_has_a_task_a_row_of_its_first_sheet(tmp_path: Path) -> None:
+    rows: list[list[Cell]] = [
+        ["Nr", "question", "answer", None],
+        [1, "How many?", 3],
+        [],
+        [2, 4711, "x", None],
+    ]
+    write_workbook(tmp_path / "t.xlsx", {"Bugs": rows, "Other": [["question"], ["no"]]})
+    first, second = load_suite(str(tmp_path / "t.xlsx")).tasks
+    assert (first.prompt, first.answer, first.meta) == ("How many?", 3, {"Nr": 1})
+    assert (second.prompt, second.answer) == ("4711", "x")
+    (tmp_path / "bad.xlsx").write_bytes(b"PK")
+    with pytest.raises(BadInput, match=r"bad.xlsx"):
+        load_suite(str(tmp_path / "bad.xlsx"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -122,23 +121,6 @@ def test_an_attempt_without_verdict_has_no_advantage(tmp_path: Path) -> None:
     train(Observed, tmp_path, [sometimes])
     assert all(not advantages[::4].any() for advantages in seen)
     assert any(advantages.any() for advantages in seen)
-
-
-def test_dupo_fills_the_batch_with_groups_that_teach(tmp_path: Path) -> None:
-    from harness.train.trl import DUPOTrainer
-
-    sizes: list[tuple[int, bool]] = []
-
-    class Observed(DUPOTrainer):
-        def _generate_and_score_completions(self, inputs: Any) -> Any:
-            batch = super()._generate_and_score_completions(inputs)
-            teaching = batch["advantages"].view(-1, 8).abs().amax(1) > 0
-            sizes.append((len(batch["advantages"]), bool(teaching.all() or not teaching.any())))
-            return batch
-
-    trainer = train(Observed, tmp_path, [check_reward("contains")], draw=random.Random(1))
-    assert sizes == [(16, True)] * 10
-    assert max(logged(trainer, "dupo/idle")) > 0
 
 
 def test_clipo_is_a_reward_function(tmp_path: Path) -> None:

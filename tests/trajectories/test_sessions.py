@@ -153,6 +153,7 @@ def test_helpers_in_files_of_their_own_are_found(tmp_path: Path) -> None:
     assert [sub.trajectory_id for sub in found.subagent_trajectories or ()] == ["s1:k7"]
     (tmp_path / "s1.jsonl").unlink()
     assert _one(tmp_path).trajectory_id == "agent-k7"
+    assert _one(tmp_path).harness["subagent"] is True
 
 
 def _codex() -> list[Row]:

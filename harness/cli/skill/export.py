@@ -49,8 +49,8 @@ def export_skill(
     """Write DIR where clients look, or as one reproducible .skill file.
 
     universal is .agents/skills; agents and zip are other names of universal and skill. A .skill
-    file is a ZIP archive. A receipt of DIR travels beside the copy. An evolved skill that no gate
-    accepted is refused (exit code 5).
+    file is a ZIP archive. A receipt of DIR goes to harness-receipts/ in --out, where clients do not
+    look. An evolved skill that no gate accepted is refused (exit code 5).
 
     harness-skills.lock.json in --out keeps digests: a folder that was edited since is not
     overwritten.
@@ -188,9 +188,13 @@ def _attempts(run: Path | None) -> list[Attempt]:
 
 
 def _report(exports: list[Exported], as_json: bool) -> None:
+    from harness.skills import RECEIPTS
+
     form = {"skill": " (a ZIP archive)"}
     lines = [f"{e.diff}{e.status}: {e.path}{form.get(e.target, '')}" for e in exports]
     lines += [f"  {path}" for export in exports for path in export.also]
+    if any(RECEIPTS in Path(line).parts for line in lines):
+        lines.append(f"receipts: {RECEIPTS}/, which clients do not read and skill verify does")
     if lock := exports[0].lock:
         lines.append(f"lock file: {lock} (digests of what was written)")
     emit([export.model_dump(mode="json") for export in exports], as_json, "\n".join(lines))

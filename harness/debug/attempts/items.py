@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.agents import ReactContext, Sample
+from harness.agents import ReactContext, Sample, react_context
 from harness.core import BadInput, Task, Trajectory, assets, digest_tree, inside, remove_tree
 from harness.core.rundir import RunReader
 from harness.debug.attempts.answers import (
@@ -21,7 +22,7 @@ from harness.debug.attempts.answers import (
     recorded_tool,
 )
 from harness.debug.subjects import Subject, play_back
-from harness.models import CallStore, Message, Model, Reply, StoredCall
+from harness.models import ADDRESSES, CallStore, Message, Model, Reply, StoredCall, open_model
 from harness.tools import Bench, ToolArgumentError
 from harness.trajectories import content_text
 
@@ -262,7 +263,6 @@ def _context(
     workdir: Path,
 ) -> ReactContext:
     """Build the context of the attempt's graph; its model and tools answer from the record."""
-    from harness.agents import react_context
     from harness.evals import attempt_context
     from harness.tasks import answer_schema
 
@@ -290,9 +290,11 @@ def _skill(finished: Finished) -> Path | None:
     # The lock may be a stranger's: its names lead nowhere else.
     name = Path(str(finished.lock.get("skill_name"))).name
     recorded = Path(str(finished.lock.get("skill"))).name
-    above = [folder / "skill" / name for folder in finished.run.resolve().parents]
-    in_run = inside(finished.run, finished.run / SKILLS / recorded / name)
-    places = [in_run, Path(SKILLS) / name, Path(name), assets.root() / SKILLS / name, *above]
+    places = [
+        inside(finished.run, finished.run / SKILLS / recorded / name), Path(SKILLS) / name,
+        Path(name), assets.root() / SKILLS / name,
+        *(folder / "skill" / name for folder in finished.run.resolve().parents),
+    ]  # fmt: skip
     folders = (path for path in places if path is not None and path.is_dir())
     return next((path for path in folders if digest_tree(path) == recorded), None)
 
@@ -307,9 +309,7 @@ def _beyond(
             return
         from harness.sandbox import select
 
-        model = live_model(
-            settings.model or str(finished.lock.get("model")), settings.base_url, answers
-        )
+        model = model_of_run(finished, settings, answers)
         sandbox = select(settings.sandbox)
 
         async def place(bench: Bench, calls: Sequence[ToolCall] | None) -> Bench:
@@ -326,10 +326,25 @@ def _beyond(
     return open_live
 
 
+def model_of_run(finished: Finished, settings: Settings, answers: Answers) -> Model:
+    """The model that goes on with an attempt: that of the run, unless the user names another.
+
+    Raises:
+        BadInput: where the run asked an endpoint that the user has not named: a run folder may come
+            from a stranger, and another endpoint is not what was meant.
+    """
+    from harness.evals import read_parts
+
+    spec = settings.model or str(finished.lock.get("model"))
+    variable, _ = ADDRESSES.get(spec.partition("/")[0], ("", ""))
+    url = next((parts.base_url for parts in reversed(read_parts(finished.run))), None)
+    if url and not (settings.base_url or settings.model or os.environ.get(variable)):
+        raise BadInput(f"the run asked {url}: --base-url {url} asks it again")
+    return live_model(spec, settings.base_url, answers)
+
+
 def live_model(spec: str, base_url: str | None, answers: Answers) -> Model:
     """The model of a spec, for runs that have an event loop each; `person` asks the user."""
-    from harness.models import open_model
-
     if spec == Person.spec:
         return Person(answers)
     return _Closing(open_model(spec, base_url=base_url))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from harness.agents import graph_config, is_foreign, split_reference, state_of
 from harness.core import BadInput
 from harness.debug.attempts.answers import Answers, Beyond, RecordedModel
-from harness.debug.attempts.items import Finished, Settings, live_model, suite_of
+from harness.debug.attempts.items import Finished, Settings, live_model, model_of_run, suite_of
 from harness.debug.engine.graphs import load_graph
 from harness.debug.subjects import Subject, play_back
 from harness.models import open_gateway
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def asking(answers: Answers, spec: str, simulated: bool, seed: int | None) -> Generator[None]:
+def asking(
+    answers: Answers, spec: str, simulated: bool, seed: int | None
+) -> Generator[dict[str, str | None]]:
     """Lead the clients that this process builds to `answers` while a block runs.
 
     They read their variables (`OPENAI_BASE_URL`, …) when they are built: load the graph inside.
@@ -35,6 +37,9 @@ def asking(answers: Answers, spec: str, simulated: bool, seed: int | None) -> Ge
         spec: of the model.
         simulated: whether it is.
         seed: of requests that bring none.
+
+    Yields:
+        The variables as the user has them.
     """
     from anyio.from_thread import start_blocking_portal
 
@@ -44,13 +49,21 @@ def asking(answers: Answers, spec: str, simulated: bool, seed: int | None) -> Ge
         portal.wrap_async_context_manager(open_gateway(model)) as gateway,
     ):
         _, variables = gateway.open_account(seed=seed)
-        earlier = {name: os.environ.get(name) for name in variables}
-        os.environ.update(variables)
-        try:
-            yield
-        finally:
-            for name, value in earlier.items():
-                os.environ.pop(name) if value is None else os.environ.update({name: value})
+        with _variables(variables) as before:
+            yield before
+
+
+@contextmanager
+def _variables(values: Mapping[str, str | None]) -> Generator[dict[str, str | None]]:
+    """Set variables of the environment while a block runs; yields what they were."""
+    before = {name: os.environ.get(name) for name in values}
+    try:
+        for name, value in values.items():
+            os.environ.pop(name, None) if value is None else os.environ.update({name: value})
+        yield before
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name, None) if value is None else os.environ.update({name: value})
 
 
 def ask_model(spec: str, base_url: str | None, store: CheckpointStore, stack: ExitStack) -> Answers:
@@ -114,7 +127,7 @@ def open_own_graph(
         if settings.suite is not None:
             raise
         notes.append("the suite is not at hand: a task's files are missing, --suite names it")
-    root = Path.cwd() if suite is None else suite.root
+    root = Path.cwd() if suite is None else suite.agent_folder(spec)
     file, parts = agent_file(spec, root), read_parts(finished.run)
     thread, reason = str(finished.record["id"]), ""
     if file is None:
@@ -136,12 +149,15 @@ def open_own_graph(
     spec_of_model = str(lock.get("model"))
 
     def open_live() -> None:
-        model = live_model(settings.model or spec_of_model, settings.base_url, answers)
+        with _variables(before):  # its clients are led to the record
+            model = model_of_run(finished, settings, answers)
         answers.beyond = answers.beyond or Beyond(model, _unchanged)
 
-    number = int(lock.get("seed", 0)) + int(finished.record.get("epoch", 0))
-    seed = attempt_seed(number, str(finished.record["task_id"]))
-    stack.enter_context(asking(answers, spec_of_model, bool(lock.get("simulated")), seed))
+    seed = attempt_seed(
+        int(lock.get("seed", 0)) + int(finished.record.get("epoch", 0)),
+        str(finished.record["task_id"]),
+    )
+    before = stack.enter_context(asking(answers, spec_of_model, bool(lock.get("simulated")), seed))
     messages: list[dict[str, Any]] = []
     for step in finished.trajectory.steps:
         text = content_text(step.message)

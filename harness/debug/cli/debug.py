@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from harness.cli import echo, intent, shared_option
-from harness.core import BadInput
+from harness.core import BadInput, cache_root, prompted
 
 if TYPE_CHECKING:
     from harness.checkpoints import CheckpointStore
@@ -111,7 +111,6 @@ def debug(graph: str | None, path: Path | None, web: bool, terminal: bool, **opt
                 )
                 serve_until_signal(page, ready=echo)
             else:
-                from harness.core import cache_root, prompted
                 from harness.debug.terminal import PROMPT, Terminal
 
                 if debugger.last is None:

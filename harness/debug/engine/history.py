@@ -13,7 +13,7 @@ from uuid import UUID
 
 from harness.checkpoints import Moment as Moment
 from harness.checkpoints import config_at, segments
-from harness.core import BadInput
+from harness.core import BadInput, grouped
 from harness.debug.engine.graphs import langgraph, subgraph
 from harness.debug.engine.stops import HIDDEN
 
@@ -184,10 +184,7 @@ def shown(saved: CheckpointTuple) -> dict[str, Any]:
 
 def written(saved: CheckpointTuple) -> dict[str, list[tuple[str, Any]]]:
     """Return the writes of the next step's tasks, by task id, control writes included."""
-    writes: dict[str, list[tuple[str, Any]]] = {}
-    for task, channel, value in saved.pending_writes or []:
-        writes.setdefault(task, []).append((channel, value))
-    return writes
+    return grouped((task, (channel, value)) for task, channel, value in saved.pending_writes or [])
 
 
 def named(writes: list[tuple[str, Any]]) -> list[tuple[str, Any]]:

@@ -15,7 +15,7 @@ from harness.core import BadInput, HarnessError
 from harness.debug.engine.history import Point, listed, shown
 from harness.debug.engine.session import Debugger
 from harness.debug.engine.sources import Source, node_source, replace_source
-from harness.debug.engine.stops import Breakpoint, Stop, TaskInfo
+from harness.debug.engine.stops import Breakpoint, TaskInfo
 from harness.debug.web.values import editable, tree
 
 LOADING = ("reload", "edit_source")
@@ -47,36 +47,11 @@ def _point(arguments: Arguments) -> Point:
     return Point(ns, checkpoint, task)
 
 
-def _fork(debugger: Debugger, arguments: Arguments) -> Any:
-    return debugger.fork(
-        _point(arguments),
-        of=_text(arguments, "of"),
-        name=_text(arguments, "name"),
-        values=None if arguments.get("values") is None else _read(arguments, "values", dict),
-    )
-
-
-def _edit_output(debugger: Debugger, arguments: Arguments) -> Any:
-    return debugger.edit_output(
-        _point(arguments),
-        arguments.get("values"),
-        of=_text(arguments, "of"),
-        name=_text(arguments, "name"),
-    )
-
-
 def _replay(debugger: Debugger, arguments: Arguments) -> Any:
     beyond = _read(arguments, "beyond", str, "stop")
     if beyond not in ("stop", "live"):
         raise BadInput(f"expected 'stop' or 'live' as 'beyond', found {beyond!r}")
     return debugger.replay(_text(arguments, "of"), beyond=beyond)
-
-
-def _break(debugger: Debugger, arguments: Arguments) -> Any:
-    visit = None if arguments.get("visit") is None else _read(arguments, "visit", int)
-    return debugger.stop_at(
-        Breakpoint(_read(arguments, "node", str), visit, _text(arguments, "condition"))
-    )
 
 
 RUNNING: Mapping[str, Command] = {
@@ -92,14 +67,27 @@ RUNNING: Mapping[str, Command] = {
     "live": lambda d, _: d.live(),
     "serve": lambda d, a: d.serve(_read(a, "values", dict)),
     "edit": lambda d, a: d.edit(_read(a, "values", dict), name=_text(a, "name")),
-    "edit_output": _edit_output,
-    "fork": _fork,
+    "edit_output": lambda d, a: d.edit_output(
+        _point(a), a.get("values"), of=_text(a, "of"), name=_text(a, "name")
+    ),
+    "fork": lambda d, a: d.fork(
+        _point(a),
+        of=_text(a, "of"),
+        name=_text(a, "name"),
+        values=None if a.get("values") is None else _read(a, "values", dict),
+    ),
     "rewind": lambda d, a: d.rewind(_read(a, "steps", int, 1)),
     "replay": _replay,
 }
 """Commands that let the graph run: one at a time."""
 SETTING: Mapping[str, Command] = {
-    "break": _break,
+    "break": lambda d, a: d.stop_at(
+        Breakpoint(
+            _read(a, "node", str),
+            None if a.get("visit") is None else _read(a, "visit", int),
+            _text(a, "condition"),
+        )
+    ),
     "unbreak": lambda d, a: d.breakpoints.remove(_read(a, "number", int, 0)),
     "watch": lambda d, a: d.breakpoints.watch(_read(a, "expression", str)),
     "unwatch": lambda d, a: d.breakpoints.unwatch(_read(a, "expression", str)),
@@ -195,7 +183,25 @@ class Desk:
             "busy": self._busy,
             **self.meanwhile(),
             "error": self._error,
-            "stop": None if stop is None else _stop(stop),
+            "stop": None
+            if stop is None
+            else {
+                "reason": stop.reason,
+                "ended": stop.ended,
+                "task": None if stop.task is None else _task(stop.task),
+                "waiting": [_task(task) for task in stop.waiting],
+                "running": [_task(task) for task in stop.running],
+                "breakpoint": stop.breakpoint,
+                "sent": None if stop.sent is None else tree(stop.sent),
+                "emitted": [tree(value) for value in stop.emitted],
+                "watches": {text: tree(value) for text, value in stop.watches.items()},
+                "failure": None if stop.failure is None else asdict(stop.failure),
+                "interrupts": {name: tree(value) for name, value in stop.interrupts.items()},
+                "asked_by": stop.asked_by,
+                "asked": sorted(set(stop.asked_by.values())),
+                "held": list(stop.held),
+                "values": tree(stop.values),
+            },
             "state": {key: tree(value) for key, value in state.items()},
             "branch": None if debugger.branch is None else debugger.branch.thread,
             "branches": [
@@ -297,26 +303,6 @@ class Desk:
     def _wake(self) -> None:
         news, self._news = self._news, asyncio.Event()
         news.set()
-
-
-def _stop(stop: Stop) -> dict[str, Any]:
-    return {
-        "reason": stop.reason,
-        "ended": stop.ended,
-        "task": None if stop.task is None else _task(stop.task),
-        "waiting": [_task(task) for task in stop.waiting],
-        "running": [_task(task) for task in stop.running],
-        "breakpoint": stop.breakpoint,
-        "sent": None if stop.sent is None else tree(stop.sent),
-        "emitted": [tree(value) for value in stop.emitted],
-        "watches": {text: tree(value) for text, value in stop.watches.items()},
-        "failure": None if stop.failure is None else asdict(stop.failure),
-        "interrupts": {name: tree(value) for name, value in stop.interrupts.items()},
-        "asked_by": stop.asked_by,
-        "asked": sorted(set(stop.asked_by.values())),
-        "held": list(stop.held),
-        "values": tree(stop.values),
-    }
 
 
 def _task(task: TaskInfo) -> dict[str, Any]:

@@ -69,7 +69,10 @@ def llama_request(body: Body, name: str) -> Body:
             if not number or not low <= value <= high:
                 raise _rejected(param, f"expected a number from {low} to {high}", value)
     tools: Any = values.get("tools", [])
-    if not isinstance(tools, list) or not all(_is_function(tool) for tool in tools):  # pyright: ignore[reportUnknownVariableType]
+    if not isinstance(tools, list) or not all(
+        isinstance(tool, dict) and cast("dict[str, Any]", tool).get("function", {}).get("name")
+        for tool in cast("list[Any]", tools)
+    ):
         raise _rejected("tools", "expected a list of functions with names", tools)
     stop: Any = values.get("stop", [])
     if stop == "" or not isinstance(stop, str | list) or (isinstance(stop, list) and "" in stop):
@@ -199,12 +202,6 @@ def _call(name: str, arguments: Any) -> Body:
     """A call as an assistant's message has it."""
     function = {"name": name, "arguments": json.dumps(arguments, ensure_ascii=False)}
     return {"id": f"call_{uuid.uuid4().hex[:12]}", "type": "function", "function": function}
-
-
-def _is_function(tool: Any) -> bool:
-    return isinstance(tool, dict) and bool(
-        cast("dict[str, Any]", tool).get("function", {}).get("name")
-    )
 
 
 def _rejected(param: str, expected: str, value: Any) -> Refused:

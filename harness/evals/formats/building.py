@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.core import BadInput, Outcome, Trajectory, Usage, digest
-from harness.evals.report import REPORTED, ItemRecord, Results
+from harness.evals.report import REPORTED, UNKNOWN, ItemRecord, Results
 from harness.trajectories import from_openai
 
 NO_PRICE = Usage(cost_usd=None)
@@ -97,7 +97,7 @@ class Attempts:
             "kind": "eval", "suite": suite or tool, "split": None,
             "tasks": digest(sorted({item.task_id for item in self.items})), "skill": None,
             "skill_name": None, "skill_mode": None, "agent": agent or tool,
-            "model": model or "unknown", "simulated": model.startswith("simulated/"),
+            "model": model or UNKNOWN, "simulated": model.startswith("simulated/"),
             "prompts": "", "epochs": max(self.epochs.values()), "seed": None, "limit": None,
             "sample_limits": {}, "version": version,
             REPORTED: {"tool": tool, "figures": figures or {}},

@@ -45,28 +45,28 @@ def promptfoo_results(path: Path) -> list[Results]:
     prompts = [mapping(prompt) for prompt in listing(body.get("prompts"))]
     suite = string(mapping(document.get("config")).get("description")) or path.stem
     version = string(mapping(document.get("metadata")).get("promptfooVersion"))
-    found: list[Results] = []
+    results: list[Results] = []
     for column in sorted(columns):
         model, label = names[column]
         name = path.name if len(columns) == 1 else f"{path.name}:{model}"
         if several:
             name += f" [{label[:40]}]"
         metrics = mapping(prompts[column].get("metrics")) if column < len(prompts) else {}
-        found.append(
+        results.append(
             columns[column].results(
                 name, "promptfoo", suite=suite, model=model, version=version,
                 agent=label[:80],
                 figures={COUNTS[key]: count(metrics[key]) for key in COUNTS if key in metrics},
             )
         )  # fmt: skip
-    return found or [Attempts().results(path.name, "promptfoo", suite="", model="")]
+    return results or [Attempts().results(path.name, "promptfoo", suite="", model="")]
 
 
 def _add(attempts: Attempts, row: dict[str, Any], model: str) -> None:
     test, reply = mapping(row.get("testCase")), mapping(row.get("response"))
     variables = mapping(row.get("vars")) or mapping(test.get("vars"))
     label = string(test.get("description")) or str(next(iter(variables.values()), "test"))
-    asked = digest([variables, listing(test.get("assert"))])
+    question = digest([variables, listing(test.get("assert"))])
     grading, used = mapping(row.get("gradingResult")), mapping(reply.get("tokenUsage"))
     error = string(row.get("error"))
     invalid = row.get("failureReason") == ERROR or (not grading and bool(error))
@@ -78,7 +78,7 @@ def _add(attempts: Attempts, row: dict[str, Any], model: str) -> None:
         {"role": "assistant", "content": answer or ""},
     ]
     attempts.add(
-        f"{label[:40]} {asked[:6]}",
+        f"{label[:40]} {question[:6]}",
         "invalid" if invalid else outcome,
         float(score) if isinstance(score, int | float) else float(outcome == "pass"),
         reason=error if invalid else string(grading.get("reason")),

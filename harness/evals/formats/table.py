@@ -14,12 +14,12 @@ from harness.evals.formats.lm_eval import NO_SAMPLES, is_sample, lm_eval_results
 from harness.evals.formats.promptfoo import is_promptfoo, promptfoo_results
 from harness.evals.formats.skill_creator import NO_RESULTS, benchmark_results, is_benchmark
 from harness.evals.formats.tables import junit_results, table_results
-from harness.evals.report import EvalReport, Results, joined, read_report, read_run
+from harness.evals.report import EvalReport, Results, read_report, read_run
 from harness.trajectories.formats.inspect import is_inspect
 
 KNOWN = """\
   a run folder of ours, or the looks of a gate (EVOLVED/runs/gate-before)
-  inspect         LOG.eval, or a .json log
+  inspect         LOG.eval, a .json log, or the folder of --log-dir
   lm-eval         samples_*.jsonl, or the folder of --output_path (with --log_samples)
   promptfoo       what `promptfoo eval -o out.json` wrote
   skill-creator   benchmark.json
@@ -40,7 +40,10 @@ def open_results(path: Path, metric: str | None = None) -> list[Results]:
     if (path / "run.json").is_file():
         return [read_run(path)]
     if looks := looks_of(path):
-        return [joined(path, looks)]
+        # Of an attempt that several looks have, the last one counts.
+        parts = [read_run(run) for run in looks]
+        items = {item.id: item for part in parts for item in part.items}
+        return [Results(path.name, parts[0].lock, list(items.values()))]
     if not path.exists():
         raise BadInput(f"expected results, found nothing at {str(path)!r}")
     return _reader(path, metric)(path)
@@ -52,6 +55,8 @@ def _reader(path: Path, metric: str | None) -> Callable[[Path], list[Results]]:
     if path.is_dir():
         if samples_in(path):
             return samples
+        if logs := sorted(path.glob("*.eval")):
+            return lambda _: [run for log in logs for run in inspect_results(log)]
     elif path.suffix == ".eval":
         return inspect_results
     elif path.suffix == ".xml":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from pathlib import Path
 from typing import cast
@@ -86,6 +87,7 @@ def junit_results(path: Path) -> list[Results]:
     except (ElementTree.ParseError, OSError, ValueError) as error:
         raise BadInput(f"{str(path)!r}: expected JUnit XML: {error}") from error
     attempts = Attempts()
+    suite = next((node.get("name") for node in root.iter("testsuite") if node.get("name")), None)
     for case in root.iter("testcase"):
         if case.find("skipped") is not None:
             continue
@@ -98,10 +100,12 @@ def junit_results(path: Path) -> list[Results]:
             reason = fault.get("message") or (fault.text or "").strip()
         time = case.get("time") or ""
         seconds = float(time) if time.replace(".", "", 1).isdigit() else 0.0
+        names = [case.get("classname"), case.get("name")]
+        if names[0] == suite and names[1]:  # one of ours: TASK or TASK@ATTEMPT
+            names = [None, re.sub(r"@\d+$", "", names[1])]
         attempts.add(
-            ".".join(filter(None, (case.get("classname"), case.get("name")))) or "case",
+            ".".join(filter(None, names)) or "case",
             outcome, float(outcome == "pass"), reason=reason[:500],
             usage=Usage(cost_usd=None, seconds=seconds),
         )  # fmt: skip
-    suite = next((node.get("name") for node in root.iter("testsuite") if node.get("name")), None)
     return [attempts.results(path.name, "junit", suite=suite or path.stem, model="")]

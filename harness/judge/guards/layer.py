@@ -13,8 +13,8 @@ from harness.judge.guards.policy import GuardPolicy, Place
 from harness.models import Message, Model, Reply, Sampling
 from harness.models.wire import LISTENER
 
+# Roles of the operator and of the model.
 _OWN = ("system", "developer", "assistant")
-"""Roles of the operator and of the model."""
 Node = Callable[[dict[str, Any]], Coroutine[Any, Any, dict[str, Any]]]
 
 

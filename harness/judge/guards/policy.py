@@ -9,10 +9,10 @@ from pydantic import model_validator
 from harness.core import Value
 from harness.judge.guards.labels import CATEGORIES, Guarded, Label, Mode, is_unsafe
 
+# In front of an agent (what is asked) or behind it (what it answers).
 Place = Literal["in", "out"]
-"""In front of an agent (what is asked) or behind it (what it answers)."""
+# Let it pass; put a notice in its place and go on; wait for a person; end the run.
 Action = Literal["allow", "redact", "interrupt", "stop"]
-"""Let it pass; put a notice in its place and go on; wait for a person; end the run."""
 ACTIONS: tuple[Action, ...] = get_args(Action)
 
 

@@ -14,8 +14,8 @@ from harness.judge.types import OPPOSITE, Evidence, Preference, Question, Verdic
 from harness.models import Model, Sampling
 from harness.sandbox import Sandbox
 
+# Rubrics of a comparison.
 FEWEST, MOST = 5, 15
-"""Rubrics of a comparison."""
 TRIES = 5
 LONGEST_RUBRICS = 2000
 _SIGN: dict[str, int] = {"first": 1, "second": -1, "equal": 0}

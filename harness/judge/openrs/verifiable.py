@@ -33,8 +33,8 @@ exec(compile(open("check.py", encoding="utf-8").read(), "check.py", "exec"), spa
 verdicts = [bool(space["check"](row)) for row in rows]
 print("\\n" + marker, json.dumps(verdicts))
 """
+# Words of a reference that can be looked for in an answer.
 _SHORT = 6
-"""Words of a reference that can be looked for in an answer."""
 _NUMBER = re.compile(r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _WORD = re.compile(r"\w+")
 _LEADS = frozenset({"is", "are", "was", "were", "answer", "option", "choice"})

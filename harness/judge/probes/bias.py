@@ -29,6 +29,7 @@ _PADDING = (
     " In other words, the above is what there is to say about it.",
     " To summarise, the answer is as stated at the beginning.",
 )
+# Questions of ours, an answer to each, and the word that it turns on.
 _ITEMS = (
     ("What is the capital of Norway?", "The capital of Norway is {}.", ("Oslo",)),
     ("How many legs has a spider?", "A spider has {} legs.", ("eight",)),
@@ -47,9 +48,8 @@ _ITEMS = (
     ("In which season do leaves fall?", "Leaves fall in {}.", ("autumn",)),
     ("What does a thermometer measure?", "A thermometer measures {}.", ("temperature",)),
 )
-"""Questions of ours, an answer to each, and the word that it turns on."""
+# Wordings of one answer; two of them are equally good.
 _FORMS = ("{}", "The answer: {}", "{} That is the answer.", "Here you are: {}")
-"""Wordings of one answer; two of them are equally good."""
 
 
 @runtime_checkable

@@ -16,8 +16,8 @@ from harness.models import Model, Sampling
 from harness.sandbox import Sandbox
 
 Source = Literal["verifier", "reference", "rubric", "model"]
+# Whose records decide first.
 ORDER: tuple[Source, ...] = ("verifier", "reference", "rubric", "model")
-"""Whose records decide first."""
 STEPS, RESOURCES, RUNS = 6, 5, 3
 LONGEST_STEP = 1200
 

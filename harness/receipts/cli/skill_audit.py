@@ -55,6 +55,10 @@ if TYPE_CHECKING:
     default=0.0,
     help="Stop once no open unit has a chance of SHARE (5% or 0.05) of a verdict any more.",
 )
+@shared_option(
+    "--by",
+    help="Look at the groups of this column, too. Default: the one that DIR names most.",
+)
 @click.option("--prune", is_flag=True, help="Try the skill without what hurts or shows nothing.")
 @dry_run_option
 @json_option
@@ -65,6 +69,7 @@ def audit_skill(
     prune: bool,
     width: float,
     futility: float,
+    by: str | None,
     **options: Any,
 ) -> None:
     """Find out which lines of DIR help, which hurt, and which do nothing that can be seen.
@@ -79,7 +84,7 @@ def audit_skill(
     from harness.receipts import AuditSettings, plan_of, prune_skill, run_audit
 
     run: Path = options["resume"] or options["out"] or Path("runs") / new_run_id("audit")
-    stops = {"width": width, "futility": futility}
+    stops = {"width": width, "futility": futility, "by": by}
     settings = AuditSettings.model_validate({**options, **stops, "skill": folder, "out": run})
     if dry_run:
         plan = plan_of(settings)
@@ -144,14 +149,16 @@ def check_skills(folders: tuple[Path, ...], as_json: bool) -> None:
     from harness.receipts import check_library
 
     report = check_library(folders)
-    lines = [f"{name}: two skills have this name" for name in report.same_name]
-    lines += [
-        f"{' and '.join(pair.skills)} may load on the same tasks: {', '.join(pair.words)}"
-        for pair in report.collisions
-    ]
-    lines += [
-        f"{', '.join(pair.one)} against {', '.join(pair.two)}: {pair.about}"
-        for pair in report.disagreements
+    lines = [
+        *(f"{name}: two skills have this name" for name in report.same_name),
+        *(
+            f"{' and '.join(pair.skills)} may load on the same tasks: {', '.join(pair.words)}"
+            for pair in report.collisions
+        ),
+        *(
+            f"{', '.join(pair.one)} against {', '.join(pair.two)}: {pair.about}"
+            for pair in report.disagreements
+        ),
     ]
     emit(
         report, as_json, "\n".join([*lines, f"{len(report.skills)} skills, {len(lines)} findings"])
@@ -162,7 +169,8 @@ def check_skills(folders: tuple[Path, ...], as_json: bool) -> None:
 
 def _units(units: Sequence[UnitReceipt]) -> str:
     """Every unit and its effect, a row each."""
-    rows = [
+    heads = ("unit", "verdict", "points#", "interval", "tokens#", "text")
+    return table(heads, [
         (
             unit.id,
             unit.verdict,
@@ -172,9 +180,7 @@ def _units(units: Sequence[UnitReceipt]) -> str:
             unit.text[:60],
         )
         for unit in units
-    ]
-    heads = ("unit", "verdict", "points#", "interval", "tokens#", "text")
-    return table(heads, rows)
+    ])  # fmt: skip
 
 
 def _text(audited: Audited) -> str:
@@ -190,10 +196,27 @@ def _text(audited: Audited) -> str:
         f"{groups_text(receipt.groups, ' in ')}, {receipt.passed:.1f} % passed; "
         f"{receipt.stopped}"
     )
+    if receipt.by_group:
+        seen = [each for each in receipt.by_group if each.verdict != "nothing detectable"]
+        lines += [
+            f"{each.unit} {each.verdict} where {receipt.by} is {each.group!r}: "
+            f"{each.effect.estimate:+.1f} points ({each.effect.low:+.1f} to {each.effect.high:+.1f}"
+            f"), {each.tasks} tasks"
+            for each in seen
+            or sorted(receipt.by_group, key=lambda each: -abs(each.effect.estimate))[:3]
+        ]
+        lines.append(
+            f"by {receipt.by}: {len(receipt.by_group)} pairs of line and group were looked at, "
+            f"{len(seen)} show an effect (their intervals hold together)"
+        )
     if {unit.verdict for unit in receipt.units} == {"nothing detectable"}:
         lines.append(
-            "no line is needed by itself, as far as these rollouts show: the others may make up "
-            "for it, as examples of one form do; more rollouts show smaller effects"
+            "no line shows an effect on all tasks together; "
+            + (
+                "some do less where others are present (above): those make up for them"
+                if any(pair.effect < 0 for pair in receipt.interactions)
+                else "--by COLUMN looks at groups of tasks, and more tasks narrow the intervals"
+            )
         )
     lines += [f"wrote {path}" for path in audited.paths]
     return shown(lines)

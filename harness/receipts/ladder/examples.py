@@ -22,6 +22,7 @@ from harness.core import (
     Trajectory,
     Value,
     canonical_json,
+    grouped,
     write_atomic,
 )
 from harness.evals import Attempts, EvalPlan, LoadedSuite, score_again
@@ -142,9 +143,7 @@ async def verified(
         sandbox: where programs run.
         trusted: whether checks that are code run as the user's own programs.
     """
-    by_task: dict[str, list[Pair]] = {}
-    for pair in pairs:
-        by_task.setdefault(pair.task, []).append(pair)
+    by_task = grouped((pair.task, pair) for pair in pairs)
     held_out, slots = set(forbidden), asyncio.Semaphore(AT_ONCE)
 
     async def judged(task: str, replies: list[Pair]) -> Example | Refusal:

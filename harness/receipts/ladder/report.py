@@ -14,9 +14,9 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from harness.core import Value, digest, render_page
+from harness.core import Value, digest, grouped, render_page
+from harness.receipts.effects import Interval
 from harness.receipts.ladder.records import TITLES, Choice, LadderRecords, LadderRow, Rung
-from harness.receipts.receipt import Interval
 from harness.skills import TOKENIZER
 from harness.stats import (
     change_interval,
@@ -199,10 +199,7 @@ def results_of(
     records: LadderRecords, tasks: Sequence[str]
 ) -> tuple[list[RungResult], float, dict[str, float]]:
     """The rungs on some of the tasks, the critical value, and the changes between both runs."""
-    runs: dict[str, list[LadderRow]] = {}
-    for row in records.rows:
-        if row.task in tasks:
-            runs.setdefault(row.rung, []).append(row)
+    runs = grouped((str(row.rung), row) for row in records.rows if row.task in tasks)
     rates = {
         name: task_means(rows, lambda row: row.outcome == "pass") for name, rows in runs.items()
     }
@@ -234,10 +231,11 @@ def task_means(
     rows: Iterable[LadderRow], value: Callable[[LadderRow], float | None]
 ) -> dict[str, float]:
     """Task -> mean of a value over its valid attempts; tasks without one are left out."""
-    groups: dict[str, list[float]] = {}
-    for row in rows:
-        if row.outcome != "invalid" and (number := value(row)) is not None:
-            groups.setdefault(row.task, []).append(float(number))
+    groups = grouped(
+        (row.task, float(number))
+        for row in rows
+        if row.outcome != "invalid" and (number := value(row)) is not None
+    )
     return {task: sum(values) / len(values) for task, values in groups.items()}
 
 
@@ -307,10 +305,11 @@ def verdicts_of(results: Sequence[RungResult], again: Again | None) -> tuple[boo
     with gold examples, and its second run does not differ from the first.
     """
     controls = [row for row in results if row.kind == "control"]
-    groups: dict[Verdict, list[str]] = {}
-    for row in results:
-        if row.kind in ("control", "part") and not (row.same_as and row.difference is None):
-            groups.setdefault(row.verdict, []).append(row.title)
+    groups = grouped(
+        (row.verdict, row.title)
+        for row in results
+        if row.kind in ("control", "part") and not (row.same_as and row.difference is None)
+    )
     missing = {"none", "best", "repeat"} - {row.name for row in results}
     lost, unseen = groups.get("loses to", []), groups.get("no difference seen", [])
     beaten = bool(controls) and all(row.verdict == "beats" for row in controls)

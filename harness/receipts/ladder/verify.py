@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from harness.core import BadInput
+from harness.core import BadInput, command_line
 from harness.evals import load_suite
 from harness.receipts.ladder.no_model import (
     matcher_of,
@@ -98,7 +98,8 @@ def verify_ladder(
     ]
     scope = scope_of(run)
     if not paths[0].is_file():
-        raise BadInput(f"no ladder at {str(paths[0])!r}: `harness skill ladder` writes one")
+        ladder = command_line("skill", "ladder", skill, "--suite", "SUITE")
+        raise BadInput(f"no ladder at {str(paths[0])!r}: `{ladder}` writes one")
     value = load_skill(skill)
     try:
         records = read_ladder(paths[1])

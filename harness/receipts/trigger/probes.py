@@ -240,7 +240,9 @@ def read_output(text: str) -> Output:
             message = event.get("result") or event.get("message") or event.get("error")
             failure = str(message or event["type"])[:300]
             break
-    said = any(map(_says, events))
+    items = (item for event in events for item in _objects(event))
+    texts = (item.get(key) for item in items for key in ("text", "result"))
+    said = any(isinstance(text, str) and text.strip() for text in texts)
     return Output(len(events), tuple(dict.fromkeys(calls)), said, failure)
 
 
@@ -309,12 +311,6 @@ def _failed_ids(event: dict[str, Any]) -> Iterator[str]:
             item.get("status") == "failed" or item.get("exit_code")
         ):
             yield str(item.get("id"))
-
-
-def _says(event: dict[str, Any]) -> bool:
-    """Return True if an event holds text of the model."""
-    texts = [item.get(key) for item in _objects(event) for key in ("text", "result")]
-    return any(isinstance(text, str) and text.strip() for text in texts)
 
 
 def _calls(event: dict[str, Any], failed: Container[str]) -> Iterator[Call]:

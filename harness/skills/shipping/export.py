@@ -22,12 +22,14 @@ from harness.core import (
     read_json,
     write_atomic,
 )
-from harness.skills.provenance import provenance_path, read_provenance
+from harness.skills.provenance import Provenance, read_value
 from harness.skills.shipping.catalogues import marketplace_files, pack, site_files
 from harness.skills.skill import SKILL_FILE, Skill, diff, load_skill, strict, write_skill
 from harness.skills.validate import validate
 
-LOCK = "harness-skills.lock.json"
+LOCK, PROVENANCE = "harness-skills.lock.json", "provenance.json"
+RECEIPTS = "harness-receipts"
+"""Folder of an export with the receipts of skills in the clients' own folders."""
 Target = Literal[
     "universal",
     "claude",
@@ -195,10 +197,11 @@ def export(
     `skill` (or `zip`): `<name>.skill`, the same bytes every time; `skill-creator`: as
     :func:`export_creator`, without results. A lock file in `out` holds the
     digest of everything that was written, so that a copy which somebody edited since is not
-    overwritten. The files of `receipt` (:func:`harness.skills.receipt_files`) are put beside the
-    skill directory, also inside a plugin and below `.well-known/skills`, where `harness skill
-    verify` finds them; clients pass them over. skill-creator adds files to the skill, so that a
-    receipt would no longer speak of it, and gets none.
+    overwritten. The files of `receipt` (:func:`harness.skills.receipt_files`) are put beside a
+    `.skill` file, inside a plugin and below `.well-known/skills`; those of skills in a client's own
+    folder go to `harness-receipts/<client>` in `out`. `harness skill verify` finds them at both
+    places. skill-creator adds files to the skill, so that a receipt would no longer speak of it,
+    and gets none.
 
     Raises:
         BadInput: if the skill does not validate, or the copy there was edited and not `force`.
@@ -218,6 +221,8 @@ def export(
         placed = [folder.place_skill(path.removeprefix("./"), ready)]
     if receipt and kind != "skill-creator":
         folder_path = placed[0].path.rpartition("/")[0]
+        if folder_path.startswith(".") and kind != "well-known":
+            folder_path = f"{RECEIPTS}/{folder_path.partition('/')[0].lstrip('.')}"
         files |= {f"{folder_path}/{name}".lstrip("/"): data for name, data in receipt.items()}
     return _report(kind, out, placed + [folder.place_file(*file) for file in files.items()])
 
@@ -329,9 +334,10 @@ def refuse_ungated(skill: Path) -> None:
         Refused: with what to do.
         BadInput: if its provenance is damaged.
     """
-    if not provenance_path(skill).is_file():
+    path = beside(skill, PROVENANCE)
+    if not path.is_file():
         return
-    provenance = read_provenance(skill)
+    provenance = read_value(path, Provenance, "is no provenance file")
     gate: str = provenance.gate
     if gate == "accepted" and provenance.skill != load_skill(skill).digest:
         gate = "edited"
@@ -346,9 +352,15 @@ def refuse_ungated(skill: Path) -> None:
 
 
 def beside(skill: Path, part: str) -> Path:
-    """Return the path of a part of a skill's receipt; it lies beside it, as its provenance does."""
+    """Return the path of a part of a skill's receipt: it lies beside it, as its provenance does,
+    or in the receipts of the export that brought the skill into a client's folder.
+    """
     folder = skill.resolve()
-    return folder.parent / f"{folder.name}.{part}"
+    path, client = folder.parent / f"{folder.name}.{part}", folder.parent.parent
+    exported = f"{client.name}/skills" in FOLDERS.values() and (client.parent / LOCK).is_file()
+    if path.exists() or not exported:
+        return path
+    return client.parent / RECEIPTS / client.name.lstrip(".") / path.name
 
 
 def receipt_files(folder: Path, skill: Skill) -> dict[str, bytes]:
@@ -366,6 +378,12 @@ def receipt_files(folder: Path, skill: Skill) -> dict[str, bytes]:
             readers of the copy something that was never measured.
     """
     files: dict[str, bytes] = {}
+    verdict = beside(folder, PROVENANCE)
+    if verdict.is_file():  # what the gate said alone: the rest quotes the user's own sessions
+        provenance = read_value(verdict, Provenance, "is no provenance file")
+        files[verdict.name] = render(
+            provenance.model_dump(include={"skill", "parent", "gate", "gate_said"})
+        )
     for command, parts in (
         ("audit", (RECEIPT, RECORDS, CARD)), ("ladder", (LADDER, LADDER_RECORDS, LADDER_PAGE)),
     ):  # fmt: skip

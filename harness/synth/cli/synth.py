@@ -22,7 +22,7 @@ from harness.cli import (
     shared_option,
     table,
 )
-from harness.core import command_line
+from harness.core import command_line, loops
 
 if TYPE_CHECKING:
     from harness.synth.audit import Audit
@@ -57,7 +57,6 @@ def synth(
 
     Example: harness synth --from docs --kind search --n 50 --for openai/gpt-4.1-mini --dry-run
     """
-    from harness.core import loops
     from harness.core.rundir import new_run_id
     from harness.core.terminal import span
     from harness.synth.session import SynthCommand, plan, synthesise

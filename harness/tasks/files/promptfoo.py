@@ -28,9 +28,11 @@ def promptfoo_rows(path: Path) -> Iterator[tuple[int, Row]]:
     document = mapping(read_yaml(path))
     usual = mapping(document.get("defaultTest"))
     prompts = [_template(path, prompt) for prompt in listing(document.get("prompts"))]
-    tests = [mapping(test) for test in listing(document.get("tests"))]
+    listed = document.get("tests")
+    named = [listed] if isinstance(listed, str) else listing(listed)
+    tests = [test for entry in named for test in _tests(path, entry)]
     if not prompts or not tests:
-        raise BadInput(f"{str(path)!r}: expected lists of prompts and of tests in the file itself")
+        raise BadInput(f"{str(path)!r}: expected lists of prompts and of tests")
     number = 0
     for test in tests:
         variables = mapping(usual.get("vars")) | mapping(test.get("vars"))
@@ -49,12 +51,41 @@ def promptfoo_rows(path: Path) -> Iterator[tuple[int, Row]]:
 def _template(path: Path, prompt: Any) -> str:
     """The text of a prompt, which may lie in a file below the configuration's folder."""
     text = string(prompt) or string(mapping(prompt).get("raw"))
-    if not text.startswith("file://"):
-        return text
+    return read_foreign(_beside(path, text)).decode() if text.startswith("file://") else text
+
+
+def _beside(path: Path, text: str) -> Path:
+    """The file below the configuration's folder that a `file://` names."""
     file = inside(path.parent, path.parent / text.removeprefix("file://"))
     if file is None or not file.is_file():
-        raise BadInput(f"{path}: expected a prompt below its folder, found none at {text!r}")
-    return read_foreign(file).decode()
+        raise BadInput(f"{path}: expected a file below its folder, found none at {text!r}")
+    return file
+
+
+def _tests(path: Path, entry: Any) -> Iterator[Row]:
+    """A test, or those of a table or YAML list that is named in its place.
+
+    A column of a table is a variable; `__expected`, `__expected2`, ... are assertions such as
+    `contains: red`, a bare text being `equals`, and `__description` names the test.
+    """
+    from harness.tasks.files.rows import read_table
+
+    if not isinstance(entry, str):
+        yield mapping(entry)
+        return
+    file = _beside(path, entry)
+    if file.suffix != ".csv":
+        yield from map(mapping, listing(read_yaml(file)))
+        return
+    for _, row in read_table(file):
+        asserts: list[Row] = []
+        for cell in (string(row[name]) for name in row if name.startswith("__expected")):
+            kind, colon, value = cell.partition(":")
+            typed = bool(colon) and kind.replace("-", "").isalpha()
+            asserts.append({"type": kind, "value": value.strip()} if typed else
+                           {"type": "equals", "value": cell})  # fmt: skip
+        variables = {name: value for name, value in row.items() if not name.startswith("__")}
+        yield {"vars": variables, "assert": asserts, "description": row.get("__description")}
 
 
 def _check(path: Path, row: Row) -> Row:

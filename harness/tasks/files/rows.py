@@ -4,6 +4,7 @@
 |---|---|
 | `tasks.jsonl` | one a line |
 | `tasks.csv`, `tasks.tsv` | one a line, with a header; as Excel writes them |
+| `tasks.xlsx` | one a row of its first sheet, below a header |
 | `tasks.json` | a list, or an object that holds one |
 | `tasks.parquet` | its rows (`pip install pyarrow`) |
 | `hf:OWNER/NAME[/CONFIG][:SPLIT]` | a data set of the hub or of a folder (`pip install datasets`) |
@@ -52,6 +53,8 @@ from harness.core import (
 HUB = "hf:"
 DEFAULT_CHECK = "default-check"
 """Stands among the columns for the check of tasks that name none."""
+_CELL = re.compile(r"\{([^{}]+)\}")
+"""A column's place in the text that `--map 'TEXT=prompt'` puts around it."""
 NAMES: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "task_id", "_id", "key"),
     "prompt": ("prompt", "input", "question", "instruction", "query", "problem"),
@@ -65,15 +68,20 @@ NAMES: Mapping[str, tuple[str, ...]] = {
         "label",
         "gold",
     ),
+    "answers": (),
     "check": ("check", "scorer"),
     "files": ("files",),
     "meta": ("meta", "metadata"),
     "group": ("group",),
 }
-"""Field of a task -> names that its column usually has, the first that is there counts."""
+"""Field of a task -> names that its column usually has, the first that is there counts; `answers`
+are several with a bar between them, any of which is right."""
 FIELDS = {name: field for field, names in NAMES.items() for name in names}
 """The same, from any of the names to the field."""
-SUFFIXES = (".jsonl", ".csv", ".tsv", ".json", ".parquet")
+WORKBOOKS = (".xlsx", ".xls", ".ods")
+SUFFIXES = (".jsonl", ".csv", ".tsv", ".json", ".parquet", *WORKBOOKS)
+MOST_ROWS = 2**20
+"""Of a sheet, as Excel has it."""
 MOST_COMPARED = 500
 """Prompts that are compared with each other; of more, so many spread over all of them."""
 ALIKE = 0.6
@@ -95,7 +103,7 @@ def divided_reference(reference: str) -> tuple[str, dict[str, str]]:
         return reference, {}
     columns = dict(parse_qsl(query, keep_blank_values=True))
     for column, field in columns.items():
-        if field not in FIELDS and column != DEFAULT_CHECK:
+        if field not in {*NAMES, *FIELDS} and column != DEFAULT_CHECK:
             hint = f" (did you mean --map {field}={column}?)" if column in FIELDS else ""
             raise BadInput(
                 f"column {column!r}: expected one of the fields {', '.join(NAMES)}, "
@@ -115,6 +123,15 @@ def read_tasks(source: str, columns: Mapping[str, str]) -> tuple[Task, ...]:
         BadInput: if it cannot be read, a row fits no task (its place is named), or no column holds
             the prompts.
     """
+    return tasks_of(rows_of(source), columns, f"{source}:")
+
+
+def rows_of(source: str) -> Iterator[tuple[int, Row]]:
+    """Yield the number of each row of a file or a data set, and its values.
+
+    Raises:
+        BadInput: if it cannot be read.
+    """
     path = Path(source)
     if source.startswith(HUB):
         rows = _hub_rows(source)
@@ -126,13 +143,17 @@ def read_tasks(source: str, columns: Mapping[str, str]) -> tuple[Task, ...]:
             rows = enumerate(map(without_gaps, parquet.read_table(file).to_pylist()), start=1)
     elif path.suffix == ".json":
         rows = _of_list(path)
+    elif path.suffix == ".xlsx":
+        rows = _of_workbook(path)
+    elif path.suffix in WORKBOOKS:
+        raise BadInput(f"{source}: a workbook: save its sheet as CSV (UTF-8)")
     elif path.suffix in (".yaml", ".yml"):
         from harness.tasks.files.promptfoo import promptfoo_rows
 
         rows = promptfoo_rows(path)
     else:
         rows = read_rows(path)
-    return tasks_of(rows, columns, f"{source}:")
+    yield from rows
 
 
 def tasks_of(
@@ -154,16 +175,22 @@ def tasks_of(
     columns = {
         name: FIELDS.get(field, field) for name, field in columns.items() if name != DEFAULT_CHECK
     }
+    around = {text: field for text, field in columns.items() if _CELL.search(text)}
     # A group's column stays in `meta`: naming it later changes no task.
     groups = {name: field for name, field in columns.items() if field == "group"}
-    columns = {name: field for name, field in columns.items() if field != "group"}
-    missing = set(columns)
+    columns = {
+        name: field for name, field in columns.items() if field != "group" and name not in around
+    }
+    missing, columns_there = {*columns, *_CELL.findall("".join(around))}, dict[str, None]()
     for number, record in rows:
         row = dict(record)
+        columns_there |= dict.fromkeys(row)
         where, missing = f"{place}{number}", missing - row.keys()
         if apart := {name: row.pop(name) for name in groups if name in row and name not in FIELDS}:
             row["meta"] = {**mapping(row.get("meta")), **apart}
-        fields = row if not columns and {"id", "prompt"} <= row.keys() else _fields(row, columns)
+        row |= {field: filled_in(text, record) for text, field in around.items()}
+        own = not columns and not around and {"id", "prompt"} <= row.keys()
+        fields = row if own else _fields(row, columns)
         if "prompt" not in fields and tasks:
             raise BadInput(
                 f"{where}: no prompt in this row, only {', '.join(map(repr, row))}: fill it in, or "
@@ -193,8 +220,14 @@ def tasks_of(
             got = str(error.errors()[0]["input"])[:60]
             raise BadInput(f"{where}: {first_fault(error, 'row')}, got {got!r}") from None
     if tasks and missing:
-        raise BadInput(f"{place}1: no column {min(missing)!r}, which --map names")
+        names = ", ".join(map(repr, columns_there))
+        raise BadInput(f"{place}1: no column {min(missing)!r}, which --map names, among {names}")
     return in_groups(tasks, groups, place)
+
+
+def filled_in(text: str, row: Row) -> str:
+    """A text with a row's cells in it."""
+    return _CELL.sub(lambda cell: str(row.get(cell[1], "")), text)
 
 
 def without_gaps(row: Mapping[Any, Any]) -> Row:
@@ -212,9 +245,10 @@ def _fields(row: Row, columns: Mapping[str, str]) -> Row:
     """The fields of a task; what no field takes is its `meta`."""
     of_field = {field: column for column, field in columns.items() if column in row}
     usual = {name.strip().casefold(): name for name in row}
+    other = not of_field and "prompt" in columns.values()  # a row with the usual names among others
     for field, names in NAMES.items():
         free = [usual[name] for name in names if name in usual and usual[name] not in columns]
-        if free and field not in of_field:
+        if free and field not in of_field and (other or field not in columns.values()):
             of_field[field] = free[0]
     values = {field: row[column] for field, column in of_field.items()}
     values = {field: value for field, value in values.items() if value is not None}
@@ -225,6 +259,8 @@ def _fields(row: Row, columns: Mapping[str, str]) -> Row:
         values["prompt"] = _text(values["prompt"])
     if isinstance(values.get("id"), float) and values["id"].is_integer():
         values["id"] = int(values["id"])
+    if several := string(values.pop("answers", None)):
+        values["answer"] = [text.strip() for text in several.split("|") if text.strip()]
     if isinstance(values.get("files"), str):
         values["files"] = [name.strip() for name in values["files"].split(";") if name.strip()]
     return values
@@ -267,6 +303,22 @@ def read_table(path: Path) -> Iterator[tuple[int, Row]]:
             raise BadInput(f"{path}:{number}: expected {len(header)} cells, as the header has")
         row = zip(header, cells, strict=True)
         yield number, {name: text for name, text in row if text != ""}
+
+
+def _of_workbook(path: Path) -> Iterator[tuple[int, Row]]:
+    """The rows of the first sheet of a workbook, whose first row names the columns."""
+    from harness.tasks.workbooks import UnreadableWorkbook, open_workbook
+
+    try:
+        with open_workbook(path) as book:
+            table = book.head(book.sheet_names[0], MOST_ROWS)
+    except UnreadableWorkbook as error:
+        raise BadInput(str(error)) from error
+    header = [str(name).strip() for name in table[0]] if table else []
+    for number, cells in enumerate(table[1:], start=2):
+        row = zip(header, cells, strict=False)
+        if values := {name: value for name, value in row if value not in (None, "")}:
+            yield number, values
 
 
 def _of_list(path: Path) -> Iterator[tuple[int, Row]]:

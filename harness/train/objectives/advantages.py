@@ -8,8 +8,7 @@ a query has left by its share.
 from __future__ import annotations
 
 import math
-import random
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
@@ -128,40 +127,6 @@ def whitened(advantages: Tensor, mask: Tensor) -> Tensor:
     return torch.where(mask.bool(), white, 0.0).to(spread)
 
 
-def conflict_rate(rewards: Tensor, groups: Sequence[Hashable]) -> float:
-    """Share of rollouts whose rewards pull in opposite directions: a diagnosis, no training.
-
-    Raises:
-        ValueError: no rollouts.
-    """
-    if not groups:
-        raise ValueError("expected a rollout at least: none have no share in conflict")
-    return float(gd2po(rewards, groups).conflict.double().mean())
-
-
-def refill(
-    groups: Mapping[str, Sequence[float]], draw: random.Random
-) -> tuple[list[str], list[str]]:
-    """A batch of constant size without groups that teach nothing (DUPO, arXiv 2507.02592).
-
-    Groups whose rewards are all alike are replaced by groups of the batch drawn at random. Rewards
-    that are NaN count in none.
-
-    Args:
-        groups: query -> rewards of its rollouts.
-        draw: the source of chance.
-
-    Returns:
-        Names of the batch, as many as came in, and names of those that were replaced. Where all
-        are alike the batch is empty, and the trainer has nothing to do.
-    """
-    idle = [name for name, row in groups.items() if len({r for r in row if r == r}) < 2]
-    teaching = [name for name in groups if name not in set(idle)]
-    if not teaching:
-        return [], idle
-    return teaching + draw.choices(teaching, k=len(idle)), idle
-
-
 def clipped_terms(
     logprobs: Tensor,
     old_logprobs: Tensor,
@@ -184,25 +149,3 @@ def clipped_terms(
     ratio = torch.where(mask.bool(), logprobs - old_logprobs, torch.zeros_like(logprobs)).exp()
     clipped = ratio.clamp(1 - low, 1 + high)
     return torch.where(mask.bool(), -torch.minimum(ratio * advantages, clipped * advantages), 0.0)
-
-
-def clipped_loss(
-    logprobs: Tensor,
-    old_logprobs: Tensor,
-    advantages: Tensor,
-    mask: Tensor,
-    low: float = 0.2,
-    high: float = 0.28,
-) -> Tensor:
-    """The mean of :func:`clipped_terms` over all tokens of the model (DUPO), a scalar.
-
-    Args:
-        logprobs: as there.
-        old_logprobs: as there.
-        advantages: shape (rollouts,).
-        mask: as there.
-        low: as there.
-        high: as there.
-    """
-    terms = clipped_terms(logprobs, old_logprobs, advantages[:, None], mask, low, high)
-    return terms.sum() / mask.bool().sum().clamp(min=1)

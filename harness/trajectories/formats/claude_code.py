@@ -78,19 +78,20 @@ def _agent_files(path: Path) -> list[Path]:
 def _session(path: Path) -> Trajectory | None:
     notes = Notes()
     main, agents = _split_agents(_rows(path, notes))
+    facts: dict[str, JsonValue] = {"path": path.name}
     if not main and len(agents) == 1:
         (main,) = agents.values()  # an agent's own file
-        agents = {}
+        agents, facts = {}, {**facts, "subagent": True}
     for file in _agent_files(path):
         agents[file.stem.removeprefix("agent-")] = _rows(file, notes)
     session = next((string(row["sessionId"]) for row in main if "sessionId" in row), path.stem)
     name = path.stem if path.name.startswith("agent-") else session
     subagents: dict[str, Trajectory] = {}
     for agent, rows in agents.items():
-        trajectory = _trajectory(rows, f"{name}:{agent}", session, Notes(), {}, {})
+        trajectory = _trajectory(rows, f"{name}:{agent}", session, notes, {}, {})
         if trajectory is not None:
             subagents[agent] = trajectory
-    return _trajectory(main, name, session, notes, subagents, {"path": path.name})
+    return _trajectory(main, name, session, notes, subagents, facts)
 
 
 def _rows(path: Path, notes: Notes) -> list[Row]:
@@ -100,12 +101,10 @@ def _rows(path: Path, notes: Notes) -> list[Row]:
         kind = string(row.get("type"))
         if kind == "queue-operation":  # one that is delivered stands on a line of its own
             typed = {"type": "queued_command", "prompt": row.get("content")}
-            entered = row.get("operation") == "enqueue"
-            queue = (
-                [*queue, {**row, "type": "attachment", "attachment": typed}]
-                if entered
-                else queue[1:]
-            )
+            if row.get("operation") == "enqueue":
+                queue.append({**row, "type": "attachment", "attachment": typed})
+            else:  # popAll takes them all back into the editor
+                del queue[: None if row.get("operation") == "popAll" else 1]
         if kind not in _TURNS and kind not in _ASIDE:
             notes.add(f"unknown line: {kind or 'no type'}")
         if kind in _TURNS or "uuid" in row:

@@ -14,13 +14,13 @@ from harness.trajectories.building import Builder, final_metrics, metrics_of
 from harness.trajectories.lenient import Notes, read_lines
 from harness.trajectories.messages import ITEM_CALLS, ITEM_RESULTS, item_turn
 
+# Events that repeat, for display, what the items say.
 _SHOWN = (
     "user_message", "agent_message", "agent_reasoning", "token_count", "task_started",
     "task_complete", "turn_started", "turn_complete", "patch_apply_begin", "patch_apply_end",
     "exec_command_begin", "exec_command_end", "mcp_tool_call_begin", "mcp_tool_call_end",
     "web_search_begin", "web_search_end", "context_compacted",
 )  # fmt: skip
-"""Events that repeat, for display, what the items say."""
 _CONTEXT = ("<", "# AGENTS.md")
 _ROWS = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
 

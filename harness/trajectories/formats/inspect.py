@@ -28,8 +28,8 @@ from harness.trajectories.building import Builder, final_metrics, metrics_of
 from harness.trajectories.lenient import Notes, load
 from harness.trajectories.messages import message_turns
 
+# Bytes of one sample once unpacked.
 MAX_ENTRY = 256 * 2**20
-"""Bytes of one sample once unpacked."""
 _ZSTD, _LOCAL_HEADER = 93, 30
 _GRADES = {"C": "pass", "I": "fail", "N": "fail"}
 _REFERENCE = "attachment://"

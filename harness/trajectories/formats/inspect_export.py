@@ -21,8 +21,8 @@ from harness.trajectories.building import ROLES
 from harness.trajectories.text import content_text
 
 _GRADES = {"pass": "C", "fail": "I"}
+# Characters of a sample's id; a longer one is cut and gets its digest.
 MAX_ID = 1000
-"""Characters of a sample's id; a longer one is cut and gets its digest."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC).isoformat()
 
 

@@ -36,10 +36,10 @@ from harness.trajectories.formats.trace_exports import (
 from harness.trajectories.lenient import Notes, read_lines
 
 _SEGMENT = "trajectories.seg"
+# The store in the folder of a recording.
 _RECORDED = f"trajectories/{_SEGMENT}"
-"""The store in the folder of a recording."""
+# Rows of a JSONL file that are looked at to tell its format.
 _LOOKED_AT = 20
-"""Rows of a JSONL file that are looked at to tell its format."""
 
 
 @dataclass(frozen=True)
@@ -171,10 +171,6 @@ def _of_file(path: Path, in_folder: bool) -> str | None:
     return None
 
 
-def _is_atif(row: dict[str, Any]) -> bool:
-    return str(row.get("schema_version", "")).startswith("ATIF-v")
-
-
 def _atif_files(path: Path) -> Iterator[Path]:
     for file in sorted([*path.rglob("*.json"), *path.rglob("*.jsonl")]):
         if file.is_file():
@@ -230,7 +226,7 @@ FORMATS = {
     "atif": Format(
         "ATIF document (.json), JSONL of documents, or a folder of them",
         _read_atif,
-        _is_atif,
+        lambda row: str(row.get("schema_version", "")).startswith("ATIF-v"),
         (".json", ".jsonl"),
     ),
     "trace2skill": Format(

@@ -12,8 +12,8 @@ from harness.trajectories.building import Builder
 from harness.trajectories.lenient import Notes
 from harness.trajectories.messages import Turn, arguments_of
 
+# Messages that are compared to find where a shortened conversation goes on.
 OVERLAP = 64
-"""Messages that are compared to find where a shortened conversation goes on."""
 
 
 @dataclass

@@ -290,7 +290,13 @@ def legend(
         and solid not in marks
         and 5 <= solid.width <= 22
         and solid.height <= 22
-        and not _is_lettering(solid, lines)
+        and not (  # a part of a bold letter: tiny, and in a text
+            solid.area < 40
+            and any(
+                line.left < solid.x < line.right and line.top < solid.y < line.bottom
+                for line in lines
+            )
+        )
         and any(colour_distance(solid.colour, mark.colour) < SAME_COLOUR for mark in marks)
     ]
     series: list[tuple[Colour, str]] = []
@@ -319,13 +325,6 @@ def legend(
             if text and sure > 0.5:
                 series.append((patch.colour, text))
     return series
-
-
-def _is_lettering(solid: Solid, lines: Sequence[Line]) -> bool:
-    """Return True if a solid is a part of a bold letter: tiny, and in a text."""
-    return solid.area < 40 and any(
-        line.left < solid.x < line.right and line.top < solid.y < line.bottom for line in lines
-    )
 
 
 def beside(patch: Solid, lines: Sequence[Line], reach: int = 16) -> list[Line]:

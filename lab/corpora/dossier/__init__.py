@@ -16,10 +16,10 @@ from harness.corpora import Reading, Source, check_limit, write_readings
 from lab.corpora.dossier import manual, minutes, watch
 from lab.corpora.dossier.page import Page, Wording, pad, render
 
+# Documents of each kind in a split.
 DOCUMENTS = {"train": 1, "selection": 1, "test": 2}
-"""Documents of each kind in a split."""
+# Questions about a document: half of one place, half of two.
 QUESTIONS = 20
-"""Questions about a document: half of one place, half of two."""
 TOKENS = (8_200, 15_500)
 SEED = 20261121
 

@@ -12,6 +12,7 @@ CREW = ("Berit Quade", "Ivo Ashgrove", "Thea Hollund", "Wim Jessop", "Orla Dreye
         "Rosalie Kvist", "Corin Stavely", "Nuria Cobham", "Ulf Fairlock", "Zita Marlowe",
         "Anselm Yelland")  # fmt: skip
 RANKS = ("keeper", "second keeper", "cook", "boatman", "radio operator", "carpenter", "relief")
+# What an entry says, and the same in other words, for questions.
 EVENTS = (
     ("found a crack in the lantern glass", "discovered that the lantern glass was damaged"),
     ("mended the fog horn", "got the fog signal going again"),
@@ -30,7 +31,6 @@ EVENTS = (
     ("counted ninety seals on the ledge", "took a census of the seals"),
     ("wrote to the board about the damp", "complained to the authorities of moisture"),
 )
-"""What an entry says, and the same in other words, for questions."""
 _ENTRY = ("{time} {sign} {event}.", "{time} {sign} {event}; all else well.",
           "{time} Wind {wind}. {sign} {event}.")  # fmt: skip
 _WHO = ("Give the full name of the person who {other}.", "Who, by full name, {other}?")

@@ -21,9 +21,10 @@ from lab.corpora.folio.papers import page, receipt
 from lab.corpora.folio.scene import Draw, Scene
 from lab.corpora.folio.style import KNOWN, UNSEEN, Family, draw_style, finished
 
+# Questions of each split.
 SIZES = {"train": 60, "selection": 60, "test": 160}
-"""Questions of each split."""
 SEED = 20261121
+# Scenes in turn; charts come twice as often as the others.
 SCENES: tuple[tuple[str, Draw], ...] = (
     ("chart", chart),
     ("receipt", receipt),
@@ -32,7 +33,6 @@ SCENES: tuple[tuple[str, Draw], ...] = (
     ("flow", flow),
     ("shapes", shapes),
 )
-"""Scenes in turn; charts come twice as often as the others."""
 
 
 class Picture(NamedTuple):

@@ -24,15 +24,15 @@ _NAMES: dict[Face, tuple[str, str]] = {
     "Times": ("Times-Roman", "Times-Bold"),
     "Courier": ("Courier", "Courier-Bold"),
 }
+# Length of the handles of a quarter circle as a Bezier curve, in radii.
 _CIRCLE = 0.5523
-"""Length of the handles of a quarter circle as a Bezier curve, in radii."""
+# Widths of characters in ems where they are not near 0.54; within a few per cent of the faces.
 _WIDE: dict[str, float] = {
     **dict.fromkeys("ijl'|", 0.22),
     **dict.fromkeys(" .,:;/!It-()fr", 0.29),
     **dict.fromkeys("mMW@%", 0.86),
     **dict.fromkeys("ABCDEFGHKNOPQRSUVXYZw&", 0.7),
 }
-"""Widths of characters in ems where they are not near 0.54; within a few per cent of the faces."""
 
 
 def module(name: str) -> Any:
@@ -254,5 +254,5 @@ def _rgb(colour: Colour) -> str:
     return " ".join(f"{value / 255:.3f}" for value in colour)
 
 
+# What a scene draws on.
 Canvas = PillowCanvas | PdfCanvas
-"""What a scene draws on."""

@@ -20,8 +20,8 @@ _NAMED = {"region": REGIONS, "city": CITIES, "department": DEPARTMENTS}
 _MEASURES = ("Orders", "Visitors", "Parcels", "Repairs", "Tonnes", "Members")
 _SERIES = (("North", "South"), ("Planned", "Actual"), ("Online", "Shop"))
 _STEPS = (2, 5, 10, 20, 25, 50, 100, 200)
+# Series -> category -> value.
 Values = dict[str, dict[str, int]]
-"""Series -> category -> value."""
 
 
 class Plan(NamedTuple):

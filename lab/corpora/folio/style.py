@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 Family = Literal["plain", "print", "slide", "newsprint"]
+# Families of all splits.
 KNOWN: tuple[Family, ...] = ("plain", "print", "slide")
-"""Families of all splits."""
+# The family that only the test split has.
 UNSEEN: Family = "newsprint"
-"""The family that only the test split has."""
 _FACES: tuple[Face, ...] = ("Helvetica", "Times", "Courier")
 _BRIGHT: tuple[Colour, ...] = (
     (31, 119, 180), (214, 84, 32), (44, 140, 60), (148, 70, 170), (190, 150, 20), (20, 150, 160),

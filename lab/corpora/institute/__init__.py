@@ -102,8 +102,8 @@ def write_shelf(split: str, chance: Random) -> Shelf:
     return Shelf(world, tuple(sources), places, phrasings)
 
 
+# Question, answer, and the facts (thing, relation) that lead to it, in order.
 Draft = tuple[str, str, list[tuple[str, str]]]
-"""Question, answer, and the facts (thing, relation) that lead to it, in order."""
 
 
 def ask_chain(

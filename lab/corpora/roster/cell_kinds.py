@@ -7,12 +7,12 @@ from operator import mul
 from lab.corpora import world
 from lab.corpora.drafts import Built, Draft, table_task
 
+# Quantity -> units, of 1, 10 and 1000 of the first.
 _QUANTITIES = {
     "Weight": ("g", "dag", "kg"),
     "Length": ("mm", "cm", "m"),
     "Volume": ("ml", "cl", "l"),
 }
-"""Quantity -> units, of 1, 10 and 1000 of the first."""
 _ACCENTS = str.maketrans("aeouAEOU", "äéöüÄÉÖÜ")
 
 

@@ -20,8 +20,8 @@ from lab.corpora.ruler.chains import chain_reading
 from lab.corpora.ruler.counting import common_words, frequent_words
 from lab.corpora.ruler.infinite import key_value, number_string, passkey
 
+# Length in tokens, chance and id to a sample.
 Maker = Callable[[int, Random, str], Reading]
-"""Length in tokens, chance and id to a sample."""
 
 NIAH = tuple(niah.TASKS)
 INFINITE: dict[str, Maker] = {"passkey": passkey, "number": number_string, "kv": key_value}

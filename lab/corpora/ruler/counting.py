@@ -15,10 +15,10 @@ from lab.corpora.ruler.niah import REPLY, UNHINTED
 from lab.corpora.ruler.placing import DOCUMENT
 from lab.corpora.ruler.words import invented, letters
 
+# Words that are asked for, how often each of them stands there, and each other word.
 COMMON, COMMON_TIMES, RARE_TIMES = 10, 30, 3
-"""Words that are asked for, how often each of them stands there, and each other word."""
+# Exponent of the word frequencies of the coded text (a Zeta distribution).
 ALPHA = 2.0
-"""Exponent of the word frequencies of the coded text (a Zeta distribution)."""
 FREQUENT = 3
 _ZETA = 1.6449340668482264  # of ALPHA: pi ** 2 / 6
 _PAD = "...."

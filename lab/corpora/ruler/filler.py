@@ -10,6 +10,7 @@ from random import Random
 from harness.corpora import count_each
 from lab.corpora.wording import capital, fill_slots
 
+# Public RULER repeats one such line; each sample of ours repeats one of these.
 NOISE = (
     "The lamp is lit. The door is open. The water is warm. Off we walk. Home again by night.",
     "Leaves turn in autumn. Rain falls on the roof. The bus is late. Nobody minds. We wait.",
@@ -18,7 +19,6 @@ NOISE = (
     "The tide comes in. The tide goes out. Boats rock gently. The sand is soft. Evening comes.",
     "Snow lies on the hill. The fence is white. Smoke drifts up. The dog barks. All is calm.",
 )
-"""Public RULER repeats one such line; each sample of ours repeats one of these."""
 
 _ENDS = re.compile(r"(?<=[.!?]) ")
 _SLOTS = {

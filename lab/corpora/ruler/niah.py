@@ -60,8 +60,8 @@ _MANY = (
     "The document gives {count} values of the {label} of {keys}. What are they all?",
     "List every {label} of {keys}; there are {count} in all.",
 )
+# Tokens of a sample's length that are left for the reply.
 REPLY = 128
-"""Tokens of a sample's length that are left for the reply."""
 UNHINTED = "Keep the text that is needed to answer the question."
 
 

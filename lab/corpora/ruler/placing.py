@@ -9,8 +9,8 @@ from random import Random
 from harness.corpora import Evidence, count_each
 
 DOCUMENT = "document.txt"
+# Sentences of a paragraph of prose.
 PARAGRAPH = 6
-"""Sentences of a paragraph of prose."""
 
 
 def interleave(

@@ -8,8 +8,8 @@ from itertools import islice
 from random import Random
 from typing import Literal
 
+# What keys and values are made of.
 Kind = Literal["words", "phrases", "numbers", "uuids"]
-"""What keys and values are made of."""
 
 ADJECTIVES = [
     "amber",
@@ -192,11 +192,6 @@ def key_of(chance: Random) -> str:
     return f"{chance.choice(ADJECTIVES)}-{chance.choice(NOUNS)}"
 
 
-def phrase_of(chance: Random) -> str:
-    """A key of three words: there are enough of them for a haystack of needles."""
-    return f"{key_of(chance)}-{chance.choice(NOUNS)}"
-
-
 def number_of(chance: Random) -> str:
     """Seven digits, as in the public generator."""
     return str(chance.randint(1_000_000, 9_999_999))
@@ -211,7 +206,8 @@ def uuid_of(chance: Random) -> str:
 
 _MAKE: dict[Kind, Callable[[Random], str]] = {
     "words": key_of,
-    "phrases": phrase_of,
+    # There are enough of three words for a haystack of needles.
+    "phrases": lambda chance: f"{key_of(chance)}-{chance.choice(NOUNS)}",
     "numbers": number_of,
     "uuids": uuid_of,
 }

@@ -88,6 +88,7 @@ def test_retries_failures_and_cache_hits_are_counted(tmp_path: Path) -> None:
         assert url is not None
         evaluated(tmp_path, lambda _: next(answers), tasks=1)
         evaluated(tmp_path, lambda _: next(answers), tasks=1, out=tmp_path / "bad")
+        (tmp_path / "run" / "finished.json").unlink()  # as if it had been killed at its end
         again = evaluated(tmp_path, tool_user, tasks=1, epochs=1, resume=tmp_path / "run")
         found = scraped(url)
         assert (again.passed, found["harness_attempts_kept"]) == (1, 1)

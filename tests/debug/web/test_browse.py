@@ -31,6 +31,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 READY = "body[data-ready]"
+SENTENCE = "6 of 11 right, 55 % (28 to 79). 5 wrong, 1 could not be judged."
+"""Of the run `eval`."""
 
 
 def test_from_the_list_to_a_failed_sample(world: Path) -> None:
@@ -87,6 +89,10 @@ async def find_a_sample(page: Page) -> None:
 
     await expect(page.get_by_role("heading", level=1)).to_contain_text("eval")
     await expect(page.get_by_role("table", name="Arms")).to_contain_text("eval-baseline")
+    await expect(page.locator("p.lead")).to_have_text(SENTENCE)
+    first = page.get_by_role("table", name="Failures to read first").locator("tbody tr")
+    await expect(first).to_have_count(5)
+    await expect(first.first).to_contain_text("expected 7, got 42")
     samples = page.get_by_role("table", name="Samples").locator("tbody tr")
     await expect(samples).to_have_count(12)
     await expect(page.locator("td.task").first).to_contain_text("How many apples")

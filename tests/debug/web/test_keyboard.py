@@ -88,6 +88,7 @@ def test_a_session_with_the_keyboard_alone(tmp_path: Path) -> None:
             await reach(page, "Fork here")
             await page.keyboard.press("Enter")
             await expect(branch).to_have_value("main.2")
+            await expect(where).to_contain_text("in front of plan")  # a running graph takes no keys
             await page.keyboard.press("s")
             await expect(where).to_contain_text("in front of ask")
             await page.keyboard.press("c")

@@ -158,6 +158,12 @@ def test_junit_cases_are_attempts(tmp_path: Path) -> None:
     assert (run.lock["suite"], run.items[0].usage.seconds) == ("s", 0.5)
 
 
+def test_a_folder_of_logs_of_inspect_has_its_runs(tmp_path: Path) -> None:
+    for name in ("inspect_a.eval", "inspect_c.eval"):
+        (tmp_path / name).write_bytes((DATA / name).read_bytes())
+    assert [row["paired"]["tasks"] for row in compared(tmp_path)] == [8]
+
+
 def test_our_own_junit_comes_back(tmp_path: Path) -> None:
     run, xml = tmp_path / "run", tmp_path / "r.xml"
     import_results(DATA / "promptfoo_b.json", run, column="sums-b")
@@ -165,7 +171,7 @@ def test_our_own_junit_comes_back(tmp_path: Path) -> None:
 
     write_junit([run], xml)
     (back,) = open_results(xml)
-    expected = {f"run.{name}": outcome for name, outcome in outcomes(open_results(run)[0]).items()}
+    expected = outcomes(open_results(run)[0])
     assert outcomes(back) == expected
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import torch
 
+from examples.objectives.calibration import calibration_errors
 from examples.objectives.distillation import reverse_kl
 from examples.objectives.mixture import segment_minimum
 from examples.objectives.preferences import club_bound, ranking_loss
-from harness.stats import calibration_errors
 from harness.train.objectives.advantages import gd2po, whitened
 from harness.train.objectives.contrast import contrastive_losses, contrastive_reward
 

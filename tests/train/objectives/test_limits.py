@@ -12,6 +12,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from examples.objectives import games
+from examples.objectives.batches import clipped_loss, refill
+from examples.objectives.calibration import calibration_errors
 from examples.objectives.distillation import distillation_loss, follow, reverse_kl
 from examples.objectives.long_context import (
     Form,
@@ -30,13 +32,9 @@ from examples.objectives.preferences import (
     fit_bias,
     ranking_loss,
 )
-from harness.stats import calibration_errors
 from harness.train.objectives.advantages import (
-    clipped_loss,
-    conflict_rate,
     gd2po,
     normalized,
-    refill,
     whitened,
 )
 from harness.train.objectives.contrast import contrastive_losses, contrastive_reward
@@ -72,7 +70,7 @@ def test_all_rollouts_in_conflict_teach_nothing() -> None:
     advantages = gd2po(torch.tensor([[1.0, 0.0], [0.0, 1.0]]), ["a", "a"])
     assert advantages.values.numpy().tolist() == [0.0, 0.0]
     assert not whitened(advantages.values, torch.zeros(2, 3)).any()
-    assert conflict_rate(torch.tensor([[1.0, 0.0], [0.0, 1.0]]), ["a", "a"]) == 1.0
+    assert advantages.conflict.all()
     with pytest.raises(ValueError, match="rewards of shape"):
         gd2po(torch.zeros(2, 3), ["a", "a"])
 
@@ -94,7 +92,7 @@ def test_a_constant_reward_is_in_conflict_with_none(
 ) -> None:
     rewards = torch.tensor([varied, [constant] * len(varied)], dtype=dtype)
     groups = ["q"] * len(varied)
-    assert conflict_rate(rewards, groups) == 0
+    assert not gd2po(rewards, groups).conflict.any()
     assert gd2po(rewards, groups).each.dtype == dtype
     assert not normalized(rewards, groups)[1].any()
     missing = torch.where(torch.arange(len(varied)) == 0, torch.nan, rewards)

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from examples.objectives import games
+from examples.objectives.batches import clipped_loss, refill
 from examples.objectives.coteaching import trusted
 from examples.objectives.distillation import distillation_loss, reverse_kl
 from examples.objectives.long_context import (
@@ -23,12 +24,9 @@ from examples.objectives.mixture import GradientMixture, minimum_norm_weights
 from examples.objectives.noise import channel_norm_noise
 from examples.objectives.preferences import apo_loss, bradley_terry, club_bound, ranking_loss
 from harness.train.objectives.advantages import (
-    clipped_loss,
     clipped_terms,
-    conflict_rate,
     gd2po,
     normalized,
-    refill,
     whitened,
 )
 from harness.train.objectives.contrast import contrastive_losses
@@ -52,7 +50,7 @@ def test_equal_values_have_no_sign(dtype: torch.dtype, value: float) -> None:
 
 def test_whole_numbers_are_rewards() -> None:
     rewards = torch.tensor([[1, 0], [0, 1]])
-    assert conflict_rate(rewards, ["q", "q"]) == 1.0
+    assert gd2po(rewards, ["q", "q"]).conflict.all()
     assert torch.equal(normalized(rewards, ["q", "q"]), normalized(rewards.float(), ["q", "q"]))
 
 
@@ -136,8 +134,6 @@ def test_a_batch_of_nothing_costs_nothing() -> None:
     assert [float(loss) for loss in losses] == [0.0] * len(losses)
     assert contrastive_losses(wide, NONE.bool(), [])[0].shape == (0,)
     assert minimum_norm_weights(wide).shape == gd2po(wide.T, []).values.shape == (0,)
-    with pytest.raises(ValueError, match="a rollout at least"):
-        conflict_rate(wide.T, [])
 
 
 def test_an_answer_without_tokens_has_a_number() -> None:

@@ -10,18 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from examples.objectives.spans import format_reward
+from examples.objectives.spans import format_reward, global_reward, local_reward, read_spans
 from harness.vision.metrics import (
     anls,
     consensus,
     edit_distance,
     evalai_form,
-    global_reward,
-    local_reward,
     matching_fields,
     mathvista_form,
     read_fields,
-    read_spans,
     relaxed_match,
     tabmwp_form,
     tabmwp_prediction,

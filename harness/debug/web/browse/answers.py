@@ -83,7 +83,8 @@ class Browsing:
     def samples(self, query: Query) -> Any:
         """Attempts of a `run` and its arms, :data:`PAGE` of them `from` a number on.
 
-        A cell is [outcome, value, reason, tokens, seconds]; None where an arm has no such attempt.
+        A cell is [outcome, value, reason, tokens, seconds, answer if it failed]; None where an arm
+        has no such attempt.
         """
         arms = [self.library.run(arm).items() for arm in self.library.arms(needed(query, "run"))]
         ids = list(dict.fromkeys(name for items in arms for name in items))
@@ -91,7 +92,6 @@ class Browsing:
         rows: list[dict[str, Any]] = []
         for name in ids[start : start + PAGE]:
             attempts = [items.get(name) for items in arms]
-            stratum = next(item.stratum for item in attempts if item is not None)
             cells = [
                 item
                 and [
@@ -100,10 +100,11 @@ class Browsing:
                     clean_text(item.reason)[:REASON],
                     item.usage.tokens,
                     round(item.usage.seconds, 2),
+                    clean_text(item.answer or "")[:REASON] if item.outcome == "fail" else "",
                 ]
                 for item in attempts
             ]
-            rows.append({"id": name, "stratum": stratum, "cells": cells})
+            rows.append({"id": name, "cells": cells})
         following = start + PAGE
         return {"rows": rows, "next": following if following < len(ids) else None}
 

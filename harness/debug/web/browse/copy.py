@@ -1,4 +1,7 @@
-"""A static copy: the same page in one file, with all answers in it instead of a server."""
+"""A static copy: the same page in one file, with all answers in it instead of a server.
+
+The answers are deflated, in parts that the page inflates when they are asked for.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,9 @@ import hashlib
 import json
 import re
 import tempfile
+import zlib
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +27,8 @@ _STYLE = re.compile(r'^<link rel="stylesheet" href="(\w+\.css)">\n', re.MULTILIN
 _SCRIPT = re.compile(r'^<script type="module" src="(\w+)\.js"></script>$', re.MULTILINE)
 _HOMES = re.compile(r"(?<![\w.])/(?:home|Users)/[^/\s\"'<>:;,()\[\]{}|]+")
 
+PART = 100
+"""Answers that are deflated together."""
 Answer = tuple[tuple[str, ...], Any]
 """A question with its parameters in the page's order, and what it is answered."""
 
@@ -54,15 +61,21 @@ def _page(browsing: Browsing, runs: Any) -> Iterator[str]:
     head = f'<meta http-equiv="content-security-policy" content="{policy}">\n'
     page = _SCRIPT.sub(lambda _: f"{head}<style>{style}</style>", _STYLE.sub("", page))
     before, body, after = page.partition("</body>")
-    yield f'{before}<script type="application/json" id="kept">'
+    yield before
     clean = shareable(browsing.library.root)
-    separator = "{"
-    for key, answer in _answers(browsing, runs):
-        name = json.dumps("\0".join(key), ensure_ascii=False)
-        text = json.dumps(clean(answer), ensure_ascii=False)
-        yield f"{separator}{name}: {text}".replace("<", "\\u003c")
-        separator = ", "
-    yield f"}}</script>\n<script>{script}</script>\n{body}{after}"
+    places: dict[str, int] = {}
+    answers = _answers(browsing, runs)
+    for number, part in enumerate(iter(lambda: [*islice(answers, PART)], [])):
+        places |= {"\0".join(question): number for question, _ in part}
+        yield _script_element({"\0".join(question): clean(answer) for question, answer in part})
+    yield _script_element(places)
+    yield f"<script>{script}</script>\n{body}{after}"
+
+
+def _script_element(value: Any) -> str:
+    """A JSON value, deflated and in base64, as a script element that no browser runs."""
+    packed = zlib.compress(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"), 9)
+    return f'<script type="text/plain" class="kept">{base64.b64encode(packed).decode()}</script>\n'
 
 
 def shareable(root: Path) -> Callable[[Any], Any]:

@@ -14,6 +14,27 @@ export const grouped = (groups, before) => (groups == null ? "" : before + plura
 export const interval = (pair) => (pair ? `${(100 * pair[0]).toFixed(1)} to ${(100 * pair[1]).toFixed(1)} %` : "");
 export const plural = (number, one) => `${count(number)} ${one}${number === 1 ? "" : "s"}`;
 
+// A run in plain words.
+export function sentence({ passed, failed, invalid, score, ci95 }) {
+  const whole = (share) => Math.round(100 * share);
+  const range = ci95 ? ` (${whole(ci95[0])} to ${whole(ci95[1])})` : "";
+  return `${count(passed)} of ${count(passed + failed)} right${score == null ? "" : `, ${whole(score)} %${range}`}. ${count(failed)} wrong, ${count(invalid)} could not be judged.`;
+}
+
+// The two runs of a gate in plain words, as `harness compare` has them; null where it compared none.
+export function changed({ before, after, tasks, fixed, broken, ci95 }) {
+  if (before == null || !fixed || !broken) return null;
+  const words = ["none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
+  const named = (ids) => words[ids.length] || String(ids.length);
+  const sides = [before * tasks, after * tasks];
+  const digits = sides.every((side) => Math.abs(side - Math.round(side)) < 1e-6) ? 0 : 1;
+  const [first, then] = sides.map((side) => side.toFixed(digits));
+  const points = (ci95 || []).map((end) => Math.abs(100 * end).toFixed(0));
+  const likely = !ci95 ? "" : ci95[0] > 0 ? ` Likely ${points[0]} to ${points[1]} points better.` : ci95[1] < 0 ? ` Likely ${points[1]} to ${points[0]} points worse.` : ` Likely between ${points[0]} points worse and ${points[1]} points better: no difference is shown.`;
+  const fixes = named(fixed);
+  return `Before: ${first} of ${tasks} right. Now: ${then}. ${fixes[0].toUpperCase()}${fixes.slice(1)} fixed, ${named(broken)} broken.${likely}`;
+}
+
 export function day(stamp) {
   const made = new Date(stamp * 1000);
   const two = (number) => String(number).padStart(2, "0");

@@ -2,7 +2,7 @@
 
 import { get, pageOf } from "./api.js";
 import { el } from "./dom.js";
-import { count, facts, grouped, interval, money, percent, plural, simulated } from "./figures.js";
+import { changed, count, facts, grouped, interval, money, percent, plural, simulated } from "./figures.js";
 import { rendered } from "./markdown.js";
 
 export async function evolutionView(at, frame) {
@@ -36,6 +36,7 @@ function holds(block, place = "") {
 function verdict(result) {
   const gate = result.gate || {};
   return el("div", { class: "summary" },
+    changed(gate) ? el("p", { class: "lead" }, changed(gate)) : null,
     el("p", {}, el("strong", { class: `verdict ${(gate.verdict || "").replaceAll(" ", "-")}` }, gate.verdict || "not gated"), gate.reason ? `: ${gate.reason}` : ""),
     facts([
       ["Pass rate", gate.before == null ? null : `${percent(gate.before)} before, ${percent(gate.after)} after, on ${plural(gate.tasks, "task")}${grouped(gate.groups, " in ")}${gate.ci95 ? `; difference ${interval(gate.ci95)}` : ""}`],

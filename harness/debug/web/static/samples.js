@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { el } from "./dom.js";
-import { OUTCOMES, badge, count, facts, grouped, interval, money, percent, rate, seconds, simulated } from "./figures.js";
+import { OUTCOMES, badge, count, facts, grouped, interval, money, percent, rate, seconds, sentence, simulated } from "./figures.js";
 import { SIZE, pageCount, pager, sorted, table } from "./paging.js";
 
 const known = new Map();
@@ -60,6 +60,7 @@ export async function runView(at, frame) {
   const shown = el("div", {});
   const buttons = el("div", { class: "choice", role: "group", "aria-label": "Outcome" });
   const arms = armChoice(run, at);
+  const glance = el("div", {});
   const draw = () => {
     const rows = filtered(run, at);
     const page = Math.min(Number(at.page) || 1, pageCount(rows.length));
@@ -73,21 +74,52 @@ export async function runView(at, frame) {
   search.addEventListener("input", () => frame.change({ find: search.value, page: "" }, draw));
   arms?.addEventListener("change", () => frame.change({ arm: arms.value, page: "" }, draw));
   draw();
-  run.asked.then(() => frame.still(at) && frame.redraw(draw)).catch(frame.tell);
+  run.asked.then(() => frame.still(at) && frame.redraw(draw)).then(() => atAGlance(run)).then((parts) => glance.replaceChildren(...parts)).catch(frame.tell);
   const tools = el("div", { class: "tools" }, buttons, arms && el("label", {}, "Arm ", arms), search);
-  return [el("h1", {}, at.run === "." ? mine.run : armName(at.run), simulated(mine.simulated)), summary(run), armTable(run), el("h2", {}, "Samples"), tools, shown].filter(Boolean);
+  return [el("h1", {}, at.run === "." ? mine.run : armName(at.run), simulated(mine.simulated)), summary(run), armTable(run), glance, el("h2", {}, "Samples"), tools, shown].filter(Boolean);
 }
 
 function summary(run) {
   const [mine] = run.arms;
   return el("div", { class: "summary" },
-    el("p", { class: "big" }, percent(mine.score), el("span", { class: "note" }, mine.ci95 ? ` 95 % interval ${interval(mine.ci95)}${grouped(mine.groups, " by group, ")}` : " no valid attempt")),
+    el("p", { class: "lead" }, sentence(mine)),
     facts([
+      ["95 % interval", mine.ci95 ? `${interval(mine.ci95)}${grouped(mine.groups, " by group, ")}` : "no valid attempt"],
       ["Attempts", el("span", { class: "outcomes" }, ...["pass", "fail", "invalid"].map((one) => el("span", { class: `outcome ${one}` }, `${count(mine[OUTCOMES[one]])} ${OUTCOMES[one]} `)))],
       ["Suite", `${mine.suite}${run.lock.split ? `, split ${run.lock.split}` : ""}`],
       ["Model", mine.model], ["Agent", run.lock.agent], ["Skill", mine.skill || "none"],
       ["Tokens", `${count(mine.tokens)}, ${money(mine.cost_usd)}`], ["Time of all attempts, added up", seconds(mine.seconds)],
     ], "wide"));
+}
+
+// The failures to read first; of this run, not of its arms.
+async function atAGlance(run) {
+  const read = await Promise.all(instructive(run).map(async ({ id }) => ({ id, ...await get("item", { run: run.name, item: id }) })));
+  return read.length ? [el("h2", {}, "Failures to read first"), el("p", { class: "note" }, "One of every reason and wrong answer, the frequent ones first."), failures(run, read)] : [];
+}
+
+// One failure of every reason and wrong answer, the frequent ones first, then others: ten at most.
+function instructive(run) {
+  const failed = run.rows.filter(({ cells: [mine] }) => mine && mine[0] === "fail");
+  const kinds = [...Map.groupBy(failed, ({ cells: [mine] }) => JSON.stringify([mine[2].replace(/\d+/g, "#"), mine[5]])).values()].sort((a, b) => b.length - a.length);
+  return [...kinds.map(([first]) => first), ...kinds.flatMap(([, ...others]) => others)].slice(0, 10);
+}
+
+function failures(run, read) {
+  const cell = (text, name) => el("td", { class: `clamp ${name}` }, text);
+  return table("Failures to read first", ["Sample", "Task", "Expected", "Got", "Reason"], read.map(({ id, record, transcript }) => el("tr", {},
+    el("th", { scope: "row" }, el("a", { href: itemLink(run, id, { outcome: "fail" }) }, id)),
+    cell(distinct(run, read, id), "ask"), cell(transcript?.expected || "", "answer"), cell((record.answer || "no answer").slice(0, 300), "answer"), cell(record.reason.slice(0, 300), "why"))));
+}
+
+// A task without the beginning that all shown tasks share.
+function distinct(run, read, id) {
+  const texts = read.map((one) => run.texts[one.id] || "");
+  const [first] = texts;
+  const differs = new Set(texts).size > 1 ? [...first].findIndex((sign, place) => texts.some((text) => text[place] !== sign)) : 0;
+  const alike = differs < 0 ? first.length : differs;
+  const text = run.texts[id] || "";
+  return (alike > 20 ? `…${text.slice(alike)}` : text).slice(0, 300);
 }
 
 function armTable(run) {
