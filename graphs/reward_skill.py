@@ -72,8 +72,12 @@ Update = dict[str, Any]
 async def diagnose(state: State, runtime: Context) -> Update:
     """Say what kind of task it is before any resource is looked at."""
     skill = load_skill(assets.find(f"skills/{SKILL}")).body.strip()
-    asked = await runtime.context.ask("reward_diagnose", {"diagnosis": text_field()}, skill=skill)
-    return {"diagnosis": asked.reply["diagnosis"] if asked.reply else "", "log": [], "records": []}
+    answer = await runtime.context.ask("reward_diagnose", {"diagnosis": text_field()}, skill=skill)
+    return {
+        "diagnosis": answer.reply["diagnosis"] if answer.reply else "",
+        "log": [],
+        "records": [],
+    }
 
 
 async def select(state: State, runtime: Context) -> Update:
@@ -85,11 +89,11 @@ async def select(state: State, runtime: Context) -> Update:
             "maxItems": RESOURCES,
         }
     }  # fmt: skip
-    asked = await runtime.context.ask(
+    answer = await runtime.context.ask(
         "reward_select", fields, resources=list(bank.resources.values()),
         more={"diagnosis": state.get("diagnosis", "")},
     )  # fmt: skip
-    chosen: list[str] = asked.reply["resources"] if asked.reply else []
+    chosen: list[str] = answer.reply["resources"] if answer.reply else []
     return {"chosen": list(dict.fromkeys(chosen))}
 
 
@@ -110,13 +114,13 @@ async def verify(state: State, runtime: Context) -> Update:
         "code": text_field(CODE),
         **_record_fields(answers),
     }
-    asked = await context.ask(
+    answer = await context.ask(
         "reward_step", fields, actions=actions, left=STEPS - len(log), answers=answers,
         more={"diagnosis": state.get("diagnosis", ""), "log": "\n\n".join(log) or "nothing yet"},
     )  # fmt: skip
-    reply = asked.reply
+    reply = answer.reply
     if reply is None:
-        return {"log": [*log, f"step without effect: {asked.fault}"]}
+        return {"log": [*log, f"step without effect: {answer.fault}"]}
     action, name = reply["action"], reply["resource"]
     if action == "finish":
         return {"finished": True, "log": [*log, "finish"]}
@@ -155,8 +159,8 @@ async def aggregate(state: State, runtime: Context) -> Update:
     if not records:
         log = "\n\n".join(state.get("log", []))
         more = {"diagnosis": state.get("diagnosis", ""), "log": log}
-        asked = await context.ask("reward_finish", _record_fields(answers), more=more)
-        records = [_record(asked.reply, answers, []).model_dump()] if asked.reply else []
+        answer = await context.ask("reward_finish", _record_fields(answers), more=more)
+        records = [_record(answer.reply, answers, []).model_dump()] if answer.reply else []
     return {"records": sorted(records, key=lambda row: ORDER.index(row["source"]))}
 
 

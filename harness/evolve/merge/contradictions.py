@@ -227,12 +227,12 @@ def contradictions(lessons: Sequence[Lesson]) -> list[Contradiction]:
     """
     alike: dict[frozenset[Side], list[int]] = defaultdict(list)
     for index, lesson in enumerate(lessons):
-        if taken := sides(lesson.text):
-            alike[taken].append(index)
+        if positions := sides(lesson.text):
+            alike[positions].append(index)
     distinct = list(alike)
     holders: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for place, taken in enumerate(distinct):
-        for matter, side in sorted({(each.matter, each.side) for each in taken}):
+    for place, positions in enumerate(distinct):
+        for matter, side in sorted({(each.matter, each.side) for each in positions}):
             holders[matter][side].append(place)
     pairs: dict[tuple[int, int], str] = {}
     for matter in sorted(holders):
@@ -270,26 +270,26 @@ def disagreement(first: frozenset[Side], second: frozenset[Side]) -> str:
     return ""
 
 
-def _decided(taken: frozenset[Side]) -> list[Side]:
-    stands = {(side.matter, side.side) for side in taken}
+def _decided(positions: frozenset[Side]) -> list[Side]:
+    stands = {(side.matter, side.side) for side in positions}
     count = Counter(matter for matter, _ in stands)
-    return [side for side in sorted(taken, key=str) if count[side.matter] == 1]
+    return [side for side in sorted(positions, key=str) if count[side.matter] == 1]
 
 
 @cache
 def sides(text: str) -> frozenset[Side]:
     """All sides that the text of a lesson takes."""
     none = frozenset[str]()
-    taken: list[Side] = []
+    positions: list[Side] = []
     for sentence in _SENTENCE.split(text):
         for claim in behaviour_claims(sentence):
             # Claims that differ in a number alone cannot both be true.
             number = re.search(r"\b\d+$", claim.subject) if claim.asserted else None
             matter = claim.subject[: number.start()] if number else claim.subject
             stand = number[0] if number else _yes(claim.asserted)
-            taken.append(Side(f"whether {matter}", stand, none, none))
-        taken += _sides_of(sentence)
-    return frozenset(taken)
+            positions.append(Side(f"whether {matter}", stand, none, none))
+        positions += _sides_of(sentence)
+    return frozenset(positions)
 
 
 def facts(text: str) -> frozenset[tuple[str, bool]]:
@@ -320,21 +320,23 @@ def _sides_of(sentence: str) -> Iterator[Side]:
     for matter, first, second in _matters():
         for end, pattern in ((True, first), (False, second)):
             for match in pattern.finditer(main):
-                wanted = _wanted(main, match.start(), default=True if matter.second else None)
-                if wanted is not None and not (wanted and _OFFERED.search(main[: match.start()])):
+                demanded = _wanted(main, match.start(), default=True if matter.second else None)
+                if demanded is not None and not (
+                    demanded and _OFFERED.search(main[: match.start()])
+                ):
                     ends = frozenset(content_words(match[0]))
                     # An end may be worded as a refusal itself: "without overwriting".
-                    refusal = not wanted or any(cue["no"] for cue in _CUE.finditer(match[0]))
+                    refusal = not demanded or any(cue["no"] for cue in _CUE.finditer(match[0]))
                     refuses = refusal if matter.outright else None
                     yield Side(
-                        matter.name, _yes(end == wanted), when, words - ends, matter.shared,
+                        matter.name, _yes(end == demanded), when, words - ends, matter.shared,
                         refuses=refuses,
                     )  # fmt: skip
     for match in _FUNCTION.finditer(main):
-        wanted = _wanted(main, match.start(), default=None)
+        demanded = _wanted(main, match.start(), default=None)
         example = main.rfind("(", 0, match.start()) > main.rfind(")", 0, match.start())
-        if wanted is not None and not (wanted and example):
-            yield Side(f"{match[0]} or not", _yes(wanted), when, frozenset())
+        if demanded is not None and not (demanded and example):
+            yield Side(f"{match[0]} or not", _yes(demanded), when, frozenset())
     for cue in _DIRECTIVE.finditer(main):
         clause = content_words(_STOP.split(cue["what"], maxsplit=1)[0])
         if not clause:
@@ -348,8 +350,8 @@ def _sides_of(sentence: str) -> Iterator[Side]:
         yield Side(clause[0], stand, when, compared, fewest, OVERLAP)
 
 
-def _yes(wanted: bool) -> str:
-    return "yes" if wanted else "no"
+def _yes(answer: bool) -> str:
+    return "yes" if answer else "no"
 
 
 def _wanted(text: str, place: int, default: bool | None = True) -> bool | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from harness.core import BadInput, digest
+from harness.core import BadInput, Unreachable, digest
 from harness.core.segments import only_writer
 from harness.rag.retrieve import (
     Arm,
@@ -103,6 +103,20 @@ def test_an_unchanged_document_costs_nothing_and_a_changed_one_replaces(
     assert index.search("ocean", options=lexical) == []
     with pytest.raises(BadInput, match=r"two documents are named 'bread.md'"):
         index.add([documents[1], documents[1]])
+
+
+def test_an_encoder_that_fails_takes_nothing_away(
+    index: LocalIndex, documents: list[Document]
+) -> None:
+    def unreachable(texts: list[str]) -> Any:
+        raise Unreachable(f"no answer to {len(texts)} texts")
+
+    working = index.encoder
+    index.encoder = replace(working, _encode=unreachable)
+    with pytest.raises(Unreachable):
+        index.add([replace(documents[0], text="Corals build reefs.", headings=())])
+    index.encoder = working
+    assert index.document(documents[0].id).text == documents[0].text
 
 
 def test_a_deleted_document_is_gone_as_if_it_had_never_been(
