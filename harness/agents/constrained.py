@@ -66,7 +66,7 @@ def action_format(tools: Sequence[Tool], answer: Schema | None) -> Schema:
     return _format("action", _object({"thought": thought, "action": {"anyOf": actions}}))
 
 
-def call_schemas(functions: Sequence[Mapping[str, Any]], place: str) -> list[JsonValue]:
+def call_schemas(functions: Sequence[Mapping[str, Any]], pointer: str) -> list[JsonValue]:
     """Schemas of calls of functions: `{"name": …, "arguments": {…}}` each.
 
     Args:
@@ -79,7 +79,7 @@ def call_schemas(functions: Sequence[Mapping[str, Any]], place: str) -> list[Jso
                 "name": {"const": function["name"]},
                 "arguments": _moved(
                     function.get("parameters") or {"type": "object"},
-                    f"{place}/{index}/properties/arguments",
+                    f"{pointer}/{index}/properties/arguments",
                 ),
             }
         )
@@ -130,8 +130,8 @@ def answer_text(value: JsonValue) -> str:
 
 def rejected(error: BadInput, tools: Sequence[Tool]) -> BadInput:
     """The error for a server that does not take a schema, with the tool that has it."""
-    place = re.search(r"anyOf/(\d+)", str(error))
-    index = int(place[1]) if place else len(tools)
+    match = re.search(r"anyOf/(\d+)", str(error))
+    index = int(match[1]) if match else len(tools)
     of = f"tool {tools[index].name!r}" if index < len(tools) else "reply"
     if not re.search(r"schema|grammar|response_format", str(error)):
         return error
@@ -163,16 +163,16 @@ def _format(name: str, schema: Schema) -> Schema:
     return {"type": "json_schema", "json_schema": {"name": name, "schema": schema}}
 
 
-def _moved(schema: Any, place: str) -> Any:
+def _moved(schema: Any, pointer: str) -> Any:
     """A schema as a part of another one: its references lead to where it stands now."""
     if isinstance(schema, list):
-        return [_moved(part, place) for part in cast("list[Any]", schema)]
+        return [_moved(part, pointer) for part in cast("list[Any]", schema)]
     if not isinstance(schema, dict):
         return schema
     fields = cast("dict[str, Any]", schema)
     return {
-        key: place + value[1:]
+        key: pointer + value[1:]
         if key == "$ref" and isinstance(value, str) and value.startswith("#")
-        else _moved(value, place)
+        else _moved(value, pointer)
         for key, value in fields.items()
     }

@@ -40,7 +40,7 @@ def input_key(reference: str, graph: Any, options: Mapping[str, str]) -> str:
     """
     schema = getattr(getattr(graph, "builder", None), "input_schema", dict)
     keys = list(get_type_hints(schema))
-    named, skill_key = options.get("input_key", ""), options.get("skill_key", "")
+    requested, skill_key = options.get("input_key", ""), options.get("skill_key", "")
     if keys and skill_key and skill_key not in keys:
         raise BadInput(
             f"the state of {reference!r} has no key {skill_key!r} for the skill, only "
@@ -48,9 +48,9 @@ def input_key(reference: str, graph: Any, options: Mapping[str, str]) -> str:
         )
     keys = [key for key in keys if key != skill_key]
     required = [key for key in keys if key in getattr(schema, "__required_keys__", ())]
-    if named in keys or (named and not keys):
-        return named
-    if named or not (MESSAGES in keys or len(required) == 1 or not keys):
+    if requested in keys or (requested and not keys):
+        return requested
+    if requested or not (MESSAGES in keys or len(required) == 1 or not keys):
         raise BadInput(
             f"the state of {reference!r} has the keys {', '.join(keys)}: name the one that takes "
             f"the prompt, --agent 'graph:{reference}?input_key={(required or keys)[0]}'"

@@ -145,8 +145,8 @@ class ReactAgent:
         def on_event(event: dict[str, Any]) -> None:
             recorder.event(event)
             if context.on_event is not None:
-                shown = {key: value for key, value in event.items() if key != "reply"}
-                context.on_event({"sample": sample.id, **shown})
+                fields = {key: value for key, value in event.items() if key != "reply"}
+                context.on_event({"sample": sample.id, **fields})
 
         react = react_context(sample, context, on_event, graph=self.spec.partition(":")[2])
         recorder.message("system", react.system_prompt())

@@ -44,9 +44,9 @@ def skill_at(folder: Path) -> SkillOnce:
         BadInput: as :func:`harness.skills.load_skill`.
     """
     files: list[tuple[str, int, int, int]] = []
-    for place, _, names in os.walk(folder):
+    for directory, _, names in os.walk(folder):
         for name in names:
-            path = Path(place, name)
+            path = Path(directory, name)
             status = path.lstat()
             files.append((str(path), status.st_mtime_ns, status.st_size, status.st_ino))
     return _read(folder, tuple(sorted(files)))
@@ -104,7 +104,7 @@ def split_examples(skill: str, task: str = "") -> tuple[str, list[Message]]:
         The text without that section, and the examples as user and assistant turns. Where the
         section has none of this form, the text as it was and no turns.
     """
-    rest: list[str] = []
+    remaining: list[str] = []
     section: list[tuple[str, bool]] = []  # its lines, and whether each stands in no block
     inside = ended = False
     most = 0
@@ -133,7 +133,7 @@ def split_examples(skill: str, task: str = "") -> tuple[str, list[Message]]:
         if inside:
             section.append((line, free))
         else:
-            rest.append(line)
+            remaining.append(line)
     examples = _worked(section)
     if task:
         order = _by_likeness([text for text, _ in examples], task.split("\n\n", 1)[0])
@@ -142,7 +142,7 @@ def split_examples(skill: str, task: str = "") -> tuple[str, list[Message]]:
     for text, answer in examples[-most:]:  # all of them where there is no number
         turns.append({"role": "user", "content": text})
         turns.append({"role": "assistant", "content": answer})
-    return ("\n".join(rest).strip(), turns) if turns else (skill, [])
+    return ("\n".join(remaining).strip(), turns) if turns else (skill, [])
 
 
 def _worked(lines: Sequence[tuple[str, bool]]) -> list[tuple[str, str]]:
@@ -185,7 +185,7 @@ def _by_likeness(texts: Sequence[str], task: str) -> list[int]:
     A word counts the more, the fewer of the texts have it (log of the inverse frequency).
     """
     words = [set(_WORD.findall(text.lower())) for text in texts]
-    having = Counter(word for each in words for word in each)
+    having = Counter(word for vocabulary in words for word in vocabulary)
     sought = set(_WORD.findall(task.lower()))
 
     def square(some: set[str]) -> float:
@@ -193,5 +193,7 @@ def _by_likeness(texts: Sequence[str], task: str) -> list[int]:
         return math.fsum(math.log((len(texts) + 1) / having[word]) ** 2 for word in some)
 
     # The norm of the task is the same for all.
-    cosines = [square(each & sought) / math.sqrt(square(each) or 1) for each in words]
+    cosines = [
+        square(vocabulary & sought) / math.sqrt(square(vocabulary) or 1) for vocabulary in words
+    ]
     return sorted(range(len(texts)), key=cosines.__getitem__)

@@ -113,7 +113,7 @@ def import_digest(file: Path) -> str:
     import ast
 
     variable = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
-    places = dict.fromkeys(p.resolve() for p in (file.parent, Path.cwd(), *map(Path, variable)))
+    roots = dict.fromkeys(p.resolve() for p in (file.parent, Path.cwd(), *map(Path, variable)))
     library = Path(__file__).resolve().parent.parent
     rows, waiting = dict[Path, tuple[str, str]](), {file.resolve(): ""}
     while waiting and len(rows) < MOST_MODULES:
@@ -122,8 +122,10 @@ def import_digest(file: Path) -> str:
         with suppress(OSError, BadInput, SyntaxError, ValueError, RecursionError, MemoryError):
             rows[path] = label, digest_file(path)
             if path.suffix != ".py":
-                named = _RELATIVE.findall(path.read_text("utf-8", "replace"))
-                names = {name.lstrip("/") for name in named}  # as in `__dirname + "/rules.txt"`
+                references = _RELATIVE.findall(path.read_text("utf-8", "replace"))
+                names = {
+                    name.lstrip("/") for name in references
+                }  # as in `__dirname + "/rules.txt"`
                 files = {
                     path.parent / f"{name}{end}" for name in names for end in ("", path.suffix)
                 }
@@ -139,7 +141,7 @@ def import_digest(file: Path) -> str:
             for alias in node.names
         ]
         for level, name in imports:
-            tops = path.parents[level - 1 : level] if level else places
+            tops = path.parents[level - 1 : level] if level else roots
             for top, stem in product(tops, accumulate(name.split("."), "{}/{}".format)):
                 files = (top / stem / "__init__.py", top / f"{stem}.py")
                 module = next((file for file in files if file.is_file()), None)

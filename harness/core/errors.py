@@ -54,10 +54,10 @@ def last_words(output: str, limit: int = 400) -> str:
     """
     *earlier, last = [line.rstrip() for line in output.splitlines() if line.strip()] or [""]
     last = last.strip()[-limit:]
-    room, shown = limit - len(last), list[str]()
+    room, tail = limit - len(last), list[str]()
     while earlier and (room := room - len(earlier[-1]) - 1) >= 0:
-        shown.insert(0, earlier.pop())
-    return "\n".join([last, *shown])
+        tail.insert(0, earlier.pop())
+    return "\n".join([last, *tail])
 
 
 DISK = {
@@ -82,6 +82,6 @@ def shortage(error: BaseException) -> str | None:
     if isinstance(error, RecursionError) and "decoding a JSON" in str(error):
         return "a JSON document that was given is nested too deeply"
     if isinstance(error, OSError) and number in DISK:
-        place = f" ({error.filename})" if error.filename else ""
-        return f"{error.strerror}{place}{DISK[number]}"
+        file = f" ({error.filename})" if error.filename else ""
+        return f"{error.strerror}{file}{DISK[number]}"
     return None

@@ -166,7 +166,7 @@ def inside(folder: Path, path: Path) -> Path | None:
             Links count by what they point to.
     """
     try:
-        root, real = (Path(os.path.realpath(place)) for place in (folder, path))
+        root, real = (Path(os.path.realpath(os_path)) for os_path in (folder, path))
     except (OSError, ValueError):  # no possible name
         return None
     return real if real.is_relative_to(root) else None
@@ -208,9 +208,9 @@ def decompressed(data: bytes) -> bytes:
 
 def cache_root() -> Path:
     """`HARNESS_CACHE`, else `agent-skill-harness` in the user's cache folder (XDG)."""
-    chosen = os.environ.get("HARNESS_CACHE")
-    if chosen:
-        return Path(chosen)
+    override = os.environ.get("HARNESS_CACHE")
+    if override:
+        return Path(override)
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "agent-skill-harness"
 
@@ -266,13 +266,13 @@ def read_work_file(folder: Path, name: str, limit: int = WORK_FILE_BYTES) -> byt
         except OSError as error:
             raise UnfitFile(f"{name} is a link or cannot be opened") from error
         try:
-            facts = os.fstat(descriptor)
-            if not stat.S_ISREG(facts.st_mode) or facts.st_nlink != 1:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
                 raise UnfitFile(f"{name} is no ordinary file with one name")
-            if facts.st_uid != os.geteuid():
+            if status.st_uid != os.geteuid():
                 raise UnfitFile(f"{name} belongs to another user")
-            if facts.st_size > limit:
-                raise UnfitFile(f"{name} has {facts.st_size:,} bytes, more than {limit:,}")
+            if status.st_size > limit:
+                raise UnfitFile(f"{name} has {status.st_size:,} bytes, more than {limit:,}")
             with os.fdopen(descriptor, "rb", closefd=False) as file:
                 return file.read(limit)
         finally:

@@ -38,13 +38,13 @@ def junit(suites: Mapping[str, Iterable[JUnitCase]]) -> str:
     for name, cases in suites.items():
         suite = ElementTree.SubElement(root, "testsuite", name=_clean(name))
         for case in cases:
-            shown = ElementTree.SubElement(
+            element = ElementTree.SubElement(
                 suite, "testcase", classname=_clean(name), name=_clean(case.name)
             )
             if case.seconds is not None:
-                shown.set("time", f"{case.seconds:.3f}")
+                element.set("time", f"{case.seconds:.3f}")
             if case.kind is not None:
-                verdict = ElementTree.SubElement(shown, case.kind, message=_clean(case.message))
+                verdict = ElementTree.SubElement(element, case.kind, message=_clean(case.message))
                 if case.type:
                     verdict.set("type", case.type)
                 verdict.text = _clean(case.text)

@@ -86,8 +86,8 @@ def finished_report(
         return mark.get("report")
     if begun and not resume:
         held = "other files: name" if resume is None else f"a run: use --resume {out}, or"
-        other = f" (it finished with other {', '.join(changed)})" if mark else ""
-        raise BadInput(f"{str(out)!r} holds {held} another --out{other}")
+        changes = f" (it finished with other {', '.join(changed)})" if mark else ""
+        raise BadInput(f"{str(out)!r} holds {held} another --out{changes}")
     if resume and not begun:
         raise BadInput(f"no run at {str(out)!r}: there is nothing to resume")
     return None

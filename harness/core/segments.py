@@ -198,9 +198,9 @@ def _frames(handle: BinaryIO, path: Path) -> Iterator[bytes]:
             return
         payload = handle.read(length)
         if not length or zlib.crc32(payload) != crc:  # no record is empty
-            place = handle.tell() - length
+            offset = handle.tell() - length
             # What was not synced at a loss of power may be there as zeros.
             if not any(piece.strip(b"\0") for piece in iter(lambda: handle.read(1 << 20), b"")):
                 return
-            raise BadInput(f"{str(path)!r} is damaged at byte {place}")
+            raise BadInput(f"{str(path)!r} is damaged at byte {offset}")
         yield payload

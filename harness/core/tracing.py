@@ -41,7 +41,7 @@ class Block:
     ) -> None:
         pass
 
-    def add(self, **facts: Any) -> None:
+    def add(self, **attributes: Any) -> None:
         """Ids, counts and settings."""
 
     def say(self, **content: Any) -> None:
@@ -54,7 +54,7 @@ class Operation(Block):
     Attributes:
         kind: what it is.
         name: of the run, the agent, the model or the tool.
-        facts: ids, counts and settings; never what was said.
+        attributes: ids, counts and settings; never what was said.
         parent: within what it happened.
         content: what was said; only watchers that were asked for it look.
         seconds: how long it took, once it has ended.
@@ -68,11 +68,11 @@ class Operation(Block):
         self,
         kind: Kind,
         name: str,
-        facts: dict[str, Any],
+        attributes: dict[str, Any],
         parent: Operation | None,
         began_ns: int | None = None,
     ) -> None:
-        self.kind, self.name, self.facts, self.parent = kind, name, facts, parent
+        self.kind, self.name, self.attributes, self.parent = kind, name, attributes, parent
         self.content: dict[str, Any] = {}
         self.number, self.began_ns = next(_numbers), began_ns
         self.seconds = 0.0
@@ -104,9 +104,9 @@ class Operation(Block):
             seat.tell(lambda watcher: watcher.ended(self))
         context.detach(self._token)
 
-    def add(self, **facts: Any) -> None:
+    def add(self, **attributes: Any) -> None:
         """Add ids, counts and settings."""
-        self.facts.update(facts)
+        self.attributes.update(attributes)
 
     def say(self, **content: Any) -> None:
         """Keep what was said in it."""
@@ -152,7 +152,7 @@ class Watcher:
     def ended(self, operation: Operation) -> None:
         """It ended; `seconds` and `error` are set."""
 
-    def noted(self, name: str, operation: Operation | None, facts: dict[str, Any]) -> None:
+    def noted(self, name: str, operation: Operation | None, attributes: dict[str, Any]) -> None:
         """An event at one point of time within an operation."""
 
 
@@ -197,15 +197,15 @@ def current() -> Operation | None:
     return operation if isinstance(operation, Operation) else None
 
 
-def operation(kind: Kind, name: str, **facts: Any) -> Block:
+def operation(kind: Kind, name: str, **attributes: Any) -> Block:
     """An operation that lasts as long as the block."""
-    return Operation(kind, name, facts, current()) if _seats else _UNWATCHED
+    return Operation(kind, name, attributes, current()) if _seats else _UNWATCHED
 
 
-def note(name: str, **facts: Any) -> None:
+def note(name: str, **attributes: Any) -> None:
     """An event within the operation under way."""
     for seat in tuple(_seats):
-        seat.tell(lambda watcher: watcher.noted(name, current(), facts))
+        seat.tell(lambda watcher: watcher.noted(name, current(), attributes))
 
 
 @contextmanager

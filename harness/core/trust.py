@@ -38,7 +38,7 @@ class Origin(NamedTuple):
     root: Path
     trusted: bool = False
 
-    def program(self, named: str) -> str:
+    def program(self, program: str) -> str:
         """Return a program that would run with the user's rights.
 
         Raises:
@@ -46,22 +46,22 @@ class Origin(NamedTuple):
         """
         if not self.trusted:
             raise BadInput(
-                f"{self.name} names {named!r}, which would run outside the sandbox or over the "
+                f"{self.name} names {program!r}, which would run outside the sandbox or over the "
                 "network: name it on the command line, or --trust it"
             )
-        return named
+        return program
 
-    def sandbox(self, named: str, typed: str) -> str:
+    def sandbox(self, sandbox: str, typed: str) -> str:
         """Return the sandbox that is meant: the one that was typed, else the one in the file.
 
         Raises:
             BadInput: if only the file says `none`.
         """
-        if named == "none" != typed:
+        if sandbox == "none" != typed:
             raise BadInput(f"{self.name} says 'sandbox: none': that must be typed, --sandbox none")
-        return named if typed == "auto" else typed
+        return sandbox if typed == "auto" else typed
 
-    def address(self, url: str, own: str) -> str:
+    def address(self, url: str, users_url: str) -> str:
         """Return an address, marked as one to which no key is sent unless it is the user's own.
 
         Args:
@@ -71,7 +71,7 @@ class Origin(NamedTuple):
         Raises:
             BadInput: if it leads to another machine, and the file is not trusted.
         """
-        if url == own:
+        if url == users_url:
             return url
         if not self.trusted and not all(map(on_loopback, url.split(","))):
             raise BadInput(

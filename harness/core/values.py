@@ -136,16 +136,16 @@ def first_fault(
     if first["type"] == "extra_forbidden":
         fields = _fields_at(kind, first["loc"][:-1])
         close = get_close_matches(str(first["loc"][-1]), fields, 1)
-        known = f": there are {', '.join(fields)}" if fields else ""
-        message = "no such field" + (f" (did you mean {close[0]!r}?)" if close else known)
+        listed = f": there are {', '.join(fields)}" if fields else ""
+        message = "no such field" + (f" (did you mean {close[0]!r}?)" if close else listed)
     elif first["type"] == "model_type":
         message = f"expected fields with values, got {first['input']!r:.60}"
     return f"{'.'.join(str(part) for part in first['loc']) or document}: {message}"
 
 
-def _fields_at(kind: type[BaseModel] | None, place: Sequence[int | str]) -> list[str]:
+def _fields_at(kind: type[BaseModel] | None, location: Sequence[int | str]) -> list[str]:
     """Return the names of the fields at a place in a document."""
-    for part in place:
+    for part in location:
         field = None if kind is None else kind.model_fields.get(str(part))
         types = () if field is None else (field.annotation, *get_args(field.annotation))
         models = (type_ for type_ in types if isinstance(type_, type))
@@ -170,8 +170,8 @@ def from_keywords(kind: type[ValueT], fields: Mapping[str, object]) -> ValueT:
                 close = get_close_matches(name, kind.model_fields, 1)
                 hint = f"did you mean {close[0]!r}?" if close else f"see {kind.__name__}"
                 raise BadInput(f"unknown name {name!r}: {hint}") from None
-        found = f", got {faults[0]['input']!r:.80}" if faults[0]["loc"] else ""
-        raise BadInput(f"{first_fault(error, 'settings')}{found}") from None
+        given_value = f", got {faults[0]['input']!r:.80}" if faults[0]["loc"] else ""
+        raise BadInput(f"{first_fault(error, 'settings')}{given_value}") from None
 
 
 @dataclass(frozen=True)

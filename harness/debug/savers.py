@@ -154,9 +154,9 @@ def open_postgres(uri: str) -> Generator[Postgres]:
             connection.rollback()
     except psycopg.Error as error:
         parts = urlsplit(uri)  # without the password
-        place = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+        address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
         raise BadInput(
-            f"expected a database of LangGraph's PostgresSaver, found {place!r}: "
+            f"expected a database of LangGraph's PostgresSaver, found {address!r}: "
             f"{str(error).strip()}"
         ) from error
 
@@ -175,8 +175,8 @@ class Postgres:
         """A thread's checkpoints in all namespaces, oldest first."""
         saver = self._saver(self._connection, serde=serde)
         for saved in reversed([*saver.list({"configurable": {"thread_id": thread}})]):
-            place, before = saved.config["configurable"], saved.parent_config
-            ns, name = place["checkpoint_ns"], place["checkpoint_id"]
+            settings, before = saved.config["configurable"], saved.parent_config
+            ns, name = settings["checkpoint_ns"], settings["checkpoint_id"]
             parent = None if before is None else before["configurable"]["checkpoint_id"]
             rows = self._connection.execute(_POSTGRES_WRITES, (thread, ns, name)).fetchall()
             writes = [

@@ -175,8 +175,8 @@ class Terminal:
         return sorted({word for word in words if word.startswith(start) and word[:2] != "__"})
 
     def _break(self, words: str) -> str:
-        place, _, condition = words.partition(" if ")
-        node, _, visit = place.strip().partition(":")
+        target, _, condition = words.partition(" if ")
+        node, _, visit = target.strip().partition(":")
         if not node or (visit and not visit.isdigit()):
             raise BadInput(f"expected NODE[:VISIT] [if EXPRESSION], found {words!r}")
         number = self._debugger.stop_at(
@@ -291,12 +291,12 @@ class Terminal:
             ended = "first" if parted.first is None else "second"
             lines.append(f"  the {ended} branch has no such step")
         for change in parted.changes:
-            place = "".join(f"[{part!r}]" for part in change.path)
+            keys = "".join(f"[{part!r}]" for part in change.path)
             before, after = change.before, change.after
             texts = {
-                "added": f"  + {place} = {short(after)}",
-                "removed": f"  - {place} = {short(before)}",
-                "changed": f"  ~ {place}: {short(before, 45)} → {short(after, 45)}",
+                "added": f"  + {keys} = {short(after)}",
+                "removed": f"  - {keys} = {short(before)}",
+                "changed": f"  ~ {keys}: {short(before, 45)} → {short(after, 45)}",
             }
             lines.append(texts[change.kind])
         return "\n".join(lines)

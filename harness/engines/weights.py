@@ -234,13 +234,13 @@ def _state(weights: Weights, path: Path) -> dict[str, str | int]:
 
     A program can set the time of modification, but not the time of change.
     """
-    facts = path.stat()
+    status = path.stat()
     return {
         "sha256": weights.sha256,
-        "size": facts.st_size,
-        "mtime_ns": facts.st_mtime_ns,
-        "ctime_ns": facts.st_ctime_ns,
-        "inode": facts.st_ino,
+        "size": status.st_size,
+        "mtime_ns": status.st_mtime_ns,
+        "ctime_ns": status.st_ctime_ns,
+        "inode": status.st_ino,
     }
 
 

@@ -147,10 +147,10 @@ class RemoteAttempts:
 
     async def run(self, task: Task, epoch: int) -> Finished:
         """One attempt, in some worker."""
-        facts = {"sample": attempt_id(task, epoch), "task": task.id, "epoch": epoch}
+        attributes = {"sample": attempt_id(task, epoch), "task": task.id, "epoch": epoch}
         with (
             tracing.operation(
-                "invoke_agent", self._agent, **facts, model=self._model.spec
+                "invoke_agent", self._agent, **attributes, model=self._model.spec
             ) as operation,
             self._server.attempt() as number,
         ):
@@ -193,8 +193,8 @@ async def make_attempts(spec: AttemptsSpec, trees: Mapping[str, Path]) -> Ask:
         def on_event(event: dict[str, Any]) -> None:
             under.report("event", event)
 
-        own = temporary_work_folder("worker-") if spec.out is None else nullcontext(spec.out)
-        with own as folder:
+        opened = temporary_work_folder("worker-") if spec.out is None else nullcontext(spec.out)
+        with opened as folder:
             attempts = Attempts(
                 plan, folder, model, sandbox, judge, on_event if spec.events else None, gateway
             )

@@ -111,8 +111,8 @@ class CallServer:
         """Answer a request of a worker."""
         from starlette.responses import Response
 
-        shown = request.headers.get("authorization", "")
-        if not hmac.compare_digest(shown.encode(), f"Bearer {self.endpoint.key}".encode()):
+        authorization = request.headers.get("authorization", "")
+        if not hmac.compare_digest(authorization.encode(), f"Bearer {self.endpoint.key}".encode()):
             return Response("unknown key", 401)
         body = json.loads(await request.body())
         answer = await outcome(self._complete(body))
@@ -254,7 +254,7 @@ class ToolCalls(tracing.Watcher):
         error, content = operation.error, operation.content if self.content else {}
         row = {
             "name": operation.name,
-            "facts": operation.facts,
+            "facts": operation.attributes,
             "content": {
                 key: value.model_dump(mode="json") if isinstance(value, BaseModel) else value
                 for key, value in content.items()

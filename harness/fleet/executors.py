@@ -100,12 +100,12 @@ class RayExecutor(WorkerExecutor):
     def options(self) -> dict[str, Any]:
         """Return the demands of a worker in Ray's words."""
         standard = ("CPU", "GPU", "memory")
-        own = {name: amount for name, amount in self.resources.items() if name not in standard}
+        custom = {name: amount for name, amount in self.resources.items() if name not in standard}
         return {
             "num_cpus": self.resources.get("CPU", 1.0),
             "num_gpus": self.resources.get("GPU", 0.0),
             "memory": self.resources.get("memory"),
-            "resources": own or None,
+            "resources": custom or None,
         }
 
     @asynccontextmanager
@@ -148,11 +148,15 @@ def open_ray(workers: int, resources: Mapping[str, float]) -> RayExecutor:
         raise BadInput("--executor ray needs the extra `ray`: pip install ray") from error
     if not library.is_initialized():
         address = os.environ.get("RAY_ADDRESS", "local")
-        alone = {"include_dashboard": False, "_node_ip_address": HOST} if address == "local" else {}
+        local_options = (
+            {"include_dashboard": False, "_node_ip_address": HOST} if address == "local" else {}
+        )
         on_main_thread = threading.current_thread() is threading.main_thread()
         handler = signal.getsignal(signal.SIGTERM)
         try:
-            library.init(address=address, logging_level=logging.ERROR, log_to_driver=False, **alone)
+            library.init(
+                address=address, logging_level=logging.ERROR, log_to_driver=False, **local_options
+            )
         except (ConnectionError, RuntimeError, ValueError) as error:
             raise Unreachable(f"cannot join the Ray cluster {address!r}: {error}") from error
         finally:

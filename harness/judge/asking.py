@@ -95,15 +95,15 @@ async def ask(
         "type": "json_schema",
         "json_schema": {"name": "verdict", "schema": schema, "strict": True},
     }
-    chosen = sampling or Sampling(temperature=0.0)
-    chosen = chosen.model_copy(update={"max_tokens": chosen.max_tokens or LONGEST_REPLY})
+    settings = sampling or Sampling(temperature=0.0)
+    settings = settings.model_copy(update={"max_tokens": settings.max_tokens or LONGEST_REPLY})
     usage, fault = Usage(), ""
     for number in range(tries):
-        update = {"seed": (chosen.seed or 0) + number}
+        update = {"seed": (settings.seed or 0) + number}
         try:
             reply = await model.complete(
                 [{"role": "user", "content": prompt}],
-                sampling=chosen.model_copy(update=update),
+                sampling=settings.model_copy(update=update),
                 response_format=response_format,
             )
         except (Unreachable, BadInput, Refused, SampleLimitReached) as error:
@@ -120,42 +120,42 @@ def read_object(text: str, schema: Mapping[str, Any]) -> tuple[dict[str, Any] | 
 
     A fence around all of it is left out.
     """
-    whole = text.strip()
-    fenced = _FENCE.match(whole)
+    reply = text.strip()
+    fenced = _FENCE.match(reply)
     try:
-        value: Any = parse_json(fenced[1] if fenced else whole)
+        value: Any = parse_json(fenced[1] if fenced else reply)
     except (ValueError, RecursionError):
-        return None, f"expected one JSON object as the reply, found {whole!r:.120}"
+        return None, f"expected one JSON object as the reply, found {reply!r:.120}"
     fault = fits(value, schema, "reply")
     return (None, fault) if fault else (mapping(value), "")
 
 
-def fits(value: Any, schema: Mapping[str, Any], place: str) -> str:
+def fits(value: Any, schema: Mapping[str, Any], path: str) -> str:
     """Explain why a value does not fit a schema of this wing; "" if it does.
 
     `const`, `enum`, `type`, `properties` (all of them required, no others), `items`, `minItems`,
     `maxItems`, `minimum` and `maximum` are looked at; the length of a text is left to the server.
     """
     if "const" in schema:
-        return "" if value == schema["const"] else f"{place}: not the key of this request"
+        return "" if value == schema["const"] else f"{path}: not the key of this request"
     if "enum" in schema:
-        known = isinstance(value, str) and value in schema["enum"]
-        return "" if known else f"{place}: expected one of {schema['enum']}, found {value!r:.80}"
+        is_listed = isinstance(value, str) and value in schema["enum"]
+        return "" if is_listed else f"{path}: expected one of {schema['enum']}, found {value!r:.80}"
     kind = schema["type"]
     if not isinstance(value, _KINDS[kind]) or (isinstance(value, bool) and kind != "boolean"):
-        return f"{place}: expected {kind}, found {value!r:.80}"
+        return f"{path}: expected {kind}, found {value!r:.80}"
     if kind == "object":
         parts, members = mapping(schema["properties"]), mapping(value)
         if odd := parts.keys() ^ members.keys():
-            return f"{place}: expected {sorted(parts)}, and lacking or odd are {sorted(odd)}"
+            return f"{path}: expected {sorted(parts)}, and lacking or odd are {sorted(odd)}"
         return next(filter(None, (fits(members[n], part, n) for n, part in parts.items())), "")
     if kind == "array":
         members = listing(value)
         if not schema.get("minItems", 0) <= len(members) <= schema.get("maxItems", len(members)):
-            return f"{place}: has {len(members)} members"
-        return next(filter(None, (fits(row, schema["items"], place) for row in members)), "")
+            return f"{path}: has {len(members)} members"
+        return next(filter(None, (fits(row, schema["items"], path) for row in members)), "")
     low, high = schema.get("minimum", value), schema.get("maximum", value)
-    return "" if low <= value <= high else f"{place}: {value!r} is out of range"
+    return "" if low <= value <= high else f"{path}: {value!r} is out of range"
 
 
 def text_field(limit: int = LONGEST_REASON) -> dict[str, Any]:

@@ -90,7 +90,7 @@ class DirectJudge:
         texts = {"task": question.prompt, **texts}
         if question.reference:
             texts["reference"] = question.reference
-        asked = await asyncio.gather(
+        votes = await asyncio.gather(
             *(
                 ask(
                     self._model,
@@ -104,12 +104,12 @@ class DirectJudge:
                 for vote in range(self._votes)
             )
         )
-        replies = [vote.reply for vote in asked if vote.reply is not None]
+        replies = [vote.reply for vote in votes if vote.reply is not None]
         account = Verdict(
-            invalid=next((vote.fault for vote in asked if vote.fault), "no vote"),
+            invalid=next((vote.fault for vote in votes if vote.fault), "no vote"),
             votes=self._votes,
             lost=self._votes - len(replies),
-            usage=sum((vote.usage for vote in asked), Usage()),
+            usage=sum((vote.usage for vote in votes), Usage()),
         )
         return replies if 2 * len(replies) > self._votes else [], account
 

@@ -133,7 +133,7 @@ def report_of(
     scores = [verdict.score for verdict in verdicts if verdict.score is not None]
     knockouts = [row.best for row in valid if row.best is not None]
     agreements = [float(v.agreement) for v in verdicts if v.agreement is not None]
-    both = len(agreements) + sum(best.both for best in knockouts)
+    compared = len(agreements) + sum(best.both for best in knockouts)
     agreed = sum(agreements) + sum(best.agreed for best in knockouts)
     points = [point for row in valid if (point := _right(row, judging)) is not None]
     usage = sum((row.usage for row in judged), bias.usage if bias else Usage())
@@ -156,12 +156,12 @@ def report_of(
         simulated=model.simulated,
         rows=len(judged),
         invalid=len(judged) - len(valid),
-        lost=sum(said.lost for row in judged if (said := row.verdict or row.best) is not None),
+        lost=sum(result.lost for row in judged if (result := row.verdict or row.best) is not None),
         mean=sum(scores) / len(scores) if scores else None,
         passed=sum(score >= judging.threshold for score in scores) if scores else None,
         preferences={side: choices.count(side) for side in ("A", "B", "tie")} if choices else {},
-        agreement=agreed / both if both else None,
-        both=both,
+        agreement=agreed / compared if compared else None,
+        both=compared,
         verified=sum(verdict.by == "verifier" for verdict in verdicts),
         emergencies=sum(verdict.by == "emergency" for verdict in verdicts),
         accuracy=sum(points) / len(points) if points else None,

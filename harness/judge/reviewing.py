@@ -71,9 +71,9 @@ async def judge_edits(rows: Sequence[ReviewRow], model: Model) -> JudgedEdits:
 async def _compared(judge: DirectJudge, row: ReviewRow) -> Verdict:
     edit = row.edit
     notes = "\n".join(map(str, row.records)) or "none were kept"
-    place = f"{edit.file} {edit.target_section}".strip()
+    target = f"{edit.file} {edit.target_section}".strip()
     prompt = (
-        f"Lines of a skill, which an agent reads before it works on tasks of its kind ({place}). "
+        f"Lines of a skill, which an agent reads before it works on tasks of its kind ({target}). "
         f"Notes on the runs that the lines are to follow from:\n{notes}"
     )
     before = edit.old_text or "(nothing stands there)"

@@ -51,7 +51,7 @@ class Row(Value):
             "pairwise": self.a is not None and self.b is not None,
             "best-of-n": bool(self.candidates),
         }
-        modes = [name for name, there in kinds.items() if there]
+        modes = [name for name, present in kinds.items() if present]
         if len(modes) != 1:
             raise BadInput(
                 f"row {self.id!r}: expected an 'answer', 'a' and 'b', or 'candidates', found "
@@ -77,7 +77,7 @@ class LabelRow(Value):
 
 
 def read_judged(
-    path: Path, limit: int | None = None, asked: Mapping[str, Question] | None = None
+    path: Path, limit: int | None = None, questions: Mapping[str, Question] | None = None
 ) -> list[Row]:
     """The rows of a file, or the valid answers of an eval run.
 
@@ -90,7 +90,7 @@ def read_judged(
         BadInput: if they cannot be read, repeat an id, are of several modes, have a label that is
             none, or there are none.
     """
-    rows = _of_run(path, asked) if path.is_dir() else read_models(path, Row)
+    rows = _of_run(path, questions) if path.is_dir() else read_models(path, Row)
     rows = rows[:limit]
     if not rows:
         raise BadInput(f"{str(path)!r} has nothing to judge")
@@ -120,7 +120,7 @@ def _check_label(row: Row, where: str) -> None:
         )
 
 
-def _of_run(run: Path, asked: Mapping[str, Question] | None) -> list[Row]:
+def _of_run(run: Path, questions: Mapping[str, Question] | None) -> list[Row]:
     reader = open_run(run)
     prompts: dict[str, str] = {}
     with decoding(run):
@@ -130,13 +130,13 @@ def _of_run(run: Path, asked: Mapping[str, Question] | None) -> list[Row]:
     rows: list[Row] = []
     for item in finished_items(reader):
         question = Question(prompt=prompts.get(item.id, ""))
-        if asked is not None:
-            if item.task_id not in asked:
+        if questions is not None:
+            if item.task_id not in questions:
                 raise BadInput(
                     f"{str(run)!r}: task {item.task_id!r} is not in the suite: name the suite of "
                     "the run, or leave --suite out"
                 )
-            question = asked[item.task_id]
+            question = questions[item.task_id]
         if item.answer is not None and question.prompt:
             rows.append(
                 Row(

@@ -81,8 +81,8 @@ def score_of(verdict: Verdict, threshold: float) -> Score:
         return passed(value=verdict.score, judge=used)
     unmet = [seen.criterion for seen in verdict.evidence if seen.decision == "unmet"]
     reason = verdict.evidence[0].observation if verdict.evidence else ""
-    said = f"unmet: {'; '.join(unmet)}; {reason}" if unmet else reason
-    reason = f"{said} (score {verdict.score:.2f}, below {threshold:g})"
+    summary = f"unmet: {'; '.join(unmet)}; {reason}" if unmet else reason
+    reason = f"{summary} (score {verdict.score:.2f}, below {threshold:g})"
     return failed(reason, verdict.score, judge=used)
 
 

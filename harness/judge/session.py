@@ -138,10 +138,10 @@ def plan(settings: JudgeCommand) -> dict[str, Any]:
     calls = 0
     for row in rows:
         openrs = 5 + len(row.constraints)
-        each = (
+        per_row = (
             openrs if settings.method == "openrs" else orders * (SKILL_CALLS if skill else direct)
         )
-        calls += each * max(1, len(row.candidates) - 1)
+        calls += per_row * max(1, len(row.candidates) - 1)
     if settings.probe:
         calls += len(marks("")) * settings.probe_pairs * (SKILL_CALLS if skill else direct)
     return {
@@ -282,8 +282,8 @@ def _work(settings: JudgeCommand) -> tuple[JudgeSettings, list[Row], dict[str, b
     Raises:
         BadInput: as documented at :func:`judge_rows`.
     """
-    judging, asked = settings.judging()
-    rows = read_judged(settings.rows, settings.limit, asked)
+    judging, questions = settings.judging()
+    rows = read_judged(settings.rows, settings.limit, questions)
     if settings.method == "openrs" and rows[0].mode == "pointwise":
         raise BadInput("method 'openrs' compares answers: give rows with a and b, or candidates")
     if settings.probe and settings.method == "openrs":

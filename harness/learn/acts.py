@@ -91,12 +91,12 @@ class _Timeline:
 
     def take(self, step: Step) -> None:
         """Add what a step did."""
-        facts = mapping((step.extra or {}).get("harness"))
+        metadata = mapping((step.extra or {}).get("harness"))
         text = sign("reminder").sub("", content_text(step.message)).strip()
         act = Act("user", step.step_id, text, keys=(step.timestamp,) if step.timestamp else ())
         pending, self._pending = self._pending, ""
         by_client = sign("by_client").match(text)
-        aborted = facts.get("codex") == "turn_aborted"
+        aborted = metadata.get("codex") == "turn_aborted"
         if step.source == "agent":
             # A slash command whose text the log does not have stands for itself.
             self.history += [replace(act, text=pending)] if pending else []
@@ -117,7 +117,9 @@ class _Timeline:
             self._pending = f"{slash[1]} {slash[2] or ''}".strip()
         elif "<task-notification>" in text:
             self._continued(text, (text,), act.keys)
-        elif by_client or (facts.get("claude_code") in ("meta", "compact") and pending[:1] != "/"):
+        elif by_client or (
+            metadata.get("claude_code") in ("meta", "compact") and pending[:1] != "/"
+        ):
             pass
         elif text:  # of the user, or the text of his slash command
             self.history.append(act)
@@ -158,15 +160,15 @@ class _Timeline:
         self, act: Act, name: str, arguments: dict[str, JsonValue], text: str, extra: dict[str, Any]
     ) -> None:
         command = _command_of(arguments)
-        named = [path for key in _PATHS if isinstance(path := arguments.get(key), str)]
+        file_arguments = [path for key in _PATHS if isinstance(path := arguments.get(key), str)]
         patches = name == "apply_patch" or command.lstrip().startswith("apply_patch")
         if self._continued(text, [str(value) for value in arguments.values()], act.keys, name):
             pass
-        elif patches or (sign("edits").match(name) and named):
+        elif patches or (sign("edits").match(name) and file_arguments):
             output, code, _ = _unwrapped(text)
             if not (extra.get("is_error") or code or "verification failed" in output):
                 patch = command or string(arguments.get("patch"))
-                paths = named[:1] or sign("patched").findall(patch) or [""]
+                paths = file_arguments[:1] or sign("patched").findall(patch) or [""]
                 old, new = _replacement(arguments, patch, text)
                 self._edit(replace(act, replaced=old, inserted=new), paths, self._home)
         elif sign("commands").match(name) and command:

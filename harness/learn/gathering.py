@@ -139,9 +139,9 @@ def _copies(read: Read, reads: Iterable[Read], skipped: list[Skipped]) -> bool:
         return False
     copied = {
         call
-        for other in reads
-        if other.trajectory.trajectory_id == source
-        for call in _calls(other.trajectory)
+        for candidate in reads
+        if candidate.trajectory.trajectory_id == source
+        for call in _calls(candidate.trajectory)
     }
     if copied and set(_calls(read.trajectory)) - copied:
         return False  # another attempt, which goes its own way
@@ -162,8 +162,10 @@ def _key(file: Path, trajectory: Trajectory, task: str) -> str:
     """Identity of a session: a log that goes on with another one copies its beginning."""
     source = trajectory.harness.get("source")
     if source == "claude-code":
-        said = (content_text(step.message) for step in trajectory.steps if step.source == "agent")
-        first = [*_calls(trajectory), *said][0]
+        replies = (
+            content_text(step.message) for step in trajectory.steps if step.source == "agent"
+        )
+        first = [*_calls(trajectory), *replies][0]
         return digest([trajectory.steps[0].timestamp, task, first])
     # Codex moves a log into the folder of its archive.
     return f"{source if source == 'codex' else file}\n{trajectory.trajectory_id}"
@@ -255,7 +257,7 @@ def write_sessions(
     Returns:
         The sessions, and what a person should look at in those that no model has read.
     """
-    known = {row.key: row for row in earlier}
+    by_key = {row.key: row for row in earlier}
     ids = {row.id for row in earlier}
     rows: list[Session] = []
     suspects: list[str] = []
@@ -264,7 +266,7 @@ def write_sessions(
         return row.learned_by != "" and (out / SENT / f"{row.name}.txt").is_file()
 
     for read in reads:
-        row = known.pop(read.key, None)
+        row = by_key.pop(read.key, None)
         verdict = (row and row.corrected) or read.outcome.verdict
         if row and (row.log, row.outcome.verdict) == (read.log, verdict) and is_there(row):
             rows.append(_standing(row, held_out))
@@ -287,7 +289,7 @@ def write_sessions(
                 f"{sent}:{line}: {kind}: {value:.60}" for line, kind, value in personal_data(text)
             ]
         rows.append(row)
-    rows += [_standing(row, held_out) for row in known.values() if is_there(row)]
+    rows += [_standing(row, held_out) for row in by_key.values() if is_there(row)]
     names = {row.name for row in rows if row.teaches}
     for file in (*(out / SESSIONS).glob("*"), *(out / SENT).glob("*")):
         if file.stem not in names:
@@ -314,29 +316,29 @@ def _session(
     Analysts read the session itself; what its helpers did stands in the results of its calls.
     """
     client = string(read.trajectory.harness.get("source")) or "atif"
-    own = read.trajectory.trajectory_id or read.file.stem
-    name, number = earlier.id if earlier else own, 1
+    base_id = read.trajectory.trajectory_id or read.file.stem
+    name, number = earlier.id if earlier else base_id, 1
     while earlier is None and name in ids:
         number += 1
-        name = f"{own}#{number}"
+        name = f"{base_id}#{number}"
     ids.add(name)
     outcome = read.outcome
     if earlier and earlier.corrected and earlier.corrected != outcome.verdict:
         outcome = Outcome(verdict=earlier.corrected, reason="the user says so")
-    facts: dict[str, JsonValue] = {
+    metadata: dict[str, JsonValue] = {
         "source": client,
         "digest": read.log,
         "task_id": read.task,
         "task": {"prompt": prompts(read.trajectory)[0]},
     }
     if outcome.verdict != "unknown":
-        facts["outcome"] = outcome.verdict
+        metadata["outcome"] = outcome.verdict
     document = dump(read.trajectory)
     document.pop("subagent_trajectories", None)
     for step in document["steps"]:
         for result in listing(mapping(step.get("observation")).get("results")):
             mapping(result).pop("subagent_trajectory_ref", None)
-    document |= {"trajectory_id": name, "extra": {"harness": facts}}
+    document |= {"trajectory_id": name, "extra": {"harness": metadata}}
     # Nobody quotes the codes of a terminal's colours.
     text = sign("colours_in_json").sub("", json.dumps(document))
     stamped = dump(Trajectory.model_validate_json(text))

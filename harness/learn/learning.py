@@ -94,8 +94,8 @@ def recipients(
 def place(spec: ModelSpec, base_url: str | None, environment: Mapping[str, str]) -> str:
     """A model and its base URLs, or that it answers on this machine."""
     variable, default = ADDRESSES.get(spec.kind, ("", ""))
-    given = base_url if variable or spec.kind == "local" else ""
-    url = given or environment.get(variable) or default
+    override = base_url if variable or spec.kind == "local" else ""
+    url = override or environment.get(variable) or default
     return f"{spec} at {public_url(url)}" if url else f"{spec} (on this machine)"
 
 
@@ -138,19 +138,21 @@ def gather(
         BadInput: if there is nothing to read, or `out` holds something else.
     """
     out, earlier = settings.out, _gathered(settings.out)
-    known = decided(earlier.sessions, out / REVIEW)
-    waiting = any(row.teaches and not row.learned_by for row in known)
-    if earlier.key == settings.gathering and waiting and not anew and known == earlier.sessions:
+    sessions = decided(earlier.sessions, out / REVIEW)
+    waiting = any(row.teaches and not row.learned_by for row in sessions)
+    if earlier.key == settings.gathering and waiting and not anew and sessions == earlier.sessions:
         progress(Event(stage="resume", message=f"sessions gathered before: {out / GATHERED}"))
         return earlier
     skipped: list[Skipped] = []
     excluded = tuple(dict.fromkeys((*earlier.excluded, *settings.exclude)))
-    wanted = settings.model_copy(update={"exclude": excluded})
-    known = tuple(r for r in known if not any(inside(r.project, folder) for folder in excluded))
+    effective = settings.model_copy(update={"exclude": excluded})
+    sessions = tuple(
+        r for r in sessions if not any(inside(r.project, folder) for folder in excluded)
+    )
     with only_writer(out):
-        reads = read_sessions(wanted, environment, skipped, progress)
+        reads = read_sessions(effective, environment, skipped, progress)
         redactor = Redactor(thorough=True, home=Path(environment.get("HOME") or Path.home()))
-        withheld = {row.key for row in known if row.withheld}
+        withheld = {row.key for row in sessions if row.withheld}
         free = [read for read in reads if read.key not in withheld]
         tasks, rebuilt = _tasks(settings, free, redactor, progress)
         no_gate = (
@@ -165,7 +167,7 @@ def gather(
         if gate:
             _write_suite(out / SUITE, "gate", "gate", gate)
         held_out = {task.id for task in gate}
-        rows, suspects = write_sessions(reads, known, held_out, out, redactor)
+        rows, suspects = write_sessions(reads, sessions, held_out, out, redactor)
         gathered = Gathered(
             key=settings.gathering,
             sessions=rows,
@@ -194,8 +196,8 @@ def _gathered(out: Path) -> Gathered:
     try:
         return Gathered.model_validate_json((out / GATHERED).read_bytes())
     except (FileNotFoundError, NotADirectoryError):
-        ours = {SESSIONS, SENT, SUITE, "writer.lock"}
-        foreign = out.is_dir() and any(path.name not in ours for path in out.iterdir())
+        own_files = {SESSIONS, SENT, SUITE, "writer.lock"}
+        foreign = out.is_dir() and any(path.name not in own_files for path in out.iterdir())
         if out.is_file() or foreign:
             reason = f"{str(out)!r} holds other files: give an empty folder for --out"
             raise BadInput(reason) from None
@@ -245,13 +247,15 @@ def _cite_logs(records: Path, gathered: Gathered) -> None:
             continue
         spans, session = Spans(Path(row.file)), Path(gathered.folder) / f"{row.name}.json"
         steps = {step["step_id"]: step for step in read_json(session)["steps"]}
-        for text, place in zip(record["evidence"], record.get("evidence_places", ()), strict=False):
-            step = steps.get(place["step"], {})
+        for text, location in zip(
+            record["evidence"], record.get("evidence_places", ()), strict=False
+        ):
+            step = steps.get(location["step"], {})
             calls = [call["tool_call_id"] for call in step.get("tool_calls") or ()]
             keys = [*calls, step.get("timestamp") or row.started]
-            words = (text, *place["passage"].split("\n"), *keys)
+            words = (text, *location["passage"].split("\n"), *keys)
             line = next(filter(None, (spans.line_of(word, keys) for word in words)), 1)
-            place["log"] = f"{row.file}:{line}"
+            location["log"] = f"{row.file}:{line}"
     write_json(records, document)
 
 
@@ -283,9 +287,9 @@ def _tasks(
             row = row.model_copy(update={"why_not": f"cannot be made again: {error!s:.200}"})
         else:
             rebuilt[read.task] = task, command
-            facts = {name: task.meta[name] for name in ("commit", "verified", "repository")}
-            facts |= {"task": read.task, "command": redactor.text(command)}
-            row = row.model_copy(update=facts)
+            update = {name: task.meta[name] for name in ("commit", "verified", "repository")}
+            update |= {"task": read.task, "command": redactor.text(command)}
+            row = row.model_copy(update=update)
         rows.append(row)
         progress(Event(stage="tasks", done=number, total=len(reads)))
     tasks = [task for task, _ in rebuilt.values()]

@@ -221,16 +221,18 @@ def _take(root: Path, commit: str, tree: Path, redactor: Redactor) -> None:
         size = sum(path.stat().st_size for path in files)
         if len(files) > MOST_FILES or size > MOST_BYTES:
             raise NotRebuilt(f"its repository is too large: {len(files):,} files, {size:,} bytes")
-        own = Redactor(thorough=True)  # paths in code must stay as they are
+        cleaner = Redactor(thorough=True)  # paths in code must stay as they are
         for path in files:
             content = path.read_bytes()
             try:
-                clean = own.text(content.decode()).encode()
+                clean = cleaner.text(content.decode()).encode()
             except UnicodeDecodeError:
-                clean = own.content(content) if b"\0" not in content else content  # no text
+                clean = cleaner.content(content) if b"\0" not in content else content  # no text
             if clean != content:
                 path.write_bytes(clean)
-        redactor.counts.update({f"{kind}, in the repository": n for kind, n in own.counts.items()})
+        redactor.counts.update(
+            {f"{kind}, in the repository": n for kind, n in cleaner.counts.items()}
+        )
         draft.rename(tree)
     finally:
         remove_tree(draft)

@@ -51,11 +51,11 @@ def session_files(
         moved = environment.get("CLAUDE_CONFIG_DIR")
         claude = [Path(moved)] if moved else [home / ".claude", home / ".config" / "claude"]
         codex = Path(environment.get("CODEX_HOME") or home / ".codex")
-        named = {
+        by_client = {
             "claude": [root / "projects" for root in claude],
             "codex": [codex / "sessions", codex / "archived_sessions"],
         }
-        folders = [*chain(*named.values())] if client == "all" else named[client]
+        folders = [*chain(*by_client.values())] if client == "all" else by_client[client]
         logs = [file for folder in folders for file in folder.rglob("*.jsonl") if _is_log(file)]
         if not logs:
             raise BadInput(
@@ -115,8 +115,8 @@ class Spans:
         holding = [
             (number, texts) for number, texts in self._lines if any(quote in text for text in texts)
         ]
-        named = [number for number, texts in holding if any(key in texts for key in keys)]
-        return (named or [number for number, _ in holding] or [None])[-1]
+        with_key = [number for number, texts in holding if any(key in texts for key in keys)]
+        return (with_key or [number for number, _ in holding] or [None])[-1]
 
     def _read(self) -> Iterator[tuple[int, list[str]]]:
         if self.path.suffix == ".seg":

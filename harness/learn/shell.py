@@ -99,9 +99,9 @@ def parse(line: str, folder: str | None = "") -> Line:
     reader.walk(root)
     ran, several = reader.programs, root.named_child_count > 1
     loud = [program for program in ran if program.name not in _QUIET]
-    alone = len(loud) == 1 and loud[0] is ran[-1] and not reader.kinds & {"||", "|", "|&", "&"}
+    is_alone = len(loud) == 1 and loud[0] is ran[-1] and not reader.kinds & {"||", "|", "|&", "&"}
     chained = not (several or reader.kinds & {"||", "|", "|&", "&", ";"})
-    return Line(tuple(ran), alone, chained, reader.folder)
+    return Line(tuple(ran), is_alone, chained, reader.folder)
 
 
 def _tree(text: str, language: str) -> Node:
@@ -186,8 +186,8 @@ def changes(program: Program) -> Iterator[Change]:
         pairs = [match.group(2, 3) for word in words if (match := sign("substitution").match(word))]
         renames = pairs and all(sign("renaming").match(text) for pair in pairs for text in pair)
         old, new = ("\n".join(pair[side] for pair in pairs) for side in (0, 1))
-        named = [path for path in work if not sign("substitution").match(path)]
-        yield tuple(named or [""]), old if pairs else None, new, not renames
+        targets = [path for path in work if not sign("substitution").match(path)]
+        yield tuple(targets or [""]), old if pairs else None, new, not renames
     elif sign("interpreters").match(program.name):
         if sign("writing").search(code):
             yield tuple(dict.fromkeys(sign("literal").findall(code))) or ("",), None, "", True
@@ -212,9 +212,9 @@ def called_tools(script: str) -> Iterator[tuple[str, dict[str, str]]]:
         if node.type == "call_expression" and (call := sign("tool").match(_text(node))):
             values = node.children[-1].named_children
             pairs = values[0].named_children if values and values[0].type == "object" else ()
-            named = {_text(p.children[0]).strip("'\""): _literal(p.children[-1], names)
+            arguments = {_text(p.children[0]).strip("'\""): _literal(p.children[-1], names)
                      for p in pairs if p.children}  # fmt: skip
-            yield call[1], named or {"input": _literal(node.children[-1], names)}
+            yield call[1], arguments or {"input": _literal(node.children[-1], names)}
 
 
 def _literal(node: Node, names: dict[str, Node]) -> str:

@@ -49,10 +49,10 @@ def test_run(act: Act, words: str = "") -> TestRun | None:
     if act.kind != "command":
         return None
     line = parse(act.text, act.folder)
-    checks = (each for each in line.programs if words and is_asked(each.bare, words))
-    program = next((each for each in line.programs if each.tests), next(checks, None))
+    checks = (call for call in line.programs if words and is_asked(call.bare, words))
+    program = next((call for call in line.programs if call.tests), next(checks, None))
     # Between a stash and its return, tests are of another tree than the one that was edited.
-    if program is None or any(sign("stash").match(each.text) for each in line.programs):
+    if program is None or any(sign("stash").match(call.text) for call in line.programs):
         return None
     command, folder, code = program.bare, program.target, act.exit_code
     fails = list(runners("fail").finditer(act.output))
@@ -61,26 +61,26 @@ def test_run(act: Act, words: str = "") -> TestRun | None:
     if fails:
         return TestRun(command, "fail", fails[-1].group().strip(), folder)
     if passes:
-        whole, cut = passes[-1]["whole"], sign("cut").search(act.output)
-        seen = not cut or (whole and not cut["preview"] and passes[-1].start() > cut.start())
-        filtered = any(sign("filters").match(each.name) for each in line.programs)
+        covers_all, cut = passes[-1]["whole"], sign("cut").search(act.output)
+        seen = not cut or (covers_all and not cut["preview"] and passes[-1].start() > cut.start())
+        filtered = any(sign("filters").match(call.name) for call in line.programs)
         clean = (
             code in (0, None)
             and not (partial or sign("left_out").search(passes[-1].group()))
             and seen
-            and all(each.name != "head" for each in line.programs)  # its end was not shown
-            and (whole or (act.ended and not filtered))
+            and all(call.name != "head" for call in line.programs)  # its end was not shown
+            and (covers_all or (act.ended and not filtered))
         )
         return TestRun(command, "pass" if clean else "unclear", passes[-1].group().strip(), folder)
     # The output is of no known form: by the exit code. That of a pipe or list is the one of its
     # end, and not of the tests in it. A chain that went well went well throughout; one that did not
     # may have ended before its tests or behind.
-    own = line.alone or (line.chained and code == 0)
+    owns_code = line.alone or (line.chained and code == 0)
     quote = act.quoted or ("" if code else act.text)
     silent = not quote or code is None or code in _NO_VERDICT
     if (
         silent
-        or not (own and act.ended)
+        or not (owns_code and act.ended)
         or (partial and not code)
         or sign("nothing_ran").search(act.output)
     ):
@@ -201,8 +201,8 @@ def saying(message: str, question: str = "") -> tuple[Saying, str] | None:
     if not reserved and (not question or sign("thank").search(text)):
         if (match := sign("approval").search(text)) and len(text.split()) <= 16:
             return said("approval", match)
-        rest = sign("filler").sub("", sign("thanks").sub("", bare))
-        if (match := sign("thanks").search(text)) and not rest:
+        remainder = sign("filler").sub("", sign("thanks").sub("", bare))
+        if (match := sign("thanks").search(text)) and not remainder:
             return said("thanks", match)
     return None if question and len(text.split()) < _ANSWER else classified(text, bare)
 

@@ -29,10 +29,10 @@ def runners(kind: str) -> re.Pattern[str]:
             `whole`.
     """
     rows = _table("runners")["runner"]
-    whole, some = ("|".join(row[key] for row in rows if key in row) for key in ("whole", kind))
+    whole_runs, some = ("|".join(row[key] for row in rows if key in row) for key in ("whole", kind))
     if kind == "command":
         return _begins("|".join(row[kind] for row in rows if "asked" not in row))
-    return re.compile(rf"^(?:(?P<whole>{whole if kind == 'pass' else '(?!)'})|{some})$", re.M)
+    return re.compile(rf"^(?:(?P<whole>{whole_runs if kind == 'pass' else '(?!)'})|{some})$", re.M)
 
 
 @cache

@@ -110,8 +110,8 @@ def price_of(spec: ModelSpec, *, official: bool) -> Price | None:
     """
     if spec.kind in ("local", "simulated", "replay", "scripted", "none"):
         return FREE
-    own = os.environ.get(PRICES_VARIABLE)
-    if own and (price := _table(Path(own)).get(str(spec))):
+    user_table = os.environ.get(PRICES_VARIABLE)
+    if user_table and (price := _table(Path(user_table)).get(str(spec))):
         return price
     return _table(_PACKAGED).get(str(spec)) if official else None
 

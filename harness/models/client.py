@@ -114,11 +114,11 @@ class ChatModel:
             LimitReached: if the budget cannot hold the worst case of this call.
             BadInput: if the endpoint rejects the request (HTTP 400, 404, 422).
         """
-        chosen = sampling or self._sampling
-        body = request_body(self._endpoint.model, messages, tools, chosen, response_format)
+        settings = sampling or self._sampling
+        body = request_body(self._endpoint.model, messages, tools, settings, response_format)
         call_id = request_digest(self._endpoint.kind, body)
         with chatting(self._endpoint, body, call_id, self.role) as chat:
-            reply = await self._calls.once(call_id, lambda: self._answer(call_id, body, chosen))
+            reply = await self._calls.once(call_id, lambda: self._answer(call_id, body, settings))
             if tracing.watched():
                 usage = reply.usage
                 chat.add(
@@ -262,13 +262,15 @@ def chatting(
     """A model call as an operation for whoever watches, as a block."""
     if not tracing.watched():
         return tracing.operation("chat", "")
-    facts: dict[str, Any] = {name: body[name] for name in _SETTINGS if body.get(name) is not None}
+    attributes: dict[str, Any] = {
+        name: body[name] for name in _SETTINGS if body.get(name) is not None
+    }
     url = urlsplit(endpoint.url)
     if endpoint.backend is None and url.hostname:
         port = url.port or (443 if url.scheme == "https" else 80)
-        facts |= {"host": url.hostname, "port": port}
+        attributes |= {"host": url.hostname, "port": port}
     return tracing.operation(
-        "chat", endpoint.model, call_id=call_id, role=role, provider=endpoint.kind, **facts
+        "chat", endpoint.model, call_id=call_id, role=role, provider=endpoint.kind, **attributes
     )
 
 

@@ -101,16 +101,16 @@ def parse_roles(specs: Sequence[str]) -> dict[Role, ModelSpec]:
     roles: tuple[Role, ...] = get_args(Role)
     kind, _, name = DEFAULT_SPEC.partition("/")
     default = ModelSpec(kind=kind, name=name)  # not parsed: its engine may be absent, and not asked
-    named: dict[Role, ModelSpec] = {}
+    by_role: dict[Role, ModelSpec] = {}
     for text in specs:
         role, equals, spec = text.partition("=")
         if not equals or "/" in role:
             default = parse_spec(text)
         elif role.strip() in roles:
-            named[roles[roles.index(role.strip())]] = parse_spec(spec)
+            by_role[roles[roles.index(role.strip())]] = parse_spec(spec)
         else:
             raise BadInput(f"unknown role in {text!r}; expected one of {', '.join(roles)}")
-    return {role: named.get(role, default) for role in roles}
+    return {role: by_role.get(role, default) for role in roles}
 
 
 @dataclass(frozen=True)

@@ -91,7 +91,7 @@ def application(handle: Handler) -> Starlette:
 
 
 def served(
-    backend: Backend, name: str, loaded: Callable[[], bool] | None = None, **facts: Any
+    backend: Backend, name: str, loaded: Callable[[], bool] | None = None, **card_fields: Any
 ) -> Starlette:
     """A back end for any client on this machine, with its card and its health.
 
@@ -101,7 +101,7 @@ def served(
         loaded: whether its weights are in memory; None where that is always so.
         facts: what else `/v1/models` says of it.
     """
-    card = {"id": name, "object": "model", "created": 0, **facts}
+    card = {"id": name, "object": "model", "created": 0, **card_fields}
 
     async def handle(request: Request) -> Response:
         path, form = request.url.path, format_of(request.url.path)

@@ -153,31 +153,38 @@ def differences(request: Body, recorded: Body) -> tuple[int, list[str]]:
     """Compare two requests: messages shared from the start, a line for each field that differs."""
     shared, lines = 0, list[str]()
     for name in sorted(request.keys() | recorded.keys()):
-        ours, theirs = request.get(name), recorded.get(name)
-        if ours == theirs:
+        asked_value, recorded_value = request.get(name), recorded.get(name)
+        if asked_value == recorded_value:
             continue
-        if not (name in _LISTINGS and isinstance(ours, list) and isinstance(theirs, list)):
-            lines.append(f"{name}: {excerpts(ours, theirs)}")
+        if not (
+            name in _LISTINGS and isinstance(asked_value, list) and isinstance(recorded_value, list)
+        ):
+            lines.append(f"{name}: {excerpts(asked_value, recorded_value)}")
             continue
-        ours, theirs = cast("list[Any]", ours), cast("list[Any]", theirs)
-        shared = _agreeing(ours, theirs)
-        if shared < min(len(ours), len(theirs)):
-            lines.append(f"{name}[{shared}]: {excerpts(ours[shared], theirs[shared])}")
+        asked_value, recorded_value = (
+            cast("list[Any]", asked_value),
+            cast("list[Any]", recorded_value),
+        )
+        shared = _agreeing(asked_value, recorded_value)
+        if shared < min(len(asked_value), len(recorded_value)):
+            lines.append(
+                f"{name}[{shared}]: {excerpts(asked_value[shared], recorded_value[shared])}"
+            )
         else:
-            counts = f"asked {len(ours)}, recorded {len(theirs)}"
+            counts = f"asked {len(asked_value)}, recorded {len(recorded_value)}"
             lines.append(f"{name}: {counts}; the first {shared} agree")
     return shared, lines
 
 
 def excerpts(value: Any, recorded: Any) -> str:
     """Two JSON values from shortly before the first character in which they differ."""
-    ours, theirs = canonical_json(value), canonical_json(recorded)
-    start = max(0, _agreeing(ours, theirs) - 20)
+    asked_json, recorded_json = canonical_json(value), canonical_json(recorded)
+    start = max(0, _agreeing(asked_json, recorded_json) - 20)
     end = start + _SHOWN
-    return f"asked …{ours[start:end]!r}, recorded …{theirs[start:end]!r}"
+    return f"asked …{asked_json[start:end]!r}, recorded …{recorded_json[start:end]!r}"
 
 
-def _agreeing(ours: Sequence[Any], theirs: Sequence[Any]) -> int:
+def _agreeing(first: Sequence[Any], second: Sequence[Any]) -> int:
     """Count the elements that agree from the start."""
-    pairs = enumerate(zip(ours, theirs, strict=False))
-    return next((index for index, (a, b) in pairs if a != b), min(len(ours), len(theirs)))
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((index for index, (a, b) in pairs if a != b), min(len(first), len(second)))

@@ -258,8 +258,8 @@ async def _events(form: Format, body: Body, chunks: AsyncGenerator[Body]) -> Asy
                 yield event_bytes(event)
     except Refused as error:
         refusal = form.error(str(error), error.status, error.param)
-        named = {} if form is CHAT else {"type": "error", "message": str(error)}
-        yield event_bytes(named | refusal)
+        error_type = {} if form is CHAT else {"type": "error", "message": str(error)}
+        yield event_bytes(error_type | refusal)
         return
     finally:
         await chunks.aclose()

@@ -297,7 +297,11 @@ async def closed_with_loop(close: Callable[[], Awaitable[None]]) -> AsyncGenerat
 
 
 def _refusal(
-    endpoint: Endpoint, where: str, refused: Refused, headers: Mapping[str, str], shown: str = ""
+    endpoint: Endpoint,
+    where: str,
+    refused: Refused,
+    headers: Mapping[str, str],
+    status_text: str = "",
 ) -> Fault:
     """An answer that is an error.
 
@@ -314,11 +318,11 @@ def _refusal(
     from harness.core.redaction import redact
 
     status, headers = refused.status, {**headers, **refused.headers}
-    shown = shown or f"HTTP {status}"
+    status_text = status_text or f"HTTP {status}"
     reason = redact(str(refused))[:2000] or "(no message)"
     if status in (408, 409, 429) or status >= 500:
         return Fault(
-            Unreachable(f"{where} unreachable: it keeps answering {shown}: {reason}"),
+            Unreachable(f"{where} unreachable: it keeps answering {status_text}: {reason}"),
             retried=True,
             lost=status == 408 or status >= 500,
             retry_after_s=retry_after_s(headers),
@@ -333,12 +337,14 @@ def _refusal(
         return Fault(Unreachable(text))
     if status in (401, 403):
         hint = f"; check {endpoint.key_variable}" if endpoint.key_variable else ""
-        text = f"{where} unreachable: it refused the key ({shown}): {reason}{hint}"
+        text = f"{where} unreachable: it refused the key ({status_text}): {reason}{hint}"
         return Fault(Unreachable(text))
     if endpoint.kind in ("replay", "scripted", "none"):
         return Fault(BadInput(reason))
     return Fault(
-        BadInput(f"{where} rejected the request for model {endpoint.model!r} ({shown}): {reason}")
+        BadInput(
+            f"{where} rejected the request for model {endpoint.model!r} ({status_text}): {reason}"
+        )
     )
 
 

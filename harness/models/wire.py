@@ -98,8 +98,8 @@ def refusal_of(answer: Body) -> Refused | None:
     """
     choice = mapping(next(iter(listing(answer.get("choices"))), None))
     message = mapping(choice.get("message")) or mapping(choice.get("delta"))
-    whole = answer if answer.get("object") == "error" else None
-    error = answer.get("error") or choice.get("error") or message.get("error") or whole
+    error_object = answer if answer.get("object") == "error" else None
+    error = answer.get("error") or choice.get("error") or message.get("error") or error_object
     finish = string(choice.get("finish_reason"))
     if not error and finish not in _BROKEN_ENDS:
         return None
@@ -305,15 +305,15 @@ class ChunkReader:
         kind, field = ("custom", "input") if "custom" in part else ("function", "arguments")
         function = mapping(part.get(kind))
         name, text = string(function.get("name")), string(function.get(field))
-        own = string(part.get("id"))
+        part_id = string(part.get("id"))
         numbered = part.get("index") is not None
         index = count(part["index"]) if numbered else number
         call = self._numbered.get(index)
         renamed = call is not None and not numbered and bool(name) and call.name not in ("", name)
-        if call is None or renamed or (own and call.id not in ("", own)):
+        if call is None or renamed or (part_id and call.id not in ("", part_id)):
             call = self._numbered[index] = PartialCall(kind, len(self.calls))
             self.calls.append(call)
-        call.id = call.id or own
+        call.id = call.id or part_id
         call.arguments += text
         if name and not call.name:
             call.name = name

@@ -158,7 +158,7 @@ def trajectory_of(
         draft.model = string(spoken.answer.get("model")) or None
         context = {name: exchange.facts.get(name) for name in ("compressed", "expanded")}
         draft.extra = {"exchange": exchange.number}
-        draft.extra |= {name: facts for name, facts in context.items() if facts}
+        draft.extra |= {name: value for name, value in context.items() if value}
         if usage is not None:
             draft.metrics = Metrics(
                 prompt_tokens=usage.prompt_tokens,
@@ -169,7 +169,7 @@ def trajectory_of(
     last = conversation.spoken[-1]
     body = mapping(last.exchange.request.body)
     tools = [tool for entry in listing(body.get("tools")) if (tool := mapping(entry))]
-    facts: dict[str, JsonValue] = {
+    metadata: dict[str, JsonValue] = {
         "source": "record",
         "wire": last.wire.name,
         "exchanges": [spoken.exchange.number for spoken in conversation.spoken],
@@ -182,7 +182,7 @@ def trajectory_of(
             reason = exchange.facts.get("error") or exchange.outcome or "the recorder was stopped"
             errors.append(f"exchange {exchange.number}: {status}, {reason}")
     if errors:
-        facts["errors"] = errors
+        metadata["errors"] = errors
     steps = builder.steps()
     final = FinalMetrics(total_steps=len(steps))
     # Sums of what is known: a server that streams may give no usage.
@@ -208,5 +208,5 @@ def trajectory_of(
         ),
         steps=steps,
         final_metrics=final,
-        extra={"harness": facts},
+        extra={"harness": metadata},
     )

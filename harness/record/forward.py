@@ -258,14 +258,14 @@ class Forward:
             LimitReached: if the budget does not hold a later leg.
             httpx.HTTPError: if a stream is cut.
         """
-        shortened, shown = self._shortened, list[bytes]()
+        shortened, sent = self._shortened, list[bytes]()
         rounds = shortened.rounds if shortened else None
         while True:
             async with aclosing(self._split(leg)) as events:
                 async for event in events:
                     for visible in rounds.feed(data_of(event), event) if rounds else [event]:
-                        shown.append(_raw(visible))
-                        yield shown[-1]
+                        sent.append(_raw(visible))
+                        yield sent[-1]
             if shortened is None or rounds is None or self._wire is None:
                 return
             following = await shortened.follow(leg.answer)
@@ -276,9 +276,9 @@ class Forward:
             if leg.failed:
                 raise LegFailed(content)
         for visible in rounds.close():
-            shown.append(_raw(visible))
-            yield shown[-1]
-        shortened.finish(self._wire.assemble(objects(shown)))
+            sent.append(_raw(visible))
+            yield sent[-1]
+        shortened.finish(self._wire.assemble(objects(sent)))
 
     async def _split(self, leg: Leg) -> AsyncGenerator[bytes]:
         """The events of one leg; a stream's usage is counted at their end, however that comes."""
@@ -334,15 +334,15 @@ class Forward:
         used = [leg.usage for leg in self._legs]
         usages = [usage for usage in used if usage is not None]
         complete = bool(usages) and len(usages) == len(used)
-        facts: dict[str, Any] = {
+        figures: dict[str, Any] = {
             "seconds": round(time.monotonic() - self._started, 4),
             "usage": sum(usages, Usage()).model_dump(mode="json") if complete else None,
         }
         if problem:
-            facts["error"] = self._line.secrets.text(problem)
+            figures["error"] = self._line.secrets.text(problem)
         if self._shortened:
-            facts |= self._line.secrets.clean(self._shortened.facts())
-        await self._write("end", outcome=outcome, facts=facts)
+            figures |= self._line.secrets.clean(self._shortened.facts())
+        await self._write("end", outcome=outcome, facts=figures)
 
     def _data(self, content: bytes) -> None:
         if self._line.log is not None and content:

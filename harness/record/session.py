@@ -162,8 +162,8 @@ async def open_proxy(
             event["command"] = [secrets.text(part) for part in command]
             await log.put(event)
         # What an earlier command recorded did not pass this one's guard.
-        kept = plan.cache and plan.guard is None
-        exchanges = recording.exchanges if kept or line is None else []
+        reuses = plan.cache and plan.guard is None
+        exchanges = recording.exchanges if reuses or line is None else []
         answers = Answers(exchanges, replay=line is None)
         proxy = Proxy(answers, line, secrets, token=token, first=recording.next)
         origin = await stack.enter_async_context(serving(proxy.app(), plan.port, GRACE))

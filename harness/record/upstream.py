@@ -124,7 +124,7 @@ class Upstream:
 
 
 def find_upstream(
-    named: str | None,
+    option: str | None,
     environment: Mapping[str, str] = os.environ,
     *,
     translate: bool = False,
@@ -142,19 +142,19 @@ def find_upstream(
     Raises:
         BadInput: if it is neither a URL nor a model spec that can be opened.
     """
-    if named is None and translate:
+    if option is None and translate:
         raise BadInput(
             "--translate and --guard need --model or --base-url: a server of chat completions"
         )
-    if named is None:
+    if option is None:
         openai = environment.get("OPENAI_BASE_URL") or environment.get("OPENAI_API_BASE")
         anthropic = environment.get("ANTHROPIC_BASE_URL") or ANTHROPIC_URL
         return Upstream((openai or OPENAI_URL).rstrip("/"), anthropic.rstrip("/"))
-    if named.startswith(("http://", "https://")):
-        return Upstream(*_both(named), translate=translate)
-    if "://" in named:
-        raise BadInput(f"expected http(s)://HOST or a model spec, got {named!r}")
-    spec = parse_spec(named)
+    if option.startswith(("http://", "https://")):
+        return Upstream(*_both(option), translate=translate)
+    if "://" in option:
+        raise BadInput(f"expected http(s)://HOST or a model spec, got {option!r}")
+    spec = parse_spec(option)
     endpoint = resolve(spec, base_url)
     urls, chat_only = _both(endpoint.given_url), translate or endpoint.backend is not None
     return Upstream(*urls, spec, endpoint.key, endpoint.backend, translate=chat_only)

@@ -143,9 +143,9 @@ class Bait(ExitStack):
         self.datagrams.bind(str(self.outside / "datagrams"))
         self.abstract = f"harness-{self.token}"
         if sys.platform.startswith("linux"):
-            named = enter(socket.socket(socket.AF_UNIX))
-            named.bind("\0" + self.abstract)
-            named.listen()
+            listener = enter(socket.socket(socket.AF_UNIX))
+            listener.bind("\0" + self.abstract)
+            listener.listen()
         self.victim = subprocess.Popen(
             [sys.executable, "-I", "-S", "-c", ECHO],
             env={"HARNESS_PROBE_TOKEN": self.token},
@@ -206,14 +206,14 @@ class Bait(ExitStack):
 
     def _traces(self, names: Sequence[str], work: Path) -> set[str]:
         """Collect the traces that the host sees, whatever the attack printed."""
-        secret, null, left = self.secret.stat(), Path(os.devnull).stat(), list(work.iterdir())
+        secret, null, remaining = self.secret.stat(), Path(os.devnull).stat(), list(work.iterdir())
         alive, limit = self.victim.poll() is None, resource.RLIMIT_NOFILE
         traces = {
             "write_outside": self.target.exists(),
             "change_times_outside": secret.st_mtime == 0,
             "change_mode_outside": bool(secret.st_mode & 0o077),
-            "setuid_file": any(path.lstat().st_mode & 0o6000 for path in left),
-            "kept_devices": any(path.is_char_device() for path in left),
+            "setuid_file": any(path.lstat().st_mode & 0o6000 for path in remaining),
+            "kept_devices": any(path.is_char_device() for path in remaining),
             "device_times": null.st_mtime == 0,
             "standard_input": null.st_mtime == 0 or null.st_mode != self.null.st_mode,
             "limit_host": alive and resource.prlimit(self.victim.pid, limit)[0] == 3,

@@ -56,8 +56,8 @@ class MemoryGroup(NamedTuple):
 
 def memory_group(megabytes: int) -> MemoryGroup | None:
     """A new group with a limit of that many MiB; None where this user may not make one."""
-    place = group_place()
-    return None if place is None else _made(*place, megabytes)
+    parent = group_place()
+    return None if parent is None else _made(*parent, megabytes)
 
 
 @cache
@@ -103,7 +103,7 @@ def _made(folder: Path, version: int, megabytes: int) -> MemoryGroup | None:
 
 def _candidates() -> list[tuple[Path, int]]:
     """Folders in which a group of this process may have a neighbour (version 2) or a child (1)."""
-    places: list[tuple[Path, int]] = []
+    parents: list[tuple[Path, int]] = []
     with suppress(OSError, ValueError):
         mounts = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]
         for line in Path("/proc/self/cgroup").read_text().splitlines():
@@ -114,7 +114,7 @@ def _candidates() -> list[tuple[Path, int]]:
                     above = Path(f"{mount}{path}")
                     above = above if path == "/" else above.parent
                     if "memory" in (above / "cgroup.subtree_control").read_text().split():
-                        places.append((above, 2))
+                        parents.append((above, 2))
                 elif kind == "cgroup" and "memory" in controllers.split(","):
-                    places += [(Path(f"{mount}{path}"), 1)] * ("memory" in options.split(","))
-    return [(folder, version) for folder, version in places if os.access(folder, os.W_OK)]
+                    parents += [(Path(f"{mount}{path}"), 1)] * ("memory" in options.split(","))
+    return [(folder, version) for folder, version in parents if os.access(folder, os.W_OK)]

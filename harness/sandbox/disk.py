@@ -36,16 +36,16 @@ def folder_size(folder: Path) -> tuple[float, int]:
             total += 4096
             with suppress(FileNotFoundError):
                 try:
-                    facts = entry.stat(follow_symlinks=False)
+                    status = entry.stat(follow_symlinks=False)
                 except FileNotFoundError:
                     raise
                 except OSError:
                     return float("inf"), largest
-                total += max(0, facts.st_blocks * 512 - 4096)
-                if stat.S_ISDIR(facts.st_mode):
+                total += max(0, status.st_blocks * 512 - 4096)
+                if stat.S_ISDIR(status.st_mode):
                     todo.append(entry.path)
                 else:
-                    largest = max(largest, facts.st_size)
+                    largest = max(largest, status.st_size)
     return total, largest
 
 
@@ -61,7 +61,7 @@ class UnseenFiles:
     def __init__(self, root: int, workdir: Path, most: int) -> None:
         self._root, self._most = root, most
         # The scratch folder is also seen under these names.
-        self._places = tuple(os.fsencode(f"{place}/") for place in (workdir, "/tmp", "/dev/shm"))
+        self._places = tuple(os.fsencode(f"{folder}/") for folder in (workdir, "/tmp", "/dev/shm"))
         self._sent_scans = 0
         self._refusals: Counter[int] = Counter()
 
@@ -100,10 +100,10 @@ class UnseenFiles:
         sent = False
         for number in os.listdir(f"{process}/fd"):  # noqa: PTH208
             with suppress(FileNotFoundError, ProcessLookupError):
-                facts = os.stat(f"{process}/fd/{number}")  # noqa: PTH116
-                if stat.S_ISREG(facts.st_mode) and not facts.st_nlink:
-                    sizes[facts.st_ino] = facts.st_blocks * 512
-                elif stat.S_ISSOCK(facts.st_mode):
+                status = os.stat(f"{process}/fd/{number}")  # noqa: PTH116
+                if stat.S_ISREG(status.st_mode) and not status.st_nlink:
+                    sizes[status.st_ino] = status.st_blocks * 512
+                elif stat.S_ISSOCK(status.st_mode):
                     text = Path(f"{process}/fdinfo/{number}").read_bytes()
                     sent |= b"scm_fds:" in text and b"scm_fds: 0\n" not in text
         return sent

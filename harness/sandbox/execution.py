@@ -175,8 +175,8 @@ def toolchains() -> tuple[str, ...]:
 
 @cache
 def _toolchains(path: str | None, rustup: Path, home: Path) -> tuple[str, ...]:
-    found = (shutil.which(program, path=path) for program in ("go", "node"))
-    roots = [Path(program).resolve().parent.parent for program in found if program]
+    programs = (shutil.which(program, path=path) for program in ("go", "node"))
+    roots = [Path(program).resolve().parent.parent for program in programs if program]
     with suppress(OSError, ValueError):
         settings = tomllib.loads((rustup / "settings.toml").read_text("utf-8"))
         roots.append(rustup / "toolchains" / str(settings.get("default_toolchain")))

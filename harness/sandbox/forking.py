@@ -81,19 +81,19 @@ class ForkServer:
         It holds what :func:`read_result` reads when the call has ended, with all that it started.
         Shutting down or closing our side kills them.
         """
-        ours, theirs = socket.socketpair()
-        with self._lock, theirs:
+        local, remote = socket.socketpair()
+        with self._lock, remote:
             with suppress(BlockingIOError):
                 if reason := self._control.recv(1 << 12, socket.MSG_DONTWAIT).decode():
                     self._can_import = False
                     _log.warning("every attempt imports its libraries anew: %s", reason)
             try:
-                socket.send_fds(self._control, [b"{}"], [theirs.fileno()])
+                socket.send_fds(self._control, [b"{}"], [remote.fileno()])
             except OSError:  # the template was killed
                 self._end()
                 self._start()
-                socket.send_fds(self._control, [b"{}"], [theirs.fileno()])
-        return ours
+                socket.send_fds(self._control, [b"{}"], [remote.fileno()])
+        return local
 
     def learn(self, result: Mapping[str, Any]) -> None:
         """Import the installed modules that a call has needed, for the calls after it."""
@@ -164,10 +164,10 @@ def _serve(control: socket.socket, function: Function) -> None:
             os.environ.update(block["environment"])
             if not bare and (reason := _import(block["modules"])):
                 control.send(reason.encode())
-                own = control.fileno()
-                os.set_inheritable(own, True)
-                os.closerange(3, own)
-                os.closerange(own + 1, _MOST_FILES)
+                descriptor = control.fileno()
+                os.set_inheritable(descriptor, True)
+                os.closerange(3, descriptor)
+                os.closerange(descriptor + 1, _MOST_FILES)
                 os.execv(sys.executable, [*sys.orig_argv, "bare"])  # this program anew
             continue
         with socket.socket(fileno=descriptors[0]) as connection:
@@ -202,7 +202,9 @@ def _import(names: Iterable[str]) -> str:
     if patching := _PATCHING & sys.modules.keys():
         return f"{min(patching)} replaces parts of other libraries"
     if threading.active_count() > 1:
-        thread = next(one for one in threading.enumerate() if one is not threading.main_thread())
+        thread = next(
+            running for running in threading.enumerate() if running is not threading.main_thread()
+        )
         return f"a library has started the thread {thread.name!r} when it was imported"
     if (tasks := Path("/proc/self/task")).is_dir():
         native = len(list(tasks.iterdir())) - 1
@@ -391,8 +393,8 @@ def _lead(
 def _installed(name: str) -> bool:
     """Whether a module is one of the standard library, of an installed package, or of ours."""
     file = getattr(sys.modules.get(name), "__file__", None) or ""
-    ours = name.partition(".")[0] == "harness"
-    return ours or file.startswith(_STANDARD) or "-packages" in file
+    is_harness = name.partition(".")[0] == "harness"
+    return is_harness or file.startswith(_STANDARD) or "-packages" in file
 
 
 if __name__ == "__main__":

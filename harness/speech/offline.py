@@ -118,7 +118,7 @@ def transcribe(data: bytes, name: str, language: str | None = None) -> Transcrip
     sound = read_sound(data, name, _RATE)
     with _busy:
         try:
-            heard, facts = _whisper().transcribe(
+            heard, info = _whisper().transcribe(
                 sound.samples,
                 language=language,
                 beam_size=1,
@@ -136,7 +136,7 @@ def transcribe(data: bytes, name: str, language: str | None = None) -> Transcrip
     silence = Segment(start=0.0, end=sound.seconds, text="")
     return Transcript(
         segments=sentences(sorted(words, key=lambda word: word[0])) or (silence,),
-        language=str(facts.language),
+        language=str(info.language),
         seconds=sound.seconds,
         model=f"local/{RECOGNIZER}",
     )

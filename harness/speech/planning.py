@@ -133,16 +133,16 @@ async def plan_with_model(
 def _planned(sentence: Sentence, manner: dict[str, Any]) -> Sentence | None:
     """A sentence in the manner that a model chose; None if it chose none, or an impossible one."""
     fields = ("mood", "tone", "intent", "pace", "volume_db", "pause_s")
-    chosen = {name: manner[name] for name in fields if manner.get(name) is not None}
+    selected = {name: manner[name] for name in fields if manner.get(name) is not None}
     words = set(spoken_words(sentence.text))
     tokens = [
         Token(word=word, stress=True)
         for word in map(string, listing(manner.get("stress")))
         if word.lower() in words  # a word that is not there is passed over
     ]
-    if not chosen and not tokens:
+    if not selected and not tokens:
         return None
     try:
-        return Sentence.model_validate(sentence.model_dump() | chosen | {"tokens": tokens})
+        return Sentence.model_validate(sentence.model_dump() | selected | {"tokens": tokens})
     except ValidationError:
         return None

@@ -81,8 +81,8 @@ class Sentence(Value):
     @property
     def instructions(self) -> str:
         """Describe the manner for a model that follows instructions; "" for nothing special."""
-        facts = {"Mood": self.mood, "Tone": self.tone, "Intent": self.intent}
-        parts = [f"{name}: {text}." for name, text in facts.items() if text]
+        manner = {"Mood": self.mood, "Tone": self.tone, "Intent": self.intent}
+        parts = [f"{name}: {text}." for name, text in manner.items() if text]
         for token in self.tokens:
             ways = [
                 *(["with stress"] if token.stress else []),

@@ -33,7 +33,7 @@ class Explained(NamedTuple):
 
 
 def explain_failures(
-    shown: NDArray[np.bool_], failed: NDArray[np.bool_], least: float, most: int
+    exposed: NDArray[np.bool_], failed: NDArray[np.bool_], least: float, most: int
 ) -> tuple[list[Explained], Floats]:
     """Forward selection under P(fail) = 1 - (1 - leak) * prod(1 - power of every cause there).
 
@@ -52,17 +52,17 @@ def explain_failures(
         harmless it is.
     """
     selected: list[Explained] = []
-    in_failures = shown[failed].astype(np.float64)
-    passes = shown[~failed].sum(axis=0)
+    in_failures = exposed[failed].astype(np.float64)
+    passes = exposed[~failed].sum(axis=0)
     escapes = np.ones(len(in_failures))  # chance of each failure to pass all causes taken
-    free = np.ones(shown.shape[1], dtype=np.bool_)
+    free = np.ones(exposed.shape[1], dtype=np.bool_)
     while len(selected) < most and free.any():
         # The leak explains what is open: of all passes, and the failures by what is left of them.
         leak = _leak(escapes, int((~failed).sum()))
         open_now = (1 - leak) * escapes
         before = np.log1p(-open_now)
-        best = np.full(shown.shape[1], -np.inf)
-        power = np.zeros(shown.shape[1])
+        best = np.full(exposed.shape[1], -np.inf)
+        power = np.zeros(exposed.shape[1])
         for value in POWERS:
             added = np.log1p(-open_now * (1 - value)) - before
             gain = added @ in_failures + (passes + DOUBT) * np.log1p(-value)

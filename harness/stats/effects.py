@@ -250,11 +250,11 @@ def screen_pairs(data: EffectData, main: EffectFit) -> UnitPairs:
     groups = len(scores)
     errors = np.sqrt((scores**2).sum(axis=0) * groups / (groups - 1)) / safe
     p = np.ones(len(first))
-    usable = varies & (errors > 0)
-    p[usable] = 2 * t.sf(np.abs(effects[usable] / errors[usable]), main.degrees)
+    estimable = varies & (errors > 0)
+    p[estimable] = 2 * t.sf(np.abs(effects[estimable] / errors[estimable]), main.degrees)
     return UnitPairs(
         first.astype(np.int64), second.astype(np.int64),
-        np.where(usable, effects, np.nan), np.where(usable, errors, np.nan),
+        np.where(estimable, effects, np.nan), np.where(estimable, errors, np.nan),
         np.array(holm(p.tolist())),
     )  # fmt: skip
 

@@ -100,8 +100,10 @@ class SequentialPlan(Value):
         looks = max(1, most)
         sizes = [round(self.tasks * (look + 1) / looks) for look in range(looks)]
         ends = list(accumulate(self.groups))
-        whole = (next(end for end in ends if end >= size) if ends else size for size in sizes)
-        return tuple(dict.fromkeys(whole))
+        whole_groups = (
+            next(end for end in ends if end >= size) if ends else size for size in sizes
+        )
+        return tuple(dict.fromkeys(whole_groups))
 
     @model_validator(mode="after")
     def _groups_hold_the_tasks(self) -> SequentialPlan:
@@ -208,10 +210,12 @@ class SequentialPlan(Value):
         does, size = self.operating, len(self.look_sizes)
         points, few = f"{100 * self.lift:+.0f} points", does.power < self.power
         among = "" if self.candidates == 1 else f" among {self.candidates} candidates"
-        each, best = (f", {self.epochs} attempts each,", "up to ") if self.epochs > 1 else ("", "")
+        attempts, best = (
+            (f", {self.epochs} attempts each,", "up to ") if self.epochs > 1 else ("", "")
+        )
         looks = f"in at most {size} looks" if size > 1 else "in 1 look"
         kinds = f" of {len(self.groups)} groups" if self.groups else ""
-        text = f"{self.tasks} tasks{kinds}{each} {looks} find "
+        text = f"{self.tasks} tasks{kinds}{attempts} {looks} find "
         lift, power = (self.detectable, self.power) if few else (self.lift, does.power)
         if lift is None:
             text += f"no gain with {power:.0%} power"
@@ -323,7 +327,7 @@ def _decided(plan: SequentialPlan, lift: float) -> tuple[float, float]:
     return float(accepted.mean()), float(size.mean())
 
 
-def stopped(plan: SequentialPlan, each: Ints) -> tuple[Bools, Ints]:
+def stopped(plan: SequentialPlan, differences: Ints) -> tuple[Bools, Ints]:
     """Run the plan on many comparisons; return which are accepted, and their tasks [comparisons].
 
     Args:
@@ -332,22 +336,22 @@ def stopped(plan: SequentialPlan, each: Ints) -> tuple[Bools, Ints]:
     """
     import numpy as np
 
-    ends, paths = (0, *plan.look_sizes), np.arange(len(each), dtype=np.int64)
+    ends, paths = (0, *plan.look_sizes), np.arange(len(differences), dtype=np.int64)
     borders = np.cumsum((0, *(plan.groups or (1,) * plan.tasks)[:-1]))  # first task of a step
-    moved: Ints = np.add.reduceat(each, borders, axis=1)
+    moved: Ints = np.add.reduceat(differences, borders, axis=1)
     values = range(1, max(plan.epochs, int(np.abs(moved).max())) + 1)
-    places = np.searchsorted(borders, ends)
+    steps = np.searchsorted(borders, ends)
     gains, losses = (
         np.stack(
             [
                 np.stack([(sign * moved[:, a:b] == value).sum(axis=1) for value in values], axis=1)
-                for a, b in pairwise(places)
+                for a, b in pairwise(steps)
             ],
             axis=1,
         )
         for sign in (1, -1)
     )
-    sums = each.cumsum(axis=1)[:, np.asarray(plan.look_sizes) - 1]
+    sums = differences.cumsum(axis=1)[:, np.asarray(plan.look_sizes) - 1]
     seen = np.broadcast_to(np.asarray(plan.look_sizes), sums.shape)
     upper, _, lower = walk_boundaries(plan, gains + losses, seen, plan.epochs, gains - losses)
     above, out = sums >= upper, (sums >= upper) | (sums <= lower)

@@ -146,24 +146,24 @@ def _beyond(walk: tuple[Floats, Floats] | None, step: float, edge: float) -> flo
 
     if walk is None:
         return 2 * NormalDist().cdf(-edge / step**0.5)
-    places, mass = walk
-    ends = np.stack([edge - places, edge + places]) / -(step**0.5)
+    sums, mass = walk
+    ends = np.stack([edge - sums, edge + sums]) / -(step**0.5)
     out: Floats = np.asarray(ndtr(ends), dtype=np.float64).sum(axis=0)
     return float(mass @ out)
 
 
 def _onwards(walk: tuple[Floats, Floats] | None, step: float, edge: float) -> tuple[Floats, Floats]:
     """Places and probability masses of a walk that is inside the edge after this look."""
-    places = np.linspace(-edge, edge, POINTS)
+    sums = np.linspace(-edge, edge, POINTS)
     weights = np.where(np.arange(POINTS) % 2 == 1, 4.0, 2.0)
     weights[0] = weights[-1] = 1.0
-    weights *= (places[1] - places[0]) / 3
+    weights *= (sums[1] - sums[0]) / 3
     if walk is None:
-        density = _normal(places, step)
+        density = _normal(sums, step)
     else:
         before, mass = walk
-        density = _normal(places[:, None] - before[None, :], step) @ mass
-    return places, weights * density
+        density = _normal(sums[:, None] - before[None, :], step) @ mass
+    return sums, weights * density
 
 
 def _normal(distance: Floats, variance: float) -> Floats:

@@ -205,11 +205,11 @@ def more_extreme(stopped: Stopped, heads: Floats, *, binding: bool = True) -> tu
     sizes = stopped.sizes * until[:, :, None]
     gave_up = stopped.sums <= stopped.lower[rows, stopped.look]
 
-    def probability(beyond: Ints) -> Floats:
-        """Return the probability to leave upwards before, or at the stop with `beyond` or more."""
+    def probability(least: Ints) -> Floats:
+        """Return the probability to leave upwards before, or at the stop with `least` or more."""
         upper, lower = stopped.upper.copy(), stopped.lower.copy()
-        upper[rows, stopped.look] = beyond
-        lower[rows, stopped.look] = beyond - 1
+        upper[rows, stopped.look] = least
+        lower[rows, stopped.look] = least - 1
         if not binding:
             lower[:] = -np.inf
         out = exits(sizes, upper, lower, heads)

@@ -52,15 +52,15 @@ def same_answer(gold: str, answer: str) -> bool:
     more than twice the words of the gold (and eight more) only an exact match counts.
     """
     gold, answer = plain(gold), plain(answer)
-    words, wanted = normalise(answer), normalise(gold)
-    if words == wanted:
+    words, gold_words = normalise(answer), normalise(gold)
+    if words == gold_words:
         return True
     if (number := _NUMBER.fullmatch(gold.strip(" %$€£."))) is not None:
         value = float(number[0].replace(",", ""))
         values = [float(text.replace(",", "")) for text in _NUMBER.findall(answer)]
         return len(values) == 1 and abs(values[0] - value) <= TOLERANCE * abs(value)
-    brief = len(words.split()) <= 2 * len(wanted.split()) + 8
-    return brief and f" {wanted} " in f" {words} "
+    brief = len(words.split()) <= 2 * len(gold_words.split()) + 8
+    return brief and f" {gold_words} " in f" {words} "
 
 
 async def verdict(
@@ -93,7 +93,7 @@ async def vote(model: Model, prompt: str, *, votes: int, seed: int) -> bool | No
         for number in range(votes)
     ]
     marks = [set(_MARK.findall(reply)) for reply in replies]
-    return majority([chosen == {"YES"} if len(chosen) == 1 else None for chosen in marks])
+    return majority([mark == {"YES"} if len(mark) == 1 else None for mark in marks])
 
 
 async def is_right(materials: Materials, proposal: Proposal, answer: str) -> bool | None:

@@ -55,14 +55,14 @@ def write_sheet(run: Path, count: int, seed: int) -> Path:
     ]
     if not accepted:
         raise BadInput(f"{str(run)!r} has no accepted task to label")
-    chosen = Random(seed).sample(accepted, min(count, len(accepted)))
+    drawn = Random(seed).sample(accepted, min(count, len(accepted)))
     library = run / "library" / SOURCES
     texts = library.read_text("utf-8") if library.is_file() else ""
     sources = {row.id: row.text for row in parse_sources(SOURCES, texts)}
     text = io.StringIO(newline="")
     sheet = csv.writer(text)
     sheet.writerow(HEADS)
-    for task in chosen:
+    for task in drawn:
         quotes = [sources.get(part.doc, "")[part.start : part.end] for part in task.passages]
         cells = [task.id, task.question, " | ".join(task.answers), " | ".join(task.origin[:5]),
                  "\n---\n".join(quotes)[:3000]]  # fmt: skip

@@ -125,13 +125,13 @@ class Library:
             BadInput: if no package brings the tool `search`.
         """
         (tool,) = get_tools([SEARCH])
-        shown = await tool.call({"query": query}, self.bench) if query.strip() else ""
-        places = [
+        output = await tool.call({"query": query}, self.bench) if query.strip() else ""
+        passages = [
             Evidence(doc=match[1], start=int(match[2]), end=int(match[3]))
-            for match in _PASSAGE.finditer(shown)
+            for match in _PASSAGE.finditer(output)
             if match[1] in self.sources
         ]
-        return places[:top]
+        return passages[:top]
 
     def passage(self, rng: Random) -> Evidence:
         """A passage drawn at random."""
@@ -145,13 +145,13 @@ class Library:
 
         An answer that stands in many documents is seldom the only one that fits a question.
         """
-        places: dict[str, list[str]] = {}
+        holders: dict[str, list[str]] = {}
         for source in self.sources.values():
             matches = [*_NAME.finditer(source.text), *_VALUE.finditer(source.text)]
             for text in dict.fromkeys(match[0] for match in matches):
-                places.setdefault(text, []).append(source.id)
+                holders.setdefault(text, []).append(source.id)
         most = max(2, len(self.sources) // 20)
-        return {text: docs for text, docs in sorted(places.items()) if len(docs) <= most}
+        return {text: docs for text, docs in sorted(holders.items()) if len(docs) <= most}
 
     def drawn_answers(self, seed: int) -> list[str]:
         """The answers in an order that a seed draws.
@@ -175,11 +175,11 @@ class Library:
         """
         key = family, documents
         if key not in self._files:
-            chosen = [self.sources[id_] for id_ in documents or self.sources]
-            rows = [source.model_dump_json(exclude_defaults=True) for source in chosen]
+            selected = [self.sources[id_] for id_ in documents or self.sources]
+            rows = [source.model_dump_json(exclude_defaults=True) for source in selected]
             texts = {SOURCES: "\n".join(rows) + "\n"}
             if family == "longdoc":
-                texts = {_file_name(source.id): source.text for source in chosen}
+                texts = {_file_name(source.id): source.text for source in selected}
             paths: dict[str, str] = {}
             for name, text in texts.items():
                 paths[name] = f"documents/{digest(text)[:16]}{Path(name).suffix}"

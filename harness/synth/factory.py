@@ -132,10 +132,10 @@ class Factory:
         counts: dict[Split, int] = {}
         out = self.materials.out
         for split in ("train", "selection", "test"):
-            chosen = [row for row in proposals if splits[row.id] == split]
-            if chosen:
-                write_tasks([task_of(row, self.materials) for row in chosen], out, split)
-                counts[split] = len(chosen)
+            members = [row for row in proposals if splits[row.id] == split]
+            if members:
+                write_tasks([task_of(row, self.materials) for row in members], out, split)
+                counts[split] = len(members)
         tasks: dict[str, JsonValue] = {split: f"{split}.jsonl" for split in counts}
         write_suite(out / "suite.yaml", out.name, tasks, self.proposer.suite)
         return counts

@@ -97,17 +97,17 @@ def split_by_origin(proposals: Sequence[Proposal]) -> dict[str, Split]:
 
     origins = {proposal.id: proposal.origin or (f"\0{proposal.id}",) for proposal in proposals}
     documents = DisjointSet(document for origin in origins.values() for document in origin)
-    for first, *others in origins.values():
-        for document in others:
+    for first, *further in origins.values():
+        for document in further:
             documents.merge(first, document)
     groups = grouped((documents[origin[0]], id_) for id_, origin in origins.items())
     splits: dict[str, Split] = {}
     counts = dict.fromkeys(SHARES, 0)
     ordered = sorted(groups.items(), key=lambda row: (-len(row[1]), digest(row[0])))
-    for left, (_, members) in zip(range(len(ordered), 0, -1), ordered, strict=True):
+    for remaining, (_, members) in zip(range(len(ordered), 0, -1), ordered, strict=True):
         empty: list[Split] = [name for name in SHARES if not counts[name]]
         split = max(
-            empty if left <= len(empty) else SHARES,
+            empty if remaining <= len(empty) else SHARES,
             key=lambda name: SHARES[name] * len(proposals) - counts[name],
         )
         counts[split] += len(members)

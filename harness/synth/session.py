@@ -209,7 +209,7 @@ def plan(settings: SynthCommand) -> dict[str, Any]:
         "proposals": proposals,
         "proposals_at_most": most_proposals(settings, proposer),
         "calls": {role: proposals * count for role, (count, _) in calls.items()},
-        "tokens": sum(proposals * n * (each + REPLY_TOKENS) for n, each in calls.values()),
+        "tokens": sum(proposals * n * (per_call + REPLY_TOKENS) for n, per_call in calls.values()),
         "cost_usd": None if None in prices.values() else cost,
         "models": specs,
         "band": list(edges),
@@ -239,13 +239,13 @@ async def synthesise(
     """
     low, high = settings.edges
     source = settings.origin
-    chosen = settings.model_dump(
+    recorded = settings.model_dump(
         mode="json",
         include={"kind", "n", "solver", "attempts", "band", "reward", "against", "hops", "votes",
                  "tries", "seed", "paraphrase"},
     )  # fmt: skip
     lock = {
-        "kind": "synth", "settings": chosen, "proposer": settings.spec("proposer"),
+        "kind": "synth", "settings": recorded, "proposer": settings.spec("proposer"),
         "source": digest_tree(source) if source.is_dir() else digest_file(source),
         "checker": settings.spec("checker"), "prompts": prompts_digest(),
     }  # fmt: skip
@@ -330,7 +330,7 @@ async def run_factory(factory: Factory) -> None:
 def report_of(settings: SynthCommand, rows: list[Record], splits: dict[Split, int]) -> SynthReport:
     """Summarise the outcome of all proposals."""
     accepted = [row for row in rows if row.decision == "accepted"][: settings.n]
-    named = [
+    labelled = [
         (f"{row.by} (invalid)" if row.decision == "invalid" else row.by, row)
         for row in rows
         if row.decision in ("rejected", "invalid")
@@ -349,10 +349,10 @@ def report_of(settings: SynthCommand, rows: list[Record], splits: dict[Split, in
         proposed=len(rows),
         accepted=len(accepted),
         rejected=dict(
-            Counter(name for name, row in named if row.decision == "rejected").most_common()
+            Counter(name for name, row in labelled if row.decision == "rejected").most_common()
         ),
         invalid=sum(row.decision == "invalid" for row in rows),
-        reasons={name: row.reason for name, row in reversed(named)},
+        reasons={name: row.reason for name, row in reversed(labelled)},
         difficulty=dict(sorted(difficulty.items())),
         evenness=even_spread(spread) if settings.solver else None,
         solver=settings.solver,

@@ -120,11 +120,11 @@ class EvidenceCheck(Check):
         """See :class:`harness.synth.types.Validator`."""
         materials, library = self._materials, self._materials.library
         rng = Random(f"{materials.seed} {proposal.id}")
-        own = [*proposal.passages, *await library.search(proposal.question)]
+        evidence = [*proposal.passages, *await library.search(proposal.question)]
         noise = [passage for peer in peers for passage in peer.passages]
         noise = rng.sample(noise, min(NOISE, len(noise)))
         noise += [library.passage(rng) for _ in range(NOISE - len(noise))]
-        passages = distinct([*own, *noise])
+        passages = distinct([*evidence, *noise])
         rng.shuffle(passages)
         answers = await self._answers(proposal, passages)
         if not answers:
@@ -200,9 +200,9 @@ def answers_in(reply: str) -> list[str]:
 
 def distinct(passages: Sequence[Evidence]) -> list[Evidence]:
     """Passages without those that lie within another."""
-    kept: list[Evidence] = []
+    outermost: list[Evidence] = []
     for passage in sorted(passages, key=lambda part: (part.doc, part.start, -part.end)):
-        last = kept[-1] if kept else None
+        last = outermost[-1] if outermost else None
         if last is None or last.doc != passage.doc or passage.end > last.end:
-            kept.append(passage)
-    return kept
+            outermost.append(passage)
+    return outermost

@@ -167,7 +167,7 @@ def compare_answer(task: Task, answer: str | None) -> Score:
         if value >= threshold:
             return passed(value=value)
         return failed(f"token F1 {value:.2f} with {accepted[0]!r} is below {threshold}", value)
-    shown = repr(answer if len(answer) <= 200 else answer[:199] + "…")
+    quoted = repr(answer if len(answer) <= 200 else answer[:199] + "…")
     if check == "em":
         ok = normalise(answer) in map(normalise, accepted)
     elif check == "exact":
@@ -184,12 +184,12 @@ def compare_answer(task: Task, answer: str | None) -> Score:
                 f"{task.answer!r}"
             )
         if number is None:
-            return failed(f"expected a number like {accepted[0]}, got {shown}")
+            return failed(f"expected a number like {accepted[0]}, got {quoted}")
         ok = any(
             gold is not None and math.isclose(number, gold, rel_tol=0.0, abs_tol=tolerance)
             for gold in numbers
         )
-    return passed() if ok else failed(f"expected {_listed(accepted)}, got {shown}")
+    return passed() if ok else failed(f"expected {_listed(accepted)}, got {quoted}")
 
 
 def setting(task: Task, name: str, default: float) -> float:

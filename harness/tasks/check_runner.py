@@ -34,17 +34,17 @@ def bind_arguments(
     signature = inspect.signature(function)
     kinds = {parameter.kind for parameter in signature.parameters.values()}
     takes_all = inspect.Parameter.VAR_KEYWORD in kinds
-    known = {
+    accepted = {
         name: value for name, value in values.items() if takes_all or name in signature.parameters
     }
-    if known and inspect.Parameter.VAR_POSITIONAL not in kinds:
+    if accepted and inspect.Parameter.VAR_POSITIONAL not in kinds:
         with contextlib.suppress(TypeError):
-            return signature.bind(**known)
+            return signature.bind(**accepted)
     for count in range(len(positional), fewest - 1, -1):
         with contextlib.suppress(TypeError):
-            named = {name: known[name] for name in known.keys() - positional[:count]}
-            bound = signature.bind(*(values[name] for name in positional[:count]), **named)
-            if all(bound.arguments.get(name, value) is value for name, value in known.items()):
+            keywords = {name: accepted[name] for name in accepted.keys() - positional[:count]}
+            bound = signature.bind(*(values[name] for name in positional[:count]), **keywords)
+            if all(bound.arguments.get(name, value) is value for name, value in accepted.items()):
                 return bound
     raise TypeError(f"it takes {signature}, expected any of {', '.join(values)}")
 

@@ -74,8 +74,8 @@ def run_function(
     request = {"task": row, "workdir": str(workdir.resolve()), "answer": answer, "marker": marker}
     command = [sys.executable, "-I", str(_RUNNER), str(path), name, _REQUEST]
     files = {_REQUEST: json.dumps(request).encode()}
-    shown = path.parent if Path(file).is_absolute() else base
-    result = _run(task, sandbox, command, workdir, files, shown)
+    readable = path.parent if Path(file).is_absolute() else base
+    result = _run(task, sandbox, command, workdir, files, readable)
     if result.exit_code == UNFIT:
         raise BadInput(f"check {task.check!r} cannot be used: {last_words(result.stderr.strip())}")
     if not result.ok:
@@ -155,9 +155,9 @@ def command_of(task: Task, base: Path) -> list[str]:
         words = shlex.split(task.check)
     except ValueError as error:
         raise BadInput(f"task {task.id!r}: check {task.check!r} is no command: {error}") from error
-    places = {"{base}": str(base.resolve()), "{python}": sys.executable}
+    placeholders = {"{base}": str(base.resolve()), "{python}": sys.executable}
     command = words
-    for name, path in places.items():
+    for name, path in placeholders.items():
         command = [word.replace(name, path) for word in command]
     if not command:
         raise BadInput(f"task {task.id!r}: 'check' is empty: name a scorer or a command")

@@ -184,8 +184,8 @@ class GenericFamily:
 
 def check_names() -> list[str]:
     """List the checks that a task may name, those of plugins included."""
-    ours = (*COMPARISONS, *SCORERS, *_OWN)
-    return [*ours, *plugins("scorers"), *plugins("families"), *plugins("judges")]
+    built_in = (*COMPARISONS, *SCORERS, *_OWN)
+    return [*built_in, *plugins("scorers"), *plugins("families"), *plugins("judges")]
 
 
 def _check(task: Task) -> str:

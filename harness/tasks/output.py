@@ -89,7 +89,7 @@ class OutputFamily:
         return passed() if fault is None else failed(fault)
 
 
-def difference(gold: Any, got: Any, place: str) -> str | None:
+def difference(gold: Any, got: Any, path: str) -> str | None:
     """The first difference between two JSON values, in words; None if they are equal.
 
     Args:
@@ -101,21 +101,21 @@ def difference(gold: Any, got: Any, place: str) -> str | None:
         expected, present = cast("dict[str, Any]", gold), cast("dict[str, Any]", got)
         for key in [*expected, *present]:
             if key not in present:
-                return f"{place} lacks {key!r}"
+                return f"{path} lacks {key!r}"
             if key not in expected:
-                return f"{place} has {key!r}, which is not expected"
-        pairs = [(expected[key], present[key], f"{place}.{key}") for key in expected]
+                return f"{path} has {key!r}, which is not expected"
+        pairs = [(expected[key], present[key], f"{path}.{key}") for key in expected]
     elif isinstance(gold, list) and isinstance(got, list):
-        wanted, items = cast("list[Any]", gold), cast("list[Any]", got)
+        golden_items, items = cast("list[Any]", gold), cast("list[Any]", got)
         pairs = [
-            (*pair, f"{place}[{n}]") for n, pair in enumerate(zip(wanted, items, strict=False))
+            (*pair, f"{path}[{n}]") for n, pair in enumerate(zip(golden_items, items, strict=False))
         ]
-        if len(wanted) != len(items):
-            pairs.append((len(wanted), len(items), f"number of entries of {place}"))
+        if len(golden_items) != len(items):
+            pairs.append((len(golden_items), len(items), f"number of entries of {path}"))
     elif _same(gold, got):
         return None
     else:
-        return f"{place}: expected {gold!r:.100}, got {got!r:.100}"
+        return f"{path}: expected {gold!r:.100}, got {got!r:.100}"
     return next(filter(None, (difference(*pair) for pair in pairs)), None)
 
 
@@ -136,10 +136,12 @@ def _aligned(gold: list[Row], got: list[Row]) -> list[Row]:
     remaining = list(got[1:])
     aligned = got[:1]
     for row in gold[1:]:
-        equal = (n for n, other in enumerate(remaining) if difference(row, other, "") is None)
-        place = next(equal, None)
-        if place is not None:
-            aligned.append(remaining.pop(place))
+        equal = (
+            n for n, candidate in enumerate(remaining) if difference(row, candidate, "") is None
+        )
+        index = next(equal, None)
+        if index is not None:
+            aligned.append(remaining.pop(index))
         elif remaining:
             return [*aligned, *remaining]
     return aligned

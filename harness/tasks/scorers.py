@@ -125,7 +125,7 @@ def parts(task: Task) -> list[tuple[Task, float]]:
     rows = task.meta.get("checks")
     if not isinstance(rows, list) or not rows:
         raise BadInput(f"task {task.id!r}: check 'all' needs a list 'checks' in meta")
-    made: list[tuple[Task, float]] = []
+    checks: list[tuple[Task, float]] = []
     for row in rows:
         fields: dict[str, Any] = {**row} if isinstance(row, dict) else {}
         check, gold = fields.pop("check", None), fields.pop("answer", None)
@@ -139,10 +139,10 @@ def parts(task: Task) -> list[tuple[Task, float]]:
             raise BadInput(f"task {task.id!r}: checks: expected a weight > 0, found {weight!r}")
         update = {"check": check, "answer": gold, "meta": fields}
         try:
-            made.append((Task.model_validate(task.model_dump() | update), float(weight)))
+            checks.append((Task.model_validate(task.model_dump() | update), float(weight)))
         except ValidationError as error:
             raise BadInput(f"task {task.id!r}: checks: {first_fault(error)}") from error
-    return made
+    return checks
 
 
 def _value(task: Task, answer: str | None) -> tuple[Any, str | None]:
@@ -167,24 +167,24 @@ def _value(task: Task, answer: str | None) -> tuple[Any, str | None]:
     return value, None
 
 
-def _lacks(expected: Any, got: Any, place: str) -> str | None:
+def _lacks(expected: Any, got: Any, path: str) -> str | None:
     """Name what `expected` has and `got` lacks; None if nothing."""
     if isinstance(expected, dict):
         for key, value in cast("dict[str, Any]", expected).items():
             if not isinstance(got, dict) or key not in got:
-                return f"{place} lacks {key!r}"
-            if fault := _lacks(value, got[key], f"{place}.{key}"):
+                return f"{path} lacks {key!r}"
+            if fault := _lacks(value, got[key], f"{path}.{key}"):
                 return fault
         return None
     if isinstance(expected, list) and isinstance(got, list):
         pairs = list(zip(cast("list[Any]", expected), cast("list[Any]", got), strict=False))
-        faults = (_lacks(a, b, f"{place}[{n}]") for n, (a, b) in enumerate(pairs))
+        faults = (_lacks(a, b, f"{path}[{n}]") for n, (a, b) in enumerate(pairs))
         longer = len(cast("list[Any]", expected)) != len(cast("list[Any]", got))
-        return next(filter(None, faults), f"{place} has another length" if longer else None)
+        return next(filter(None, faults), f"{path} has another length" if longer else None)
     if isinstance(expected, str) and isinstance(got, str):
         expected, got = plain(expected), plain(got)
     same = expected == got and isinstance(expected, bool) == isinstance(got, bool)
-    return None if same else f"{place}: expected {expected!r}, got {got!r:.200}"
+    return None if same else f"{path}: expected {expected!r}, got {got!r:.200}"
 
 
 SCORERS: dict[str, Scorer] = {

@@ -130,7 +130,7 @@ class SpreadsheetFamily:
             return comparison, "recalculated"
 
 
-def _hard(scores: Sequence[Score], facts: dict[str, JsonValue]) -> Score:
+def _hard(scores: Sequence[Score], details: dict[str, JsonValue]) -> Score:
     """Several test cases as one: it passes if all do (hard); the value is their share (soft)."""
     share = sum(score.outcome == "pass" for score in scores) / len(scores)
     cases: list[JsonValue] = [score.model_dump(mode="json") for score in scores]
@@ -139,7 +139,7 @@ def _hard(scores: Sequence[Score], facts: dict[str, JsonValue]) -> Score:
         outcome="pass" if share == 1.0 else "fail",
         value=share,
         reason=f"{share:.0%} of {len(scores)} test cases passed" + (f": {first}" if first else ""),
-        detail={**facts, "hard": share == 1.0, "soft": share, "cases": cases},
+        detail={**details, "hard": share == 1.0, "soft": share, "cases": cases},
     )
 
 

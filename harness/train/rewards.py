@@ -53,8 +53,8 @@ def task_reward(
             "completion has none: reward recorded attempts with `trajectories export` instead"
         )
     with TemporaryDirectory() as workdir:
-        place = Path(workdir)
-        score = family(task, sandbox, judge=judge).score(task, place, place, answer)
+        folder = Path(workdir)
+        score = family(task, sandbox, judge=judge).score(task, folder, folder, answer)
     return None if score.outcome == "invalid" else score.value
 
 
@@ -79,13 +79,13 @@ def check_reward(
         rewards: list[float | None] = []
         for number, (prompt, completion) in enumerate(zip(prompts, completions, strict=True)):
             row = {name: columns[name][number] for name in ("answer", "meta") if name in columns}
-            named = columns["check"][number] if "check" in columns else None
+            check_name = columns["check"][number] if "check" in columns else None
             meta: Any = row.get("meta") or "{}"
             task = Task(
                 id=str(number),
                 prompt=plain_text(prompt),
                 answer=row.get("answer"),
-                check=named or check,
+                check=check_name or check,
                 meta=json.loads(meta) if isinstance(meta, str) else meta,
             )
             answer = final_answer(completion)

@@ -100,8 +100,8 @@ def gd2po_advantages(
         )
     if config.get("gdpo_reward_weights"):
         raise ValueError("GD2PO normalises each reward by itself: leave gdpo_reward_weights out")
-    named = [np.asarray(non_tensor_batch[key], dtype=np.float32) for key in keys]
-    rewards = torch.tensor(np.stack(named))
+    reward_columns = [np.asarray(non_tensor_batch[key], dtype=np.float32) for key in keys]
+    rewards = torch.tensor(np.stack(reward_columns))
     rule = cast("Rule", config.get("gd2po_rule") or "hard")
     threshold = config.get("gd2po_threshold")
     result = gd2po(rewards, list(index), rule, 0.8 if threshold is None else float(threshold))

@@ -22,9 +22,9 @@ ROLES: dict[Source, Speaker] = {"system": "system", "user": "user", "agent": "as
 Extra = dict[str, JsonValue]
 
 
-def extra_of(facts: Extra) -> Extra | None:
+def extra_of(metadata: Extra) -> Extra | None:
     """`extra` of a step or result that holds our own facts; None if there are none."""
-    return {"harness": facts} if facts else None
+    return {"harness": metadata} if metadata else None
 
 
 def facts_of(extra: Extra | None) -> Extra:
@@ -154,18 +154,18 @@ class Builder:
         """A result, put beside its call; without one, it stands on the last step and is counted."""
         name = string(call_id)
         caller = self._callers.get(name)
-        facts = dict(extra or {})
+        metadata = dict(extra or {})
         matched = caller is not None
         if caller is None:
             self._notes.add("result without its call")
             caller = self.drafts[-1] if self.drafts else self.begin("user")
-            facts["call_id"] = name
+            metadata["call_id"] = name
         caller.results.append(
             ObservationResult(
                 source_call_id=name if matched else None,
                 content=text,
                 subagent_trajectory_ref=tuple(agents) or None,
-                extra=extra_of(facts),
+                extra=extra_of(metadata),
             )
         )
         caller.closed = True

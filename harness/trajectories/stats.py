@@ -82,15 +82,15 @@ def collect_stats(trajectories: Iterable[Trajectory]) -> TrajectoryStats:
     judged: dict[str, list[Judged]] = {}
     prompt = completion = unknown = 0
     for number, trajectory in enumerate(trajectories):
-        facts = trajectory.harness
-        outcomes[str(facts.get("outcome") or "unlabelled")] += 1
-        sources[str(facts.get("source") or "atif")] += 1
-        tasks.add(str(facts.get("task_id") or f"\0{number}"))
-        if (attempt := judged_attempt(trajectory)) and facts.get("task_id"):
-            judged.setdefault(str(facts["task_id"]), []).append(attempt)
+        metadata = trajectory.harness
+        outcomes[str(metadata.get("outcome") or "unlabelled")] += 1
+        sources[str(metadata.get("source") or "atif")] += 1
+        tasks.add(str(metadata.get("task_id") or f"\0{number}"))
+        if (attempt := judged_attempt(trajectory)) and metadata.get("task_id"):
+            judged.setdefault(str(metadata["task_id"]), []).append(attempt)
         lengths.append(len(trajectory.steps))
         calls.update(c.function_name for step in trajectory.steps for c in step.tool_calls or ())
-        reasons = [string(facts.get("invalid")), *map(string, listing(facts.get("errors")))]
+        reasons = [string(metadata.get("invalid")), *map(string, listing(metadata.get("errors")))]
         errors.update(reason for reason in reasons if reason)
         used = tokens_of(trajectory)
         if used is None:
@@ -155,8 +155,8 @@ def outliers(group: list[Judged]) -> list[str]:
     if len(passes) < 3:
         return []
     rows = np.stack([attempt.words / np.linalg.norm(attempt.words) for attempt in passes])
-    others = rows.sum(0) - rows
-    near = (rows * others).sum(1) / np.linalg.norm(others, axis=1)
+    sums_of_others = rows.sum(0) - rows
+    near = (rows * sums_of_others).sum(1) / np.linalg.norm(sums_of_others, axis=1)
     return [attempt.name for attempt, value in zip(passes, near, strict=True) if value < APART]
 
 

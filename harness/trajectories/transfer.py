@@ -146,8 +146,8 @@ def redact_trajectory(trajectory: Trajectory) -> tuple[Trajectory, int]:
     if not count:
         return trajectory, 0
     clean = Trajectory.model_validate(document)
-    facts: dict[str, JsonValue] = {**clean.harness, "redactions": count}
-    return clean.model_copy(update={"extra": {**(clean.extra or {}), "harness": facts}}), count
+    metadata: dict[str, JsonValue] = {**clean.harness, "redactions": count}
+    return clean.model_copy(update={"extra": {**(clean.extra or {}), "harness": metadata}}), count
 
 
 def export_trajectories(
@@ -192,11 +192,13 @@ def export_trajectories(
                 seconds |= {row["id"]: row["usage"]["seconds"] for row in run.items()}
         write_inspect(counted(), out / "trajectories.eval", task, seconds)
     else:
-        made = TRAINING[target](counted()) if target in TRAINING else map(_ROWS[target], counted())
+        converted = (
+            TRAINING[target](counted()) if target in TRAINING else map(_ROWS[target], counted())
+        )
 
         def lines() -> Iterator[str]:
             nonlocal rows
-            for row in made:
+            for row in converted:
                 rows += 1
                 yield json.dumps(row, ensure_ascii=False) + "\n"
 
@@ -229,13 +231,13 @@ def _write_logs(trajectories: Iterable[Trajectory], out: Path, log_format: LogFo
 
 
 def _log_name(trajectory: Trajectory, form: LogFormat) -> str:
-    facts = trajectory.harness
-    path = facts.get("path")
-    if facts.get("source") == "trace2skill" and isinstance(path, str):
+    metadata = trajectory.harness
+    path = metadata.get("path")
+    if metadata.get("source") == "trace2skill" and isinstance(path, str):
         pure = PurePosixPath(path)
         if not pure.is_absolute() and ".." not in pure.parts and pure.suffix == f".{form}":
             return path
-    label = _LABELS.get(str(facts.get("outcome")), "") if form == "md" else ""
+    label = _LABELS.get(str(metadata.get("outcome")), "") if form == "md" else ""
     agent = _plain(trajectory.agent.name).removesuffix("_agent")
     return f"{agent}_agent_{_plain(trajectory.trajectory_id)}{label}.{form}"
 

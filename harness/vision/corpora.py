@@ -107,11 +107,11 @@ def _image(folder: Path, *candidates: str | None) -> Path:
     Raises:
         BadInput: if none is (all are named).
     """
-    named = [candidate for candidate in candidates if candidate]
-    for candidate in named:
+    names = [candidate for candidate in candidates if candidate]
+    for candidate in names:
         if (folder / candidate).is_file():
             return folder / candidate
-    raise BadInput(f"expected an image at {' or '.join(named)} below {str(folder)!r}, found none")
+    raise BadInput(f"expected an image at {' or '.join(names)} below {str(folder)!r}, found none")
 
 
 def tabmwp_question(row: Row, folder: Path) -> VisualQuestion:
@@ -132,8 +132,8 @@ def tabmwp_question(row: Row, folder: Path) -> VisualQuestion:
 
 def mathvista_question(row: Row, folder: Path) -> VisualQuestion:
     """The question of one MathVista record."""
-    named = [folder / name for name in (row.get("_image"), row.get("image")) if name]
-    images = [path for path in named if path.is_file()][:1]
+    paths = [folder / name for name in (row.get("_image"), row.get("image")) if name]
+    images = [path for path in paths if path.is_file()][:1]
     precision = row.get("precision")
     meta: dict[str, JsonValue] = {
         "unit": row.get("unit"),

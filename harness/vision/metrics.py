@@ -152,7 +152,7 @@ def consensus(prediction: str, answers: Sequence[str]) -> float:
     same = [evalai_form(answer) == text for answer in answers]
     if len(same) <= _FULL_AGREEMENT:
         return float(any(same))
-    return sum(min(1.0, (sum(same) - own) / _FULL_AGREEMENT) for own in same) / len(same)
+    return sum(min(1.0, (sum(same) - agrees) / _FULL_AGREEMENT) for agrees in same) / len(same)
 
 
 def evalai_form(text: str) -> str:
@@ -162,8 +162,8 @@ def evalai_form(text: str) -> str:
     glued = re.search(r"\d,\d", text) is not None
     form = lower
     for mark in ';/[]"{}()=+\\_-><@`,?!':
-        alone = f"{mark} " in lower or f" {mark}" in lower
-        form = form.replace(mark, "" if alone or glued else " ")
+        beside_space = f"{mark} " in lower or f" {mark}" in lower
+        form = form.replace(mark, "" if beside_space or glued else " ")
     form = re.sub(r"(?<!\d)\.(?!\d)|\.(?!\d)", "", form)
     words = (_NUMBERS.get(word, word) for word in form.split())
     return " ".join(_CONTRACTED.get(word, word) for word in words if word not in ("a", "an", "the"))
@@ -196,9 +196,9 @@ def mathvista_form(
         text = extraction.strip()
         bracketed = re.search(r"\(([a-zA-Z])\)", text)
         letter = bracketed[1].upper() if bracketed else text
-        place = ord(letter) - ord("A") if len(letter) == 1 else -1
-        if 0 <= place < len(choices):
-            return choices[place]
+        index = ord(letter) - ord("A") if len(letter) == 1 else -1
+        if 0 <= index < len(choices):
+            return choices[index]
         return min(choices, key=lambda choice: edit_distance(letter, choice))
     try:
         if answer_type == "integer":
@@ -251,9 +251,9 @@ def tabmwp_prediction(reply: str, choices: Sequence[str] = ()) -> str:
         ends = stated != text and stated.endswith(".") and ".M." not in stated
         return stated[:-1] if ends else stated
     for letters in filter(None, matches):
-        place = ord(letters[0].upper()) - ord("A")
-        if place < len(choices):
-            return choices[place]
+        index = ord(letters[0].upper()) - ord("A")
+        if index < len(choices):
+            return choices[index]
 
     def likeness(choice: str) -> float:
         """Shared words by the longer text's words; 2 for equal texts."""

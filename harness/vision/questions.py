@@ -47,7 +47,7 @@ def lettered(choices: Sequence[str]) -> dict[str, str]:
     """
     if len(choices) > 26:
         raise ValueError(f"expected at most 26 choices, found {len(choices)}")
-    return {chr(ord("A") + place): text for place, text in enumerate(choices)}
+    return {chr(ord("A") + index): text for index, text in enumerate(choices)}
 
 
 def visual_task(question: VisualQuestion, files: dict[str, str]) -> Task:

@@ -136,7 +136,7 @@ def judge_mathvista(task: Task, accepted: Sequence[str], answer: str) -> Judged:
 def judge_tabmwp(task: Task, accepted: Sequence[str], answer: str) -> Judged:
     unit = str(task.meta.get("unit") or "")
     form = tabmwp_form(tabmwp_prediction(answer, list(choices_of(task).values())), unit)
-    return all_or_nothing(form in {tabmwp_form(each, unit) for each in accepted}, form=form)
+    return all_or_nothing(form in {tabmwp_form(gold, unit) for gold in accepted}, form=form)
 
 
 def judge_fields(task: Task, accepted: Sequence[str], answer: str) -> Judged:

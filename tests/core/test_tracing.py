@@ -27,7 +27,7 @@ class Listed(Watcher):
         error = f" {type(operation.error).__name__}" if operation.error else ""
         self.told.append(f"-{operation.name}{error}")
 
-    def noted(self, name: str, operation: Operation | None, facts: dict[str, Any]) -> None:
+    def noted(self, name: str, operation: Operation | None, attributes: dict[str, Any]) -> None:
         self.told.append(f"!{name} in {operation.name if operation else 'nothing'}")
 
 

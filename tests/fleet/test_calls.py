@@ -246,7 +246,7 @@ def test_tool_calls_stand_within_their_attempt() -> None:
     assert heard.events == ["+a", "+python", "-python OddError", "+bash", "-bash", "-a"]
     attempt, python, bash = heard.operations
     assert [call.parent for call in (python, bash)] == [attempt, attempt]
-    assert (python.seconds, python.facts) == (2.5, {"x": 1})
+    assert (python.seconds, python.attributes) == (2.5, {"x": 1})
     assert type(python.error).__qualname__ == "test_x.<locals>.OddError"
     assert bash.content == {"result": "4"}
     # A clock that is wrong moves nothing out of the attempt.

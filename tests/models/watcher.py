@@ -25,5 +25,5 @@ class Seen(Watcher):
         """Keep it."""
         self.operations.append(operation)
 
-    def noted(self, name: str, operation: Operation | None, facts: dict[str, Any]) -> None:
+    def noted(self, name: str, operation: Operation | None, attributes: dict[str, Any]) -> None:
         """Not kept."""

@@ -75,16 +75,16 @@ def _program_forms() -> Iterator[Form]:
 def _seed_phrases(text: str) -> Iterator[Span]:
     """Twelve to 24 words behind a name, or a line or a quotation of their own, and no sentence."""
     words = r"(?P<value>[a-z]{3,8}(?:[ ,]{1,2}[a-z]{3,8}){11,23})"
-    named = (
+    after_name = (
         r"(?i:seed|mnemonic|recovery|backup|secret|restore|import|wallet|bip-?39|ledger|metamask)"
         r"(?i:[ _-](?:phrase|words|key|code|wallet|from|with|it|using|seed|is|are)){0,4}"
         rf"\\?[\"']?\s{{0,3}}[:=]?\s{{0,3}}\\?[\"']?{words}(?![\w ])"
     )
-    alone = rf"(?m)(?:^|(?<=\\n)|(?<=[\"'`])){words}(?=$|\\n|[\"'`\r])"
-    for pattern in (named, alone):
+    on_its_own = rf"(?m)(?:^|(?<=\\n)|(?<=[\"'`])){words}(?=$|\\n|[\"'`\r])"
+    for pattern in (after_name, on_its_own):
         for match in compiled(pattern).finditer(text):
             phrase = match["value"]
-            length_fits = pattern == named or len(phrase.split()) % 3 == 0
+            length_fits = pattern == after_name or len(phrase.split()) % 3 == 0
             if length_fits and not _COMMON.search(phrase):
                 yield match.span("value")
 

@@ -135,7 +135,7 @@ class Redactor:
                 bare = len(text) >= LEAST and "\n" not in text and " " not in text.strip()
                 if bare and _named()[0].match(name) and not _PLACEHOLDER.match(text):
                     repeated.add(text)
-        known, again = _Words(self._learned), _Words(repeated)
+        learned, again = _Words(self._learned), _Words(repeated)
         home = "" if self.home is None else str(self.home)
 
         def cleaned(value: Any) -> Any:
@@ -146,7 +146,7 @@ class Redactor:
                 return {cleaned(key): cleaned(item) for key, item in fields}
             if not isinstance(value, str):
                 return value
-            text = self._without(value, known.spans(value), "known key")
+            text = self._without(value, learned.spans(value), "known key")
             for form in () if value in harmless else _possible(text, self.thorough):
                 text = self._without(text, form.find(text), form.kind)
             text = self._without(text, again.spans(text), "repeated secret")
@@ -156,16 +156,16 @@ class Redactor:
 
     def _without(self, text: str, spans: Iterable[Span], kind: str) -> str:
         pieces: list[str] = []
-        done = 0
+        copied = 0
         for start, end in spans:
             if self.thorough and _PLACEHOLDER.match(text[start:end]):
                 continue
-            pieces += (text[done:start], REDACTED)
-            done = end
+            pieces += (text[copied:start], REDACTED)
+            copied = end
         if not pieces:
             return text
         self.counts[kind] += len(pieces) // 2
-        return "".join((*pieces, text[done:]))
+        return "".join((*pieces, text[copied:]))
 
 
 class _Words:

@@ -100,12 +100,12 @@ _BLOCK_LINES_BACK = r"(?:[nrt]\\+|[\s\"',|>+]|[A-Za-z0-9/=])*+"
 def _key_blocks(text: str) -> Iterator[Span]:
     """Private keys between their marks; of one that was cut off, the lines that are left."""
     marks = list(compiled(_BLOCK_MARK).finditer(text))
-    done = 0  # before it, nothing is looked at again
+    searched = 0  # before it, nothing is looked at again
     for mark, after in pairwise([*marks, None]):
         assert mark is not None
         start, end = mark.span()
         if mark["mark"] == "END":
-            head = text[max(done, start - BLOCK) : start][::-1]
+            head = text[max(searched, start - BLOCK) : start][::-1]
             lines = compiled(_BLOCK_LINES_BACK).match(head)
             size = len(lines[0]) if lines else 0
             if compiled(r"[A-Za-z0-9+/]{40}").search(head, 0, size):
@@ -119,7 +119,7 @@ def _key_blocks(text: str) -> Iterator[Span]:
             if size >= 24:
                 end += size
                 yield start, end
-        done = max(done, end)
+        searched = max(searched, end)
 
 
 TOKENS: tuple[Form, ...] = (

@@ -41,28 +41,28 @@ class LogWatcher(Watcher):
     def ended(self, operation: Operation) -> None:
         """See :class:`harness.core.tracing.Watcher`."""
         level = "info" if operation.kind in ("run", "invoke_agent") else "debug"
-        if operation.error is not None or operation.facts.get("outcome") == "invalid":
+        if operation.error is not None or operation.attributes.get("outcome") == "invalid":
             level = "warning"
         if not self._wants(level):
             return
-        facts = _facts(operation) | {"seconds": round(operation.seconds, 6)}
+        attributes = _facts(operation) | {"seconds": round(operation.seconds, 6)}
         if operation.error is not None:
-            facts["error"] = type(operation.error).__name__
-        self.write(level, f"{operation.kind} ended", facts)
+            attributes["error"] = type(operation.error).__name__
+        self.write(level, f"{operation.kind} ended", attributes)
 
-    def noted(self, name: str, operation: Operation | None, facts: dict[str, Any]) -> None:
+    def noted(self, name: str, operation: Operation | None, attributes: dict[str, Any]) -> None:
         """See :class:`harness.core.tracing.Watcher`."""
-        self.write("warning", name, _ids(operation) | facts)
+        self.write("warning", name, _ids(operation) | attributes)
 
     def _wants(self, level: str) -> bool:
         return LEVELS.index(level) >= self._least
 
-    def write(self, level: str, event: str, facts: dict[str, Any]) -> None:
+    def write(self, level: str, event: str, attributes: dict[str, Any]) -> None:
         """Write a line, if its level is high enough; callers redact texts from outside."""
         if not self._wants(level):
             return
         time = datetime.now(UTC).isoformat(timespec="microseconds")
-        row = {"time": time, "level": level, "event": event, **facts}
+        row = {"time": time, "level": level, "event": event, **attributes}
         line = json.dumps(row, ensure_ascii=False, default=str)
         with self._lock:
             try:
@@ -81,8 +81,8 @@ class _Warnings(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         level = record.levelname.lower()
-        facts = {"logger": record.name, "message": redact(record.getMessage())}
-        self._watcher.write(level if level in LEVELS else "error", "log", facts)
+        attributes = {"logger": record.name, "message": redact(record.getMessage())}
+        self._watcher.write(level if level in LEVELS else "error", "log", attributes)
 
 
 @contextmanager
@@ -120,16 +120,16 @@ def _ids(operation: Operation | None) -> dict[str, Any]:
         if operation.kind == "run":
             ids.setdefault("run", operation.name)
         elif operation.kind == "invoke_agent":
-            ids.setdefault("sample", operation.facts["sample"])
+            ids.setdefault("sample", operation.attributes["sample"])
         elif operation.kind == "chat":
-            ids.setdefault("call", operation.facts["call_id"])
+            ids.setdefault("call", operation.attributes["call_id"])
         operation = operation.parent
     return {name: ids[name] for name in ("run", "sample", "call") if name in ids}
 
 
 def _facts(operation: Operation) -> dict[str, Any]:
-    facts = {key: value for key, value in operation.facts.items() if key != "call_id"}
+    attributes = {key: value for key, value in operation.attributes.items() if key != "call_id"}
     name = {} if operation.kind == "run" else {"name": operation.label}
     if operation.kind == "execute_tool":
-        name["tool_call"] = operation.facts["call_id"]
-    return _ids(operation) | name | facts
+        name["tool_call"] = operation.attributes["call_id"]
+    return _ids(operation) | name | attributes

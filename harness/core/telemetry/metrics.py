@@ -63,8 +63,8 @@ class MetricsWatcher(Watcher):
     def began(self, operation: Operation) -> None:
         """See :class:`harness.core.tracing.Watcher`."""
         if operation.kind == "run":
-            self._planned.set(operation.facts["planned"])
-            self._kept.set(operation.facts["kept"])
+            self._planned.set(operation.attributes["planned"])
+            self._kept.set(operation.attributes["kept"])
         elif operation.kind == "invoke_agent":
             self._attempts_now.inc()
         elif operation.kind == "chat":
@@ -75,7 +75,7 @@ class MetricsWatcher(Watcher):
         if operation.kind == "invoke_agent":
             self._attempts_now.dec()
             if operation.error is None:
-                self._attempts.labels(operation.facts.get("outcome", "invalid")).inc()
+                self._attempts.labels(operation.attributes.get("outcome", "invalid")).inc()
                 self._attempt_seconds.observe(operation.seconds)
         elif operation.kind == "chat":
             self._calls_now.dec()
@@ -83,28 +83,28 @@ class MetricsWatcher(Watcher):
         elif operation.kind == "execute_tool":
             self._tools.labels(operation.name, str(operation.error is not None).lower()).inc()
 
-    def noted(self, name: str, operation: Operation | None, facts: dict[str, Any]) -> None:
+    def noted(self, name: str, operation: Operation | None, attributes: dict[str, Any]) -> None:
         """See :class:`harness.core.tracing.Watcher`."""
         if name == "retry":
-            self._retries.labels(facts["error"]).inc()
+            self._retries.labels(attributes["error"]).inc()
 
     def _count_call(self, operation: Operation) -> None:
-        facts = operation.facts
-        labels = operation.name, facts["role"]
+        attributes = operation.attributes
+        labels = operation.name, attributes["role"]
         if operation.error is not None:
             self._errors.labels(*labels, type(operation.error).__name__).inc()
             return
         self._calls.labels(*labels).inc()
-        if facts["cached"]:
+        if attributes["cached"]:
             self._hits.labels(*labels).inc()
             return
         self._call_seconds.labels(*labels).observe(operation.seconds)
-        self._tokens.labels(*labels, "input").inc(facts["input_tokens"])
-        self._tokens.labels(*labels, "output").inc(facts["output_tokens"])
-        if facts["cost_usd"] is None:
+        self._tokens.labels(*labels, "input").inc(attributes["input_tokens"])
+        self._tokens.labels(*labels, "output").inc(attributes["output_tokens"])
+        if attributes["cost_usd"] is None:
             self._unpriced.labels(*labels).inc()
         else:
-            self._cost.labels(*labels).inc(facts["cost_usd"])
+            self._cost.labels(*labels).inc(attributes["cost_usd"])
 
 
 @contextmanager

@@ -42,8 +42,8 @@ def telemetry(
         if log is not None:
             from harness.core.telemetry.logs import log_watcher
 
-            chosen = (level or os.environ.get("HARNESS_LOG_LEVEL") or "info").lower()
-            stack.enter_context(watching(stack.enter_context(log_watcher(log, chosen))))
+            log_level = (level or os.environ.get("HARNESS_LOG_LEVEL") or "info").lower()
+            stack.enter_context(watching(stack.enter_context(log_watcher(log, log_level))))
         if otel:
             from harness.core.telemetry.spans import span_watcher
 

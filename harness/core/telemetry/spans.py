@@ -93,8 +93,8 @@ class SpanWatcher(Watcher):
         if span is None:
             return
         context.detach(token)  # pyright: ignore[reportArgumentType]  # set where there is a span
-        span.set_attributes(_attributes(operation.facts))
-        if (reason := operation.facts.get("finish_reason")) is not None:
+        span.set_attributes(_attributes(operation.attributes))
+        if (reason := operation.attributes.get("finish_reason")) is not None:
             span.set_attribute("gen_ai.response.finish_reasons", [str(reason)])
         if operation.error is not None:
             span.set_attribute("error.type", type(operation.error).__qualname__)
@@ -103,37 +103,39 @@ class SpanWatcher(Watcher):
             span.set_attributes(_content(operation))
         span.end(operation.ended_ns)
 
-    def noted(self, name: str, operation: Operation | None, facts: dict[str, Any]) -> None:
+    def noted(self, name: str, operation: Operation | None, attributes: dict[str, Any]) -> None:
         """See :class:`harness.core.tracing.Watcher`."""
         if operation in self._open:
-            attributes = {f"harness.{key}": value for key, value in facts.items()}
-            self._open[operation][0].add_event(f"harness.{name}", attributes)
+            event = {f"harness.{key}": value for key, value in attributes.items()}
+            self._open[operation][0].add_event(f"harness.{name}", event)
 
 
 def _first(operation: Operation) -> dict[str, Any]:
     """Return the facts that a sampler may decide by, which must be known when a span begins."""
-    named = _NAMED.get(operation.kind, "gen_ai.tool.name")
-    first: dict[str, Any] = {"gen_ai.operation.name": operation.kind, named: operation.label}
+    name_key = _NAMED.get(operation.kind, "gen_ai.tool.name")
+    first: dict[str, Any] = {"gen_ai.operation.name": operation.kind, name_key: operation.label}
     if operation.kind == "execute_tool":
         first["gen_ai.tool.type"] = "function"
-        if operation.facts.get("call_id"):
-            first["gen_ai.tool.call.id"] = operation.facts["call_id"]
+        if operation.attributes.get("call_id"):
+            first["gen_ai.tool.call.id"] = operation.attributes["call_id"]
     else:
-        first["gen_ai.provider.name"] = operation.facts.get("provider", "harness")
+        first["gen_ai.provider.name"] = operation.attributes.get("provider", "harness")
     if operation.kind == "chat":
-        first["harness.call.id"] = operation.facts["call_id"]
+        first["harness.call.id"] = operation.attributes["call_id"]
     run, attempt = operation.within("run"), operation.within("invoke_agent")
     if run is not None:
         first["harness.run.id"] = run.name
     if attempt is not None:
-        sample = attempt.facts["sample"]
+        sample = attempt.attributes["sample"]
         first["gen_ai.conversation.id"] = f"{run.name}/{sample}" if run else sample
-    return first | _attributes(operation.facts)
+    return first | _attributes(operation.attributes)
 
 
-def _attributes(facts: dict[str, Any]) -> dict[str, Any]:
+def _attributes(attributes: dict[str, Any]) -> dict[str, Any]:
     return {
-        _FACTS[key]: value for key, value in facts.items() if key in _FACTS and value is not None
+        _FACTS[key]: value
+        for key, value in attributes.items()
+        if key in _FACTS and value is not None
     }
 
 
@@ -220,21 +222,23 @@ def span_watcher() -> Generator[SpanWatcher]:
     import harness
 
     present = trace.get_tracer_provider()
-    own: TracerProvider | None = None
+    provider: TracerProvider | None = None
     if not isinstance(present, TracerProvider):
-        named = "service.name=" in os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
-        named = named or bool(os.environ.get("OTEL_SERVICE_NAME"))
-        resource = Resource.create({} if named else {"service.name": "agent-skill-harness"})
-        own = TracerProvider(resource=resource)
-        own.add_span_processor(BatchSpanProcessor(_exporter()))
-    tracer = (own or present).get_tracer("harness", harness.__version__)
+        has_service_name = "service.name=" in os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
+        has_service_name = has_service_name or bool(os.environ.get("OTEL_SERVICE_NAME"))
+        resource = Resource.create(
+            {} if has_service_name else {"service.name": "agent-skill-harness"}
+        )
+        provider = TracerProvider(resource=resource)
+        provider.add_span_processor(BatchSpanProcessor(_exporter()))
+    tracer = (provider or present).get_tracer("harness", harness.__version__)
     captured = os.environ.get(CAPTURE_VARIABLE, "").strip().lower()
     try:
         yield SpanWatcher(tracer, content=captured in ("true", "span_only", "span_and_event"))
     finally:
-        if own is not None:
-            own.force_flush(FLUSH_MS)
-            own.shutdown()
+        if provider is not None:
+            provider.force_flush(FLUSH_MS)
+            provider.shutdown()
 
 
 def _exporter() -> Any:

@@ -91,7 +91,7 @@ class Answers:
         steps: Sequence[Step],
         calls: Sequence[StoredCall],
         store: CheckpointStore,
-        place: Callable[[], Place] | None = None,
+        current_task: Callable[[], Place] | None = None,
     ) -> None:
         """Read the record.
 
@@ -116,7 +116,7 @@ class Answers:
             for call, result in zip(step.tool_calls or (), results, strict=False):
                 key = digest([call.function_name, call.arguments])
                 self._results[key].append((number, content_text(result.content or "")))
-        self._store, self.place = store, place or _place
+        self._store, self.place = store, current_task or _place
         self.ask: Callable[[Any], Awaitable[Any]] | None = None
         # By thread and super-step, the tool calls that led to a step of a branch: they run again
         # where live tools continue. The same call of a node that ran twice counts once.
@@ -152,8 +152,8 @@ class Answers:
         thread, step, _ = self.place()
         key = digest([tool.name, arguments])
         results = [] if thread in self._live else self._results.get(key, [])
-        own = [text for number, text in results if number == self._step_of.get(thread)]
-        texts = set(own or [text for _, text in results])
+        of_step = [text for number, text in results if number == self._step_of.get(thread)]
+        texts = set(of_step or [text for _, text in results])
         if len(texts) == 1:
             self.counts.results += 1
             self._note(thread, step, (tool, arguments))
@@ -166,11 +166,11 @@ class Answers:
         if self._folder_of != thread:
             effects = self._effects_before(thread, step)
             calls = [call for number in sorted(effects) for call in effects[number].values()]
-        place = await self.beyond.bench(bench, calls)
+        live_bench = await self.beyond.bench(bench, calls)
         self._folder_of = thread
         self._note(thread, step, (tool, arguments))
         self.counts.live += 1
-        return await tool.run(arguments, place)
+        return await tool.run(arguments, live_bench)
 
     def _note(self, thread: str, step: int, call: ToolCall) -> None:
         key = f"{call[0].name} {canonical_json(call[1])}"
@@ -178,15 +178,15 @@ class Answers:
 
     def _effects_before(self, thread: str, last: int) -> dict[int, dict[str, ToolCall]]:
         """Calls by step up to `last`; a branch has those of its parent up to its point."""
-        own = {step: calls for step, calls in self._effects[thread].items() if step <= last}
+        effects = {step: calls for step, calls in self._effects[thread].items() if step <= last}
         branch = find_branch(self._store, thread)
         if branch.parent is None:
-            return own
+            return effects
         end = last - 1
         if branch.point is not None:
             history = History(self._store, thread)
             end = min(end, history.find(branch.point.checkpoint, branch.point.ns).step)
-        return {**self._effects_before(branch.parent, end), **own}
+        return {**self._effects_before(branch.parent, end), **effects}
 
     def served(self) -> str:
         """Return what was served from the record so far, in one line."""
@@ -264,9 +264,9 @@ def _place() -> Place:
     from langgraph.config import get_config
 
     config = cast("Any", get_config())
-    place = config["configurable"]
-    task = str(place["checkpoint_ns"]).rpartition(":")[2]
-    return str(place["thread_id"]), int(config["metadata"]["langgraph_step"]), task
+    settings = config["configurable"]
+    task = str(settings["checkpoint_ns"]).rpartition(":")[2]
+    return str(settings["thread_id"]), int(config["metadata"]["langgraph_step"]), task
 
 
 def _request_key(body: dict[str, Any]) -> str:

@@ -290,12 +290,12 @@ def _skill(finished: Finished) -> Path | None:
     # The lock may be a stranger's: its names lead nowhere else.
     name = Path(str(finished.lock.get("skill_name"))).name
     recorded = Path(str(finished.lock.get("skill"))).name
-    places = [
+    candidates = [
         inside(finished.run, finished.run / SKILLS / recorded / name), Path(SKILLS) / name,
         Path(name), assets.root() / SKILLS / name,
         *(folder / "skill" / name for folder in finished.run.resolve().parents),
     ]  # fmt: skip
-    folders = (path for path in places if path is not None and path.is_dir())
+    folders = (path for path in candidates if path is not None and path.is_dir())
     return next((path for path in folders if digest_tree(path) == recorded), None)
 
 

@@ -38,13 +38,13 @@ def differences(before: Any, after: Any, path: tuple[str | int, ...] = ()) -> li
     new = new if isinstance(new, Mapping) else dict(enumerate(new))
     changes: list[Difference] = []
     for key in dict.fromkeys([*old, *new]):
-        place = (*path, key)
+        path_of_key = (*path, key)
         if key not in new:
-            changes.append(Difference(place, "removed", old[key], None))
+            changes.append(Difference(path_of_key, "removed", old[key], None))
         elif key not in old:
-            changes.append(Difference(place, "added", None, new[key]))
+            changes.append(Difference(path_of_key, "added", None, new[key]))
         else:
-            changes += differences(old[key], new[key], place)
+            changes += differences(old[key], new[key], path_of_key)
     return changes
 
 
@@ -97,12 +97,12 @@ def compare(first: History, second: History) -> Comparison:
     """
     steps, counterparts = _numbered(first), _numbered(second)
     pairs: list[Pair] = []
-    for place in dict.fromkeys([*steps, *counterparts]):
-        before, after = steps.get(place), counterparts.get(place)
+    for position in dict.fromkeys([*steps, *counterparts]):
+        before, after = steps.get(position), counterparts.get(position)
         changes: list[Difference] = []
         if before is not None and after is not None:
             changes = differences(shown(first.load(before)), shown(second.load(after)))
-        pairs.append(Pair(place[:2], before, after, tuple(changes)))
+        pairs.append(Pair(position[:2], before, after, tuple(changes)))
     return Comparison(tuple(pairs))
 
 

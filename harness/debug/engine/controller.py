@@ -194,11 +194,11 @@ class Controller:
     def innermost(self) -> list[Gate]:
         """Tasks that run and wait for no task inside them."""
         with self._lock:
-            places = dict(self._running)
+            running = dict(self._running)
         return [
             gate
-            for own_ns, gate in places.items()
-            if not any(is_inside(other, own_ns) for other in places if other != own_ns)
+            for own_ns, gate in running.items()
+            if not any(is_inside(inner_ns, own_ns) for inner_ns in running if inner_ns != own_ns)
         ]
 
     async def ask(self, request: Any) -> Any:
@@ -256,8 +256,10 @@ class Controller:
             return False
         self._seen[id(error)] = error
         # Clients of a user's own graph hear of it from the gateway, whose refusals name it.
-        left = isinstance(error, LeftRecording) or f"{LeftRecording.__name__}: " in str(error)
-        reason = "left recording" if left else "exception"
+        left_recording = isinstance(error, LeftRecording) or f"{LeftRecording.__name__}: " in str(
+            error
+        )
+        reason = "left recording" if left_recording else "exception"
         from harness.debug.engine.sources import describe_failure
 
         failure = describe_failure(error)  # shows a user's objects: not under the lock
@@ -274,18 +276,18 @@ class Controller:
         of its own (`checkpointer=True`) then ignores its input and returns its last output, though
         this visit of it never began. Tasks that left no checkpoint in this step lose the mark.
         """
-        place = task.config["configurable"]
-        if self._store is None or not place.get(_RESUMING):
+        settings = task.config["configurable"]
+        if self._store is None or not settings.get(_RESUMING):
             return
         if self._begun is None:
             # Namespaces of sub-graphs by the checkpoint (namespace, id) of a graph around them.
             self._begun = {}
-            for moment in self._store.outline(str(place["thread_id"])):
+            for moment in self._store.outline(str(settings["thread_id"])):
                 for key in moment.outer.items():
                     self._begun.setdefault(key, set()).add(moment.ns)
         begun = self._begun.get((info.ns, info.checkpoint), ())
         if not any(is_inside(ns, info.own_ns) for ns in begun):
-            del place[_RESUMING]
+            del settings[_RESUMING]
 
     def _leave(self, gate: Gate) -> None:
         """A task is done, whatever came of it."""

@@ -143,13 +143,13 @@ def listener(meter: Meter) -> Any:
         def ignore_chain(self) -> bool:
             return True  # a call of the handler for every node would cost time
 
-        def on_chat_model_start(self, serialized: Any, messages: Any, **facts: Any) -> None:
-            place, settings = (
-                cast("dict[str, Any]", facts.get(name) or {})
+        def on_chat_model_start(self, serialized: Any, messages: Any, **details: Any) -> None:
+            metadata, settings = (
+                cast("dict[str, Any]", details.get(name) or {})
                 for name in ("metadata", "invocation_params")
             )
-            thread, tools = str(place.get("thread_id")), settings.get("tools")
-            task = str(place.get("langgraph_checkpoint_ns")).rpartition(":")[2]
+            thread, tools = str(metadata.get("thread_id")), settings.get("tools")
+            task = str(metadata.get("langgraph_checkpoint_ns")).rpartition(":")[2]
             if not meter.at_model:
                 meter.sent += [Sent(thread, task, batch, tools) for batch in messages]
 
@@ -256,8 +256,8 @@ def dropped(graph: Any, values: Any) -> list[str]:
     builder = getattr(graph, "builder", None)
     if builder is None or not isinstance(values, dict):
         return []
-    taken = builder.schemas[builder.input_schema]
-    return [name for name in cast("dict[str, Any]", values) if name not in taken]
+    accepted = builder.schemas[builder.input_schema]
+    return [name for name in cast("dict[str, Any]", values) if name not in accepted]
 
 
 def checked(graph: Any, values: dict[str, Any], state: dict[str, Any]) -> dict[str, Any]:
@@ -299,9 +299,9 @@ def checked(graph: Any, values: dict[str, Any], state: dict[str, Any]) -> dict[s
             first = error.errors()[0]
             if first["type"] == "frozen_instance":  # it was validated as far as a frozen one can be
                 continue
-            place = "".join(f"[{part!r}]" for part in first["loc"][1:])
+            keys = "".join(f"[{part!r}]" for part in first["loc"][1:])
             raise BadInput(
-                f"state key {name!r}{place}: {first['msg'].lower()}, found {first['input']!r}"
+                f"state key {name!r}{keys}: {first['msg'].lower()}, found {first['input']!r}"
             ) from error
     return result
 
@@ -331,8 +331,8 @@ def digest_of(serde: SerializerProtocol, value: Any) -> str:
 
     kind, data = "", b""
     with suppress(Exception):
-        ours = isinstance(serde, StoreSerializer)  # which would hold what it cannot store
-        form, exact = serde.form(value) if ours else (serde.dumps_typed(value), True)
+        is_store = isinstance(serde, StoreSerializer)  # which would hold what it cannot store
+        form, exact = serde.form(value) if is_store else (serde.dumps_typed(value), True)
         kind, data = form if form and exact else (kind, data)
     if not kind:
         try:

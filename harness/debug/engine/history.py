@@ -210,9 +210,9 @@ class History:
         self.moments = store.outline(thread)
         self._by_place = {(moment.ns, moment.id): moment for moment in self.moments}
 
-    def __contains__(self, place: tuple[str, str]) -> bool:
+    def __contains__(self, key: tuple[str, str]) -> bool:
         """Look a checkpoint up by namespace and id."""
-        return place in self._by_place
+        return key in self._by_place
 
     def load(self, moment: Moment) -> CheckpointTuple:
         """A checkpoint with its values and writes."""
@@ -280,12 +280,12 @@ class History:
     def reruns(self, moment: Moment, task: str | None) -> list[str | None]:
         """Tasks that run again where one does: its callers, and what was called from there on."""
         writers = self.paths.get((moment.ns, moment.id), {})
-        places = {name: f"{path.replace(_CALLED, '')}, " for name, path in writers.items()}
-        if task is None or task not in places:
+        paths = {name: f"{path.replace(_CALLED, '')}, " for name, path in writers.items()}
+        if task is None or task not in paths:
             return [task]
-        own, root = places[task], f"{places[task].removesuffix(', ').partition(', 0')[0]}, "
-        behind = {name for name, path in places.items() if path >= own and path.startswith(root)}
-        return [*(name for name, path in places.items() if name in behind or own.startswith(path))]
+        start, root = paths[task], f"{paths[task].removesuffix(', ').partition(', 0')[0]}, "
+        behind = {name for name, path in paths.items() if path >= start and path.startswith(root)}
+        return [*(name for name, path in paths.items() if name in behind or start.startswith(path))]
 
     @cached_property
     def paths(self) -> dict[tuple[str, str], dict[str, str]]:
@@ -310,18 +310,18 @@ def timeline(graph: Any, history: History) -> list[Event]:
         for task in history.tasks(graph, moment, saved):
             if task.name.startswith("__"):
                 continue
-            own, called = writes.get(task.id, []), hasattr(task, "called")
-            output = outputs(own)
+            task_writes, called = writes.get(task.id, []), hasattr(task, "called")
+            output = outputs(task_writes)
             if output:
                 finished.add(moment, task.id, task.name)
             errors = [
                 f"{type(value).__name__}: {value}"
                 if isinstance(value, BaseException)
                 else f"{value}"
-                for channel, value in own
+                for channel, value in task_writes
                 if channel == "__error__"
             ]
-            questions = [value for channel, value in own if channel == "__interrupt__"]
+            questions = [value for channel, value in task_writes if channel == "__interrupt__"]
             targets = (
                 value.node if channel == "__pregel_tasks" else channel.rpartition(":")[2]
                 for channel, value in output
@@ -335,7 +335,7 @@ def timeline(graph: Any, history: History) -> list[Event]:
                     pushed=task.path[0] != "__pregel_pull",
                     called=called,
                     input=task.input,
-                    wrote=(*named(own),),
+                    wrote=(*named(task_writes),),
                     goes_to=tuple(targets),
                     interrupts=tuple(question.value for batch in questions for question in batch),
                     error=errors[-1] if errors and not output else None,

@@ -109,17 +109,17 @@ class Recording:
         values: Any = task.input
         if isinstance(values, dict):
             managed = task.config["configurable"]["__pregel_read"].args[2]
-            named = cast("dict[str, Any]", values).items()
-            values = {key: value for key, value in named if key not in managed}
+            items = cast("dict[str, Any]", values).items()
+            values = {key: value for key, value in items if key not in managed}
         return (names, task.name, digest_of(self._serde, values))
 
     def input_with_ids(self, values: Any) -> Any:
         """The run's input with the ids that its messages got."""
         if not isinstance(values, Mapping):
             return values
-        named = cast("Mapping[str, Any]", values).items()
+        items = cast("Mapping[str, Any]", values).items()
         ids = {key: list(messages) for key, messages in self._input_ids.items()}
-        return {key: _with_ids(value, ids.get(key)) for key, value in named}
+        return {key: _with_ids(value, ids.get(key)) for key, value in items}
 
     def take(self, info: TaskInfo, task: Any) -> list[tuple[str, Any]] | None:
         """The recorded writes of a task, or None to run it.

@@ -195,13 +195,11 @@ class Debugger(Stepper):
         inside = (
             {"": self.graph, **dict(self.graph.get_subgraphs(recurse=True))} if self.graph else {}
         )
-        places = {f"{ns}|{name}".strip("|") for ns, graph in inside.items() for name in graph.nodes}
-        names = {
-            name for place in places for name in (place.replace("|", "/"), place.split("|")[-1])
-        }
+        nodes = {f"{ns}|{name}".strip("|") for ns, graph in inside.items() for name in graph.nodes}
+        names = {name for node in nodes for name in (node.replace("|", "/"), node.split("|")[-1])}
         outer, inner, _ = point.node.partition("/")
         if (
-            places
+            nodes
             and not (inner and outer in names)
             and point.node not in {"*", *names, *self.breakpoints.visits()}
         ):

@@ -72,8 +72,8 @@ def node_source(graph: Any, node: str, root: Path) -> Source:
     decorators = (decorator.lineno for decorator in definition.decorator_list)
     first = min([definition.lineno, *decorators])
     lines = text.splitlines(keepends=True)[first - 1 : definition.end_lineno]
-    own = "".join(lines)
-    return Source(node, file, first, own, digest(own.encode()))
+    source = "".join(lines)
+    return Source(node, file, first, source, digest(source.encode()))
 
 
 def replace_source(source: Source, text: str) -> None:
@@ -85,8 +85,8 @@ def replace_source(source: Source, text: str) -> None:
     before = source.file.read_text(encoding="utf-8")
     lines = before.splitlines(keepends=True)
     behind = lines[source.line - 1 + len(source.text.splitlines()) :]
-    own = text if text.endswith("\n") or not behind else f"{text}\n"
-    after = "".join([*lines[: source.line - 1], own, *behind])
+    replacement = text if text.endswith("\n") or not behind else f"{text}\n"
+    after = "".join([*lines[: source.line - 1], replacement, *behind])
     _parsed(after, source.file)
     mode = source.file.stat().st_mode & 0o777
     write_atomic(source.file.with_name(source.file.name + BACKUP), before)
@@ -141,7 +141,9 @@ def describe_failure(error: BaseException) -> Failure:
     from harness.core.redaction import redact
 
     frames = list(traceback.walk_tb(error.__traceback__))
-    own = [(frame, line) for frame, line in frames if not _is_library(frame.f_code.co_filename)]
+    user_frames = [
+        (frame, line) for frame, line in frames if not _is_library(frame.f_code.co_filename)
+    ]
     short = reprlib.Repr()
     short.maxstring = short.maxother = 10 * _SHOWN  # a secret is masked whole, then it is cut
     sources = tuple(
@@ -155,7 +157,7 @@ def describe_failure(error: BaseException) -> Failure:
                 for name, value in frame.f_locals.items()
             },
         )
-        for frame, line in own or frames
+        for frame, line in user_frames or frames
     )
     return Failure(type(error).__name__, redact(str(error)), sources)
 

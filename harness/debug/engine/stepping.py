@@ -352,10 +352,13 @@ class Stepper:
             stop_on_exception=self._stop_on_exception,
             find_mutations=self._find_mutations,
         )
-        place = {**self._config.get("configurable", {}), "thread_id": branch.thread}
-        place[graphs.HOOK] = controller
+        configurable = {**self._config.get("configurable", {}), "thread_id": branch.thread}
+        configurable[graphs.HOOK] = controller
         callbacks: Any = {"callbacks": [graphs.listener(self.meter)]}
-        config = {**merge_configs(cast("Any", self._config), callbacks), "configurable": place}
+        config = {
+            **merge_configs(cast("Any", self._config), callbacks),
+            "configurable": configurable,
+        }
         graph, modes = self.graph, ["values", "custom"]
         settings: dict[str, Any] = {"stream_mode": modes, "context": self._context}
         saved = {"configurable": {"thread_id": branch.thread}}

@@ -238,10 +238,10 @@ FREE = Mode(free=True)
 
 def describe_task(task: Any) -> TaskInfo:
     """Read a task that LangGraph is about to run."""
-    place: Mapping[str, Any] = task.config["configurable"]
-    own = str(place["checkpoint_ns"])
-    checkpoints = cast("dict[str, str]", place.get("checkpoint_map") or {})
-    ns = own.rpartition("|")[0]
+    settings: Mapping[str, Any] = task.config["configurable"]
+    own_ns = str(settings["checkpoint_ns"])
+    checkpoints = cast("dict[str, str]", settings.get("checkpoint_map") or {})
+    ns = own_ns.rpartition("|")[0]
     while ns and ns not in checkpoints:
         ns = ns.rpartition("|")[0]
     return TaskInfo(
@@ -250,7 +250,7 @@ def describe_task(task: Any) -> TaskInfo:
         names=split_ns(ns),
         ns=ns,
         checkpoint=checkpoints.get(ns, ""),
-        own_ns=own,
+        own_ns=own_ns,
         step=int(task.config.get("metadata", {}).get("langgraph_step", 0)),
         path=tuple(task.path),
     )
@@ -289,12 +289,12 @@ def _asked_by(state: Any, around: tuple[str, ...] = ()) -> dict[str, str]:
     """The innermost node of each question, by id."""
     questions: dict[str, str] = {}
     for task in state.tasks:
-        place = (*around, task.name)
+        path = (*around, task.name)
         questions.update(
-            dict.fromkeys((question.id for question in task.interrupts), "/".join(place))
+            dict.fromkeys((question.id for question in task.interrupts), "/".join(path))
         )
         if hasattr(task.state, "tasks"):
-            questions.update(_asked_by(task.state, place))
+            questions.update(_asked_by(task.state, path))
     return questions
 
 
@@ -302,7 +302,7 @@ def unfinished(state: Any) -> list[str]:
     """Namespaces of the innermost graphs that have begun and are not done."""
     inner = [task.state for task in state.tasks if getattr(task.state, "next", None)]
     ns = str(state.config["configurable"].get("checkpoint_ns", ""))
-    return [place for below in inner for place in unfinished(below)] or [ns]
+    return [inner_ns for below in inner for inner_ns in unfinished(below)] or [ns]
 
 
 class Breakpoints:
@@ -378,7 +378,7 @@ class Breakpoints:
         """Forget the visits of tasks that did not start from one of these checkpoints."""
         for where, visits in self._visits.items():
             self._visits[where] = {
-                own: checkpoint for own, checkpoint in visits.items() if checkpoint in checkpoints
+                ns: checkpoint for ns, checkpoint in visits.items() if checkpoint in checkpoints
             }
 
     def visits(self) -> dict[str, int]:
@@ -391,8 +391,8 @@ class Breakpoints:
         A condition that fails (a key that is not there yet) does not stop the run.
         """
         for number, point in [*self.points.items()]:
-            named = point.node in ("*", info.node, info.where)
-            if named and point.visit in (None, info.visit):
+            at_node = point.node in ("*", info.node, info.where)
+            if at_node and point.visit in (None, info.visit):
                 condition = self._conditions[number]
                 with suppress(BadInput):
                     if condition is None or condition.value(state_names(task)):

@@ -119,13 +119,13 @@ class Meter:
 
     def _called(self, store: CheckpointStore, thread: str) -> dict[str, Usage]:
         """Noted calls of a thread; tasks that it has from its parent are its parent's."""
-        own = {task: usage for (of, task), usage in self._noted.items() if of == thread}
+        usages = {task: usage for (of, task), usage in self._noted.items() if of == thread}
         if not self._noted:
-            return own
+            return usages
         branch = find_branch(store, thread)
         if branch.parent is None or branch.kind == "replay":
-            return own
-        return {**self._called(store, branch.parent), **own}
+            return usages
+        return {**self._called(store, branch.parent), **usages}
 
     def _written(self, store: CheckpointStore, thread: str) -> dict[str, Usage]:
         writes = [
@@ -154,8 +154,8 @@ class Meter:
 def _usage(item: Any) -> Usage | None:
     if isinstance(item, Mapping):
         body = cast("Mapping[str, Any]", item)
-        own = body if "prompt_tokens" in body else None
-        counts = mapping(body.get("usage") or body.get("metrics") or own)
+        usage = body if "prompt_tokens" in body else None
+        counts = mapping(body.get("usage") or body.get("metrics") or usage)
         details = mapping(counts.get("prompt_tokens_details"))
         cached = counts.get("cached_tokens", details.get("cached_tokens"))
         tokens = (counts.get("prompt_tokens"), counts.get("completion_tokens"), cached)

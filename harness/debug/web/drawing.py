@@ -24,8 +24,8 @@ def drawing(graph: Any) -> dict[str, Any]:
     frames = {":".join(part[: end + 1]) for part in parts for end in range(len(part))}
 
     def described(name: str) -> dict[str, Any]:
-        outer, _, own = name.rpartition(":")
-        label = ENDS.get(name, own)
+        outer, _, node = name.rpartition(":")
+        label = ENDS.get(name, node)
         return {"id": name, "label": label, "where": name.replace(":", "/"), "frame": outer}
 
     return {

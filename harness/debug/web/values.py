@@ -55,8 +55,8 @@ def tree(value: Any, depth: int = DEPTH) -> dict[str, Any]:
         return {**message, "content": tree(message["content"], depth - 1)}
     if isinstance(value, (Sequence, Set)):
         items = list(cast("Sequence[Any]", value))
-        shown = [tree(item, depth - 1) for item in items[:ITEMS]]
-        return {"kind": "list", "size": len(items), "items": shown}
+        members = [tree(item, depth - 1) for item in items[:ITEMS]]
+        return {"kind": "list", "size": len(items), "items": members}
     kind = cast("Any", type(value))
     entries: list[tuple[Any, Any]]
     if isinstance(value, Mapping):
@@ -67,10 +67,10 @@ def tree(value: Any, depth: int = DEPTH) -> dict[str, Any]:
         entries = [(name, getattr(value, name)) for name in cast("Mapping[str, Any]", names)]
     else:
         return {"kind": "other", "value": repr(value)[:TEXT]}
-    shown = [[str(key), tree(item, depth - 1)] for key, item in entries[:ITEMS]]
+    members = [[str(key), tree(item, depth - 1)] for key, item in entries[:ITEMS]]
     if isinstance(value, Mapping):
-        return {"kind": "map", "size": len(entries), "items": shown}
-    return {"kind": "object", "size": len(entries), "items": shown, "type": type(value).__name__}
+        return {"kind": "map", "size": len(entries), "items": members}
+    return {"kind": "object", "size": len(entries), "items": members, "type": type(value).__name__}
 
 
 def editable(value: Any) -> str:

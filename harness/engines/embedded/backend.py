@@ -102,8 +102,8 @@ def app(name: str, layer: Layer | None = None) -> Starlette:
     if is_folder(name):
         return served(answer, Path(name).expanduser().name, owned_by="local")
     model = LocalModel(name)
-    facts = {"owned_by": "embedded", "max_model_len": model.context}
-    return served(answer, name, lambda: model.engine.running is not None, **facts)
+    card_fields = {"owned_by": "embedded", "max_model_len": model.context}
+    return served(answer, name, lambda: model.engine.running is not None, **card_fields)
 
 
 def server(name: str, mode: str) -> tuple[str, str]:

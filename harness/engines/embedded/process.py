@@ -151,9 +151,9 @@ def serve(path: Path, launch: Launch, key: str) -> Any:
 def physical_cores() -> int:
     """Physical cores that this process may use, from the processor's topology; 1 at least."""
     everything = set(range(os.cpu_count() or 1))
-    usable = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else everything
+    processors = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else everything
     cores = set[str]()
-    for number in usable:
+    for number in processors:
         siblings = Path(f"/sys/devices/system/cpu/cpu{number}/topology/thread_siblings_list")
         cores.add(siblings.read_text() if siblings.is_file() else str(number))
     return max(1, len(cores))

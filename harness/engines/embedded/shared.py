@@ -60,7 +60,7 @@ def launch_settings(mode: str = "chat") -> Launch:
     Raises:
         BadInput: if one of them is no positive number.
     """
-    chosen: dict[str, float] = {}
+    settings: dict[str, float] = {}
     for field in fields(Launch):
         variable = PREFIX + field.name.upper()
         text = os.environ.get(variable)
@@ -72,8 +72,8 @@ def launch_settings(mode: str = "chat") -> Launch:
             value = 0
         if value <= 0:
             raise BadInput(f"{variable}: expected a number above 0, got {text!r}")
-        chosen[field.name] = value
-    return Launch(mode=mode, **chosen)  # pyright: ignore[reportArgumentType]  # integers where integers belong
+        settings[field.name] = value
+    return Launch(mode=mode, **settings)  # pyright: ignore[reportArgumentType]  # integers where integers belong
 
 
 class SharedEngine:

@@ -81,39 +81,41 @@ def judge(
 def report_text(report: JudgeReport, run: Path) -> str:
     """The report for people."""
     rows = f"{report.rows} rows, {report.invalid} invalid, {report.lost} replies lost"
-    facts: list[tuple[str, object]] = [(report.mode, rows), ("judge", report.judge)]
+    figures: list[tuple[str, object]] = [(report.mode, rows), ("judge", report.judge)]
     if report.simulated:
-        facts.append(("SIMULATED", "says nothing about a real model"))
+        figures.append(("SIMULATED", "says nothing about a real model"))
     if report.mean is not None:
-        facts.append(("mean score", f"{report.mean:.3f}, {report.passed} passed"))
+        figures.append(("mean score", f"{report.mean:.3f}, {report.passed} passed"))
     if report.preferences:
-        facts.append(("preferred", ", ".join(f"{k} {n}" for k, n in report.preferences.items())))
+        figures.append(("preferred", ", ".join(f"{k} {n}" for k, n in report.preferences.items())))
     if report.agreement is not None:
-        facts.append(("both orders agree", f"{report.agreement:.1%} of {report.both}"))
+        figures.append(("both orders agree", f"{report.agreement:.1%} of {report.both}"))
     if report.verified:
-        facts.append(("decided by a program", report.verified))
+        figures.append(("decided by a program", report.verified))
     if report.emergencies:
-        facts.append(("emergency verdicts", f"{report.emergencies}: the skill reached its limits"))
+        figures.append(
+            ("emergency verdicts", f"{report.emergencies}: the skill reached its limits")
+        )
     if report.accuracy is not None:
         ends = f" [{report.ci95[0]:.1%}, {report.ci95[1]:.1%}]" if report.ci95 else ""
-        facts.append(("as labelled", f"{report.accuracy:.1%}{ends} of {report.labels}"))
+        figures.append(("as labelled", f"{report.accuracy:.1%}{ends} of {report.labels}"))
     if (counts := report.calibration) is not None:
-        facts += [
+        figures += [
             ("right answers passed", f"{counts.right_passes} of {counts.passes}"),
             ("wrong answers failed", f"{counts.right_fails} of {counts.fails}"),
         ]
-    facts += [
+    figures += [
         (f"bias: {row.bias}", _bias_text(row))
         for row in (report.bias.probes if report.bias is not None else ())
     ]
     if report.bias is None:
-        facts.append(("bias", "not looked for (--probe)"))
-    facts += [
+        figures.append(("bias", "not looked for (--probe)"))
+    figures += [
         ("error", report.note),
         ("used", f"{report.tokens:,} tokens, {dollars(report.cost_usd)}"),
         ("run", run),
     ]
-    return "\n".join(fact_lines(facts))
+    return "\n".join(fact_lines(figures))
 
 
 def _bias_text(row: Probed) -> str:

@@ -65,13 +65,14 @@ class GuardedModel:
             LISTENER.reset(silence)
         prompt = next((text_of(row) for row in reversed(guarded) if row.get("role") == "user"), "")
         parts = [reply.text, reply.reasoning or "", *(call.arguments for call in reply.tool_calls)]
-        said = "\n".join(filter(None, parts))
+        output = "\n".join(filter(None, parts))
         if (
-            said
-            and (checked := await applied(self._guard, self._policy, "out", said, prompt)) != said
+            output
+            and (checked := await applied(self._guard, self._policy, "out", output, prompt))
+            != output
         ):
-            nothing = {"reasoning": None, "raw_text": None, "tool_calls": ()}
-            return reply.model_copy(update={**nothing, "text": checked, "finish_reason": "stop"})
+            emptied = {"reasoning": None, "raw_text": None, "tool_calls": ()}
+            return reply.model_copy(update={**emptied, "text": checked, "finish_reason": "stop"})
         return reply
 
 
@@ -90,8 +91,10 @@ async def applied(
     if action == "redact":
         return policy.notice
     why = guarded.label if guarded else "the guard is down"
-    named = f" ({', '.join(guarded.categories)})" if guarded and guarded.categories else ""
-    raise Refused(f"the guard {'behind' if place == 'out' else 'in front'}: {why}{named}: {action}")
+    categories = f" ({', '.join(guarded.categories)})" if guarded and guarded.categories else ""
+    raise Refused(
+        f"the guard {'behind' if place == 'out' else 'in front'}: {why}{categories}: {action}"
+    )
 
 
 def guard_in(guard: Guard, policy: GuardPolicy) -> Node:
@@ -113,8 +116,8 @@ def _node(guard: Guard, policy: GuardPolicy, place: Place) -> Node:
         if not messages:
             return {}
         text, earlier = text_of(messages[-1]), messages[:-1]
-        asked = text_of(earlier[-1]) if earlier and place == "out" else ""
-        guarded = await (guard.check(text) if place == "in" else guard.check(asked, text))
+        question = text_of(earlier[-1]) if earlier and place == "out" else ""
+        guarded = await (guard.check(text) if place == "in" else guard.check(question, text))
         action = policy.action(guarded, place)
         label = guarded.label if guarded else None
         if action == "interrupt":

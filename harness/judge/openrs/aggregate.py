@@ -35,20 +35,20 @@ def aggregate(rows: Sequence[tuple[Kind, int]]) -> float:
     return sum(weight * score for weight, score in weighed) / (total + _EPSILON)
 
 
-def signed(chosen: str, score: int) -> int:
+def signed(side: str, score: int) -> int:
     """A score of the official replies, which name a side (`A`, `B`, `S`) and a number.
 
     Raises:
         ValueError: if the two contradict each other: A with a number below 0, a side with 0, or
             none with a number. The official code lets the letter override the sign.
     """
-    if chosen == "S" and score == 0:
+    if side == "S" and score == 0:
         return 0
-    if chosen == "A" and score > 0:
+    if side == "A" and score > 0:
         return score
-    if chosen == "B" and score != 0:  # written as a magnitude, or with its sign
+    if side == "B" and score != 0:  # written as a magnitude, or with its sign
         return -abs(score)
-    raise ValueError(f"side {chosen!r} and score {score!r} contradict each other")
+    raise ValueError(f"side {side!r} and score {score!r} contradict each other")
 
 
 def decide(forward: float, backward: float, margin: float = 0.0) -> Preference:

@@ -73,9 +73,9 @@ class OpenRSJudge:
         if forward[0] is None or backward[0] is None:
             fault = str(forward[1] or backward[1])
             return Verdict(invalid=fault, votes=2, lost=lost, usage=usage)
-        there, back = (aggregate([row[:2] for row in order]) for order in (forward[0], backward[0]))
-        preference = decide(there, back, self._margin)
-        sides: list[Preference] = [decide(score, -score, self._margin) for score in (there, back)]
+        ahead, back = (aggregate([row[:2] for row in order]) for order in (forward[0], backward[0]))
+        preference = decide(ahead, back, self._margin)
+        sides: list[Preference] = [decide(score, -score, self._margin) for score in (ahead, back)]
         seen = [_evidence(*row) for row in forward[0]]
         seen += [_evidence(kind, -score, text) for kind, score, text in backward[0]]
         return Verdict(
@@ -105,7 +105,7 @@ class OpenRSJudge:
             return None, listed.fault, listed.usage
         rubrics = listed.reply["rubrics"]
         names = [f"rubric_{number}" for number in range(1, len(rubrics) + 1)]
-        shown = "\n".join(
+        rubric_lines = "\n".join(
             f"{name} ({row['kind']}): {row['criterion']}"
             for name, row in zip(names, rubrics, strict=True)
         )
@@ -115,7 +115,10 @@ class OpenRSJudge:
             strength={"type": "integer", "minimum": 0, "maximum": 2},
         )
         scored = await self._ask(
-            "openrs_score", {**texts, "rubrics": shown}, dict.fromkeys(names, score), names=names
+            "openrs_score",
+            {**texts, "rubrics": rubric_lines},
+            dict.fromkeys(names, score),
+            names=names,
         )
         usage = listed.usage + scored.usage
         if scored.reply is None:

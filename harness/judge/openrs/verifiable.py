@@ -79,9 +79,9 @@ async def verify(
     usage = sum((used for _, used in rows), Usage())
     evidence: list[Evidence] = []
     balance = 0
-    for constraint, (kept, _) in zip(question.constraints, rows, strict=True):
-        if kept is not None:
-            side: Preference = "tie" if kept[0] == kept[1] else "A" if kept[0] else "B"
+    for constraint, (met, _) in zip(question.constraints, rows, strict=True):
+        if met is not None:
+            side: Preference = "tie" if met[0] == met[1] else "A" if met[0] else "B"
             balance += {"A": 1, "B": -1, "tie": 0}[side]
             evidence.append(Evidence(criterion=constraint, decision=side, source="verifier"))
     preference: Preference = "A" if balance > 0 else "B" if balance < 0 else "tie"
@@ -105,14 +105,14 @@ def matches_reference(reference: str, answer: str) -> int:
             0 if value is None else 1 if abs(value - number) <= 1e-6 * max(1, abs(number)) else -1
         )
     last = [line for line in answer.splitlines() if line.strip()][-1]
-    wanted, words = _WORD.findall(reference), _WORD.findall(last)
-    end, before = words[-len(wanted) :], words[: -len(wanted)]
-    if not 0 < len(wanted) <= _SHORT or (before and before[-1].lower() not in _LEADS):
+    expected, words = _WORD.findall(reference), _WORD.findall(last)
+    end, before = words[-len(expected) :], words[: -len(expected)]
+    if not 0 < len(expected) <= _SHORT or (before and before[-1].lower() not in _LEADS):
         return 0
-    if len(wanted[0]) == len(wanted) == 1 and wanted[0].isupper():  # a choice
-        chosen = end[0] if end and len(end[0]) == 1 and end[0].isupper() else ""
-        return 0 if not chosen else 1 if chosen == wanted[0] else -1
-    return int([word.lower() for word in end] == [word.lower() for word in wanted])
+    if len(expected[0]) == len(expected) == 1 and expected[0].isupper():  # a choice
+        choice = end[0] if end and len(end[0]) == 1 and end[0].isupper() else ""
+        return 0 if not choice else 1 if choice == expected[0] else -1
+    return int([word.lower() for word in end] == [word.lower() for word in expected])
 
 
 async def holds(
@@ -123,13 +123,13 @@ async def holds(
     None where no check came about: it could not be written, failed its own examples, or crashed.
     """
     fields = {"code": text_field(LONGEST_CODE), "kept": text_field(), "broken": text_field()}
-    asked = await ask(writer, "openrs_check", {"constraint": constraint}, fields)
-    if asked.reply is None:
-        return None, asked.usage
-    code, examples = asked.reply["code"], [asked.reply["kept"], asked.reply["broken"]]
+    written = await ask(writer, "openrs_check", {"constraint": constraint}, fields)
+    if written.reply is None:
+        return None, written.usage
+    code, examples = written.reply["code"], [written.reply["kept"], written.reply["broken"]]
     verdicts = await asyncio.to_thread(run_check, code, [*examples, *answers], sandbox)
     sound = verdicts is not None and verdicts[:2] == [True, False]
-    return (verdicts[2:] if verdicts and sound else None), asked.usage
+    return (verdicts[2:] if verdicts and sound else None), written.usage
 
 
 def run_check(code: str, answers: Sequence[str], sandbox: Sandbox) -> list[bool] | None:

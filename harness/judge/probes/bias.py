@@ -136,11 +136,11 @@ def items(count: int, seed: int = 0) -> list[tuple[Question, str, str]]:
     pairs = [(a, b) for a in range(len(_FORMS)) for b in range(len(_FORMS)) if a != b]
     rows = [(item, pair) for item in _ITEMS for pair in pairs]
     draw.shuffle(rows)
-    made: list[tuple[Question, str, str]] = []
+    questions: list[tuple[Question, str, str]] = []
     for (prompt, text, words), forms in rows[:count]:
         a, b = (_FORMS[form].format(text.format(*words)) for form in forms)
-        made.append((Question(prompt=prompt), a, b))
-    return made
+        questions.append((Question(prompt=prompt), a, b))
+    return questions
 
 
 async def probe(
@@ -183,34 +183,34 @@ async def probe(
         counts[bias] = [sides.count("A"), sides.count("B"), sides.count("tie")]
     # Of gains and losses of the same size the exact sign-flip test is the exact binomial one.
     raw = [
-        sign_flip_p([1.0] * marked + [-1.0] * other) if marked + other else 1.0
-        for marked, other, _ in counts.values()
+        sign_flip_p([1.0] * marked + [-1.0] * unmarked) if marked + unmarked else 1.0
+        for marked, unmarked, _ in counts.values()
     ]
     chances = dict(zip(counts, holm(raw), strict=True))
     probes = [
         Probed(
             bias=bias,
-            pairs=marked + other,
+            pairs=marked + unmarked,
             ties=ties,
-            invalid=len(rows) - marked - other - ties,
+            invalid=len(rows) - marked - unmarked - ties,
             marked=marked,
-            rate=marked / (marked + other) if marked + other else None,
-            ci95=wilson(marked, marked + other),
+            rate=marked / (marked + unmarked) if marked + unmarked else None,
+            ci95=wilson(marked, marked + unmarked),
             p=chances[bias],
             found=chances[bias] < LEVEL,
         )
-        for bias, (marked, other, ties) in counts.items()
+        for bias, (marked, unmarked, ties) in counts.items()
     ]
     return BiasReport(judge=name, probes=tuple(probes), usage=usage)
 
 
 async def _once(
-    judge: OrderJudge, question: Question, marked: str, other: str, first: bool
+    judge: OrderJudge, question: Question, marked: str, unmarked: str, first: bool
 ) -> Verdict:
     """A verdict in which A is the marked answer."""
     if first:
-        return await judge.one_order(question, marked, other)
-    verdict = await judge.one_order(question, other, marked)
+        return await judge.one_order(question, marked, unmarked)
+    verdict = await judge.one_order(question, unmarked, marked)
     swapped: dict[Preference | None, Preference | None] = {"A": "B", "B": "A"}
     side = swapped.get(verdict.preference, verdict.preference)
     return verdict.model_copy(update={"preference": side})

@@ -49,9 +49,9 @@ class SkillContext:
         texts = {"task": sample.task, **dict(zip(names, sample.answers, strict=True))}
         texts |= variables.pop("more", {})
         sampling = Sampling(temperature=0.0, seed=self.seed, max_tokens=LONGEST_STEP)
-        asked = await ask(self.model, template, texts, fields, sampling=sampling, **variables)
-        self.usage += asked.usage
-        return asked
+        result = await ask(self.model, template, texts, fields, sampling=sampling, **variables)
+        self.usage += result.usage
+        return result
 
 
 class SkillJudge:

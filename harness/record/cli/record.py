@@ -84,8 +84,8 @@ def record(
 
     if upstream is not None:
         echo("--upstream is now --model SPEC, or --base-url URL", err=True)
-    asked = (out, model, base_url, upstream, guard)
-    if replay is not None and (translate or any(option is not None for option in asked)):
+    options = (out, model, base_url, upstream, guard)
+    if replay is not None and (translate or any(option is not None for option in options)):
         raise click.UsageError(
             "--replay asks nobody and writes nothing: drop --out, --model, --base-url and --guard"
         )

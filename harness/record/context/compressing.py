@@ -146,12 +146,12 @@ class Compressions:
             return None
         if not result.omitted:
             return None
-        shown = head + result.text
+        shortened = head + result.text
         return Compressed(
             key=key,
             id=document,
-            text=shown,
+            text=shortened,
             before=before,
-            after=count(shown),
+            after=count(shortened),
             tokenizer=self.tokenizer.name,
         )

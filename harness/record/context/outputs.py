@@ -33,9 +33,9 @@ async def replaced(items: list[Any], replace: Replace, question: str = "") -> li
 
 def question_after(item: Any, question: str) -> str:
     """The last question behind an item, before which it was `question`."""
-    own = _question(mapping(item))
+    item_question = _question(mapping(item))
     # Text beside results is mostly a client's reminder.
-    return question or own if _holds_results(mapping(item)) else own or question
+    return question or item_question if _holds_results(mapping(item)) else item_question or question
 
 
 def _question(item: Body) -> str:

@@ -51,7 +51,7 @@ class Context:
 
     async def begin(self, wire: Wire, body: Body) -> ShortenedExchange:
         """Shorten a request's outputs, put hidden rounds back and offer the tool."""
-        facts: list[dict[str, Any]] = []
+        shortenings: list[dict[str, Any]] = []
 
         async def shorten(text: str, question: str) -> str:
             if self._secrets.text(text) != text:
@@ -60,20 +60,22 @@ class Context:
             if compressed is None:
                 return text
             names = {"key", "id", "before", "after", "tokenizer"}
-            facts.append(compressed.model_dump(mode="json", include=names))
+            shortenings.append(compressed.model_dump(mode="json", include=names))
             return compressed.text
 
         items = await replaced(wire.listed(body), shorten, self._question_before(body))
         sent = self.splices.apply(wire, body, items)
         # From the first request of an agent on: a tool that comes later changes the prefix.
-        offers_tool = bool(body.get("tools")) or bool(facts)
+        offers_tool = bool(body.get("tools")) or bool(shortenings)
         if not self._expandable or not offers_tool or body.get("n") not in (None, 1):
-            return ShortenedExchange(self, wire, body, sent, facts, None)
+            return ShortenedExchange(self, wire, body, sent, shortenings, None)
         tools = listing(body.get("tools"))
-        own = (mapping(mapping(tool).get("function")) or mapping(tool) for tool in tools)
-        name = SECOND_NAME if any(tool.get("name") == NAME for tool in own) else NAME
+        definitions = (mapping(mapping(tool).get("function")) or mapping(tool) for tool in tools)
+        name = SECOND_NAME if any(tool.get("name") == NAME for tool in definitions) else NAME
         tool = wire.tool(name, _DESCRIPTION, _PARAMETERS)
-        return ShortenedExchange(self, wire, body, {**sent, "tools": [*tools, tool]}, facts, name)
+        return ShortenedExchange(
+            self, wire, body, {**sent, "tools": [*tools, tool]}, shortenings, name
+        )
 
     def answered(self, wire: Wire, body: Body, response_id: str) -> None:
         """Remember the question of a response that the upstream may keep."""
@@ -124,13 +126,13 @@ class ShortenedExchange:
         assert self.rounds is not None
         self._last_id = string(body.get("id"))
         calls = self._wire.reply(body).calls
-        ours = [call for call in calls if call.name == self._name]
-        results = {call.id: await self._result(call) for call in ours}
+        expansions = [call for call in calls if call.name == self._name]
+        results = {call.id: await self._result(call) for call in expansions}
         items = self.rounds.hidden(body, results)
         self._items += items
-        if ours:
+        if expansions:
             self.hidden.append(body)
-        if not ours or len(ours) < len(calls) or self.rounds.leg >= MOST_LEGS:
+        if not expansions or len(expansions) < len(calls) or self.rounds.leg >= MOST_LEGS:
             self._owed = items[-len(results) :] if results else []
             return None
         self.rounds.go_on()
@@ -149,15 +151,15 @@ class ShortenedExchange:
         self.expanded.append({"id": id_, "tokens": compressions.tokenizer.count(text)})
         return text
 
-    def finish(self, shown: Body) -> None:
+    def finish(self, visible: Body) -> None:
         """Remember what the client was shown in place of what was said."""
-        shown_id = string(shown.get("id"))
+        shown_id = string(visible.get("id"))
         if self._wire.name == "responses":
             self._context.answered(self._wire, self._request, shown_id)
             if self.expanded:
                 self._context.splices.owe(shown_id, self._last_id, self._owed)
         if self.expanded:
-            reply = self._wire.reply(shown)
+            reply = self._wire.reply(visible)
             self._context.splices.remember(self._wire, self._request, reply, self._items)
 
     def facts(self) -> dict[str, Any]:

@@ -28,15 +28,15 @@ class Splices:
 
     def remember(self, wire: Wire, request: Body, reply: Turn, items: list[Body]) -> None:
         """After a client's `request` it was shown `reply`; the upstream knows `items`."""
-        places = [place for place, _ in _segments(wire, request)]
-        self._hidden[_next(places[-1] if places else "", [reply])] = items
+        prefixes = [prefix for prefix, _ in _segments(wire, request)]
+        self._hidden[_next(prefixes[-1] if prefixes else "", [reply])] = items
         if len(self._hidden) > KEPT:
             self._hidden.popitem(last=False)
 
-    def owe(self, shown: str, real: str, items: list[Body]) -> None:
+    def owe(self, client_id: str, real: str, items: list[Body]) -> None:
         """A response that the upstream keeps: the id that the client has of it, the real one of
         its last leg, and results that a request has to bring which goes on from it."""
-        self._kept_upstream[shown] = (real, items)
+        self._kept_upstream[client_id] = (real, items)
         if len(self._kept_upstream) > KEPT:
             self._kept_upstream.popitem(last=False)
 
@@ -51,10 +51,10 @@ class Splices:
         real, owed = self._kept_upstream.get(string(body.get("previous_response_id")), ("", []))
         sent = {**body, "previous_response_id": real} if real else body
         spliced, remaining, hides = list[Any](owed), items, bool(owed)
-        for place, segment in _segments(wire, body):
+        for prefix, segment in _segments(wire, body):
             matched, remaining = remaining[: len(segment)], remaining[len(segment) :]
-            spliced += self._hidden.get(place, matched)
-            hides = hides or place in self._hidden
+            spliced += self._hidden.get(prefix, matched)
+            hides = hides or prefix in self._hidden
         if hides and wire.name == "messages":
             spliced = _merged(spliced)
         return sent if spliced == wire.listed(body) else {**sent, wire.listing: spliced}
@@ -62,7 +62,7 @@ class Splices:
 
 def _segments(wire: Wire, body: Body) -> Iterator[tuple[str, list[Any]]]:
     """The listing in pieces, an assistant's turn in one; each with the digest of all up to it."""
-    name, place = wire.listing, ""
+    name, prefix = wire.listing, ""
     run: list[Any] = []
     for item in [*wire.listed(body), None]:
         joined = [*run, item]
@@ -72,13 +72,13 @@ def _segments(wire: Wire, body: Body) -> Iterator[tuple[str, list[Any]]]:
                 run = joined
                 continue
         if run:
-            place = _next(place, wire.turns({name: run}))
-            yield place, run
+            prefix = _next(prefix, wire.turns({name: run}))
+            yield prefix, run
         run = [] if item is None else [item]
 
 
-def _next(place: str, turns: Sequence[Turn]) -> str:
-    return digest([place, [list(turn_key(turn)) for turn in turns]])
+def _next(prefix: str, turns: Sequence[Turn]) -> str:
+    return digest([prefix, [list(turn_key(turn)) for turn in turns]])
 
 
 def _merged(items: Sequence[Any]) -> list[Any]:

@@ -85,11 +85,11 @@ class Rounds(ABC):
         self.leg += 1
         self._places, self._end = {}, {}
 
-    def _place(self, index: int, ours: bool) -> int | None:
+    def _place(self, index: int, hidden: bool) -> int | None:
         """The number that the client sees for a call or block of this leg; None for one of ours."""
         if index not in self._places:
-            self._places[index] = None if ours else self._shown
-            self._shown += not ours
+            self._places[index] = None if hidden else self._shown
+            self._shown += not hidden
         return self._places[index]
 
     def _count(self, usage: Any) -> Body:

@@ -45,16 +45,16 @@ class ChatRounds(Rounds):
         delta = self._visible(mapping(choice.pop("delta", None)) or mapping(message))
         if choice.get("finish_reason"):
             self._end["finish"] = {**event, "choices": [{**choice, "delta": {}}]}
-        shown = {**event, "choices": [{**choice, "delta": delta, "finish_reason": None}]}
-        return [shown] if delta else []
+        visible = {**event, "choices": [{**choice, "delta": delta, "finish_reason": None}]}
+        return [visible] if delta else []
 
     def _visible(self, delta: Body) -> Body:
         calls: list[Body] = []
         for number, call in enumerate(map(mapping, listing(delta.get("tool_calls")))):
-            ours = mapping(call.get("function")).get("name") == self.tool
-            place = self._place(count(call.get("index", number)), ours)
-            if place is not None:
-                calls.append({**call, "index": place})
+            hidden = mapping(call.get("function")).get("name") == self.tool
+            position = self._place(count(call.get("index", number)), hidden)
+            if position is not None:
+                calls.append({**call, "index": position})
         fields = {name: value for name, value in delta.items() if name != "tool_calls"}
         if self.leg > 1:
             fields.pop("role", None)  # clients put texts of one name together: it was said once

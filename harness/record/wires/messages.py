@@ -116,9 +116,9 @@ class MessagesRounds(Rounds):
         if "index" not in event:
             return [raw]
         block = mapping(event.get("content_block"))
-        ours = block.get("type") == "tool_use" and block.get("name") == self.tool
-        place = self._place(count(event["index"]), ours)
-        return [] if place is None else [{**event, "index": place}]
+        hidden = block.get("type") == "tool_use" and block.get("name") == self.tool
+        number = self._place(count(event["index"]), hidden)
+        return [] if number is None else [{**event, "index": number}]
 
     def hidden(self, answer: Body, results: Mapping[str, str]) -> list[Body]:
         """The assistant's message, and a user's with the results: they go upstream again."""

@@ -90,32 +90,32 @@ class ResponseWriter(Writer):
                 "role": "assistant", "content": [_part("")],
             }  # fmt: skip
         events = self.open(piece.kind, item)
-        place, text_only = {"content_index": 0}, piece.kind == "text"
+        position, text_only = {"content_index": 0}, piece.kind == "text"
         if events and text_only:
-            events.append(self._event(-1, "content_part.added", **place, part=_part("")))
+            events.append(self._event(-1, "content_part.added", **position, part=_part("")))
         self.blocks[-1]["content"][0]["text"] += piece.text
         kind = "output_text.delta" if text_only else "reasoning_text.delta"
         logprobs = {"logprobs": list[Any]()} if text_only else {}
-        return [*events, self._event(-1, kind, **place, delta=piece.text, **logprobs)]
+        return [*events, self._event(-1, kind, **position, delta=piece.text, **logprobs)]
 
     def opened(self, index: int, block: Body) -> Body:
         """The event that adds an item."""
-        shown: Body = {**block, "content": []} if "content" in block else dict(block)
-        return {"type": "response.output_item.added", "output_index": index, "item": shown}
+        item: Body = {**block, "content": []} if "content" in block else dict(block)
+        return {"type": "response.output_item.added", "output_index": index, "item": item}
 
     def closed(self, index: int, kind: str) -> list[Body]:
         """The events that say that an item is done."""
         item = self.blocks[index]
         if kind == "call":
-            facts = {"arguments": item["arguments"], "name": item["name"]}
-            events = [self._event(index, "function_call_arguments.done", **facts)]
+            fields = {"arguments": item["arguments"], "name": item["name"]}
+            events = [self._event(index, "function_call_arguments.done", **fields)]
         else:
             [part] = item["content"]
-            facts = {"content_index": 0, "text": part["text"]}
-            events = [self._event(index, "reasoning_text.done", **facts)]
+            fields = {"content_index": 0, "text": part["text"]}
+            events = [self._event(index, "reasoning_text.done", **fields)]
             if kind == "text":
                 events = [
-                    self._event(index, "output_text.done", **facts, logprobs=[]),
+                    self._event(index, "output_text.done", **fields, logprobs=[]),
                     self._event(index, "content_part.done", content_index=0, part=dict(part)),
                 ]
         if "status" in item:
@@ -129,8 +129,8 @@ class ResponseWriter(Writer):
     def _event(self, index: int, kind: str, **values: Any) -> Body:
         """An event about an item; -1 is the last one."""
         index = index % len(self.blocks)
-        place = {"output_index": index, "item_id": self.blocks[index]["id"]}
-        return {"type": f"response.{kind}", **place, **values}
+        position = {"output_index": index, "item_id": self.blocks[index]["id"]}
+        return {"type": f"response.{kind}", **position, **values}
 
     def _numbered(self, events: Sequence[Body]) -> list[Body]:
         first, self._sent = self._sent, self._sent + len(events)
@@ -195,10 +195,10 @@ class ResponsesRounds(Rounds):
                 return []
             event = {**event, "response": response}
         if "output_index" in event:
-            place = self._place(count(event["output_index"]), self._ours(event.get("item")))
-            if place is None:
+            number = self._place(count(event["output_index"]), self._ours(event.get("item")))
+            if number is None:
                 return []
-            event = {**event, "output_index": place}
+            event = {**event, "output_index": number}
         return [self._numbered(event)]
 
     def _without_tool(self, response: Body) -> Body:
@@ -297,9 +297,12 @@ class Responses(Reading, Translated):
             if (string(item.get("type")) or "message") not in _ITEMS:
                 raise untranslatable(f"input: an item of type {item['type']!r}")
         # Thoughts are not sent: alone, they would be an empty message of the assistant.
-        said = {**body, "input": [item for item in items if item.get("type") != "reasoning"]}
+        without_thoughts = {
+            **body,
+            "input": [item for item in items if item.get("type") != "reasoning"],
+        }
         chat = copied(body, _COPIED)
-        chat["messages"] = [chat_message(turn, _chat_part) for turn in self.turns(said)]
+        chat["messages"] = [chat_message(turn, _chat_part) for turn in self.turns(without_thoughts)]
         tools = [_chat_tool(mapping(tool)) for tool in listing(body.get("tools"))]
         choice = body.get("tool_choice")
         if not tools:

@@ -82,7 +82,7 @@ class Writer(ABC):
 
     def close(self) -> list[Body]:
         """The events that close the blocks that are open."""
-        events = [event for place in self._open.items() for event in self.closed(*place)]
+        events = [event for block in self._open.items() for event in self.closed(*block)]
         self._open.clear()
         return events
 

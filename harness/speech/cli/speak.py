@@ -89,7 +89,7 @@ def speak(
     if plan.unplanned:
         echo(f"warning: {plan.unplanned} sentences were not planned and stay neutral", err=True)
     words = len(spoken_words(plan.script.text))
-    facts = {
+    summary = {
         "out": str(out),
         "script": str(script_file),
         "seconds": round(rendering.sound.seconds, 2),
@@ -104,4 +104,4 @@ def speak(
         f"{out}: {rendering.sound.seconds:.1f} s, {len(rendering.segments)} sentences, "
         f"{words} words; script: {script_file}"
     )
-    emit(facts, as_json, text)
+    emit(summary, as_json, text)

@@ -101,7 +101,7 @@ def report_text(report: SynthReport) -> str:
     """The report for people: figures, reasons, samples."""
     from harness.stats import SequentialPlan
 
-    facts: list[tuple[str, object]] = [
+    figures: list[tuple[str, object]] = [
         ("accepted", f"{report.accepted} of {report.wanted} wanted, {report.proposed} proposed"),
         ("invalid", report.invalid or None),
         ("SIMULATED", "says nothing about a real model" if report.simulated else None),
@@ -129,13 +129,13 @@ def report_text(report: SynthReport) -> str:
     ]
     rows = [[name, str(count), report.reasons.get(name, "")[:90]]
             for name, count in report.rejected.items()]  # fmt: skip
-    parts = ["\n".join(fact_lines(facts))]
+    parts = ["\n".join(fact_lines(figures))]
     if rows:
         parts.append(table(["rejected by", "tasks#", "for instance"], rows))
     for sample in report.samples:
         answers = sample["answers"]
-        shown = answers[0] if isinstance(answers, list) and answers else ""
-        parts.append(f"{sample['id']}\n  {sample['question']}\n  answer: {shown}")
+        first_answer = answers[0] if isinstance(answers, list) and answers else ""
+        parts.append(f"{sample['id']}\n  {sample['question']}\n  answer: {first_answer}")
     return "\n\n".join(parts)
 
 

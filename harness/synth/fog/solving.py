@@ -74,9 +74,9 @@ def _order(variables: set[int], links: list[Link], spans: dict[int, set[str]]) -
             for end, opposite in ((row.start, row.end), (row.end, row.start))
             if end in unbound and opposite in order
         }
-        chosen = min(near or unbound, key=lambda end: (len(spans.get(end, ())) or 10**9, end))
-        order.append(chosen)
-        unbound.discard(chosen)
+        following = min(near or unbound, key=lambda end: (len(spans.get(end, ())) or 10**9, end))
+        order.append(following)
+        unbound.discard(following)
     return order
 
 
@@ -96,8 +96,8 @@ def _candidates(
             sets.append(graph.led_from(row.relation, bound[row.end]))
         elif row.end == variable and row.start in bound:
             sets.append(graph.led_to(row.relation, bound[row.start]))
-    chosen = set[str].intersection(*sets) if sets else graph.entities
-    return chosen - set(bound.values())
+    candidates = set[str].intersection(*sets) if sets else graph.entities
+    return candidates - set(bound.values())
 
 
 def _extends(
@@ -120,8 +120,8 @@ def without_each(
     constraints: Sequence[Link | Span],
 ) -> Iterator[tuple[Link | Span, list[Link | Span]]]:
     """Each constraint, and all the others."""
-    for place, constraint in enumerate(constraints):
-        yield constraint, [*constraints[:place], *constraints[place + 1 :]]
+    for index, constraint in enumerate(constraints):
+        yield constraint, [*constraints[:index], *constraints[index + 1 :]]
 
 
 def fault_of(graph: EntityGraph, constraints: Sequence[Link | Span], answer: str) -> str:

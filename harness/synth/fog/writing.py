@@ -59,10 +59,10 @@ def draw(graph: EntityGraph, rng: Random) -> Question | None:
                 for span in blurred(graph, attribute, number, name, period, parts, rng)
             ]
             if solutions(graph, [*links, *spans], 2) == {target}:
-                chosen = minimal(graph, links, spans, rng)
-                if has_cycle([row for row in chosen if isinstance(row, Link)]):
+                constraints = minimal(graph, links, spans, rng)
+                if has_cycle([row for row in constraints if isinstance(row, Link)]):
                     names = tuple(names)
-                    return Question(text_of(chosen), target, chosen, names)
+                    return Question(text_of(constraints), target, constraints, names)
                 break
     return None
 
@@ -78,20 +78,20 @@ def _circle(graph: EntityGraph, target: str, rng: Random) -> tuple[list[str], li
     if closing and rng.random() < 0.5:
         names, rows = [target, near, far], [first, rng.choice(closing), last]
     else:
-        beyond = {_other(row, near): row for row in graph.edges(near)}
+        ahead = {_other(row, near): row for row in graph.edges(near)}
         back = {_other(row, far): row for row in graph.edges(far)}
-        shared = sorted((beyond.keys() & back.keys()) - {target, near, far})
+        shared = sorted((ahead.keys() & back.keys()) - {target, near, far})
         if not shared:
             return None
         corner = rng.choice(shared)
-        names, rows = [target, near, corner, far], [first, beyond[corner], back[corner], last]
+        names, rows = [target, near, corner, far], [first, ahead[corner], back[corner], last]
     start = rng.choice(names)
     tail = [row for row in graph.edges(start) if _other(row, start) not in names]
     if tail and rng.random() < 0.5:
         rows.append(rng.choice(tail))
         names.append(_other(rows[-1], start))
-    place = {name: number for number, name in enumerate(names)}
-    links = [Link(relation=r, start=place[a], end=place[b]) for r, a, b in rows]
+    numbers = {name: number for number, name in enumerate(names)}
+    links = [Link(relation=r, start=numbers[a], end=numbers[b]) for r, a, b in rows]
     return names, list(dict.fromkeys(links))
 
 
@@ -133,12 +133,12 @@ def minimal(
 ) -> Constraints:
     """Leave out what is not needed for one answer: values first, in random order, then links."""
     order = [*rng.sample([*spans], len(spans)), *rng.sample([*links], len(links))]
-    chosen: Constraints = [*links, *spans]
+    needed: Constraints = [*links, *spans]
     for constraint in order:
-        remaining = [row for row in chosen if row != constraint]
+        remaining = [row for row in needed if row != constraint]
         if len(solutions(graph, remaining, 2)) == 1:
-            chosen = remaining
-    return chosen
+            needed = remaining
+    return needed
 
 
 def text_of(constraints: Sequence[Link | Span]) -> str:

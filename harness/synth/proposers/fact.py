@@ -93,12 +93,12 @@ class FactProposer:
         "" if it is long, if nothing says what it is on, or if that is the answer. Without a model
         the sentence stands before the question, so that a number that occurs once needs no name.
         """
-        place = whole(answer)
-        holding = [text for text in self._texts[source.id] if place.search(text)]
+        pattern = whole(answer)
+        holding = [text for text in self._texts[source.id] if pattern.search(text)]
         sentence = " ".join("".join(holding[:1]).split())
-        on, taken = names(source.title), names(answer)
-        clear = not on & taken if on else names(sentence[1:]) - taken
-        if self._asks_no_model and not taken and sentence.endswith(_ENDS):
+        on, answer_names = names(source.title), names(answer)
+        clear = not on & answer_names if on else names(sentence[1:]) - answer_names
+        if self._asks_no_model and not answer_names and sentence.endswith(_ENDS):
             clear = clear or len(holding) == len(self._materials.library.answers[answer]) == 1
         return sentence if clear and len(sentence) <= PASSAGE else ""
 
@@ -106,8 +106,8 @@ class FactProposer:
         """One reply; the first question in it counts."""
         materials, library = self._materials, self._materials.library
         # Without a model every number stands for another proposal: all of them, each once.
-        asked = {proposal.answers[0] for proposal in accepted if not self._asks_no_model}
-        answers = [answer for answer in self._said if answer not in asked] or [*self._said]
+        used_answers = {proposal.answers[0] for proposal in accepted if not self._asks_no_model}
+        answers = [answer for answer in self._said if answer not in used_answers] or [*self._said]
         answer = answers[number % len(answers)]
         source = library.sources[library.answers[answer][0]]
         if self._asks_no_model:
@@ -160,18 +160,18 @@ class FactProposer:
 
     def fault(self, question: str, answer: str, source: Source) -> str:
         """State the objection of the rules to a question; "" if there is none."""
-        asked, sentence = question.lower(), self._said[answer]
+        lowered, sentence = question.lower(), self._said[answer]
         if len(question.split()) < WORDS:
             return f"there is no question of {WORDS} words or more"
-        if len(_ASKS.findall(asked)) > 1:
+        if len(_ASKS.findall(lowered)) > 1:
             return "it asks for two things"
-        if "year" in asked.rstrip("?").split() and not _YEAR.fullmatch(answer):
+        if "year" in lowered.rstrip("?").split() and not _YEAR.fullmatch(answer):
             return "it asks for a year, and the answer is none"
-        if f"since {answer}" in sentence and not _BEGINS.search(asked):
+        if f"since {answer}" in sentence and not _BEGINS.search(lowered):
             return "it asks for any year since the answer"
-        words, place = stems(question) - _ASKING, whole(answer)
+        words, pattern = stems(question) - _ASKING, whole(answer)
         saying = {
-            (id_ == source.id, bool(place.search(text)))
+            (id_ == source.id, bool(pattern.search(text)))
             for id_, text, held in self._sentences
             if words <= held
         }
@@ -182,22 +182,24 @@ class FactProposer:
         return self._misnamed(question, answer, source)
 
     def _misnamed(self, question: str, answer: str, source: Source) -> str:
-        asked, title = names(question[1:]), names(source.title)
-        kind, *rest = answer.removeprefix("The ").split()
-        if asked & names(answer) or stems(question) & stems(" ".join(rest)):
+        question_names, title = names(question[1:]), names(source.title)
+        kind, *answer_words = answer.removeprefix("The ").split()
+        if question_names & names(answer) or stems(question) & stems(" ".join(answer_words)):
             return "the question holds a part of the answer"
-        if not asked or not asked <= title | names(self._said[answer]):
+        if not question_names or not question_names <= title | names(self._said[answer]):
             return "it names nothing, or what its sentence does not name"
         subject = "|".join(_POINTS.findall(source.text.lower()))
         if subject and re.search(rf"\b(?:{subject})\b", question.lower()):
             return "it takes for another what the document calls its subject"
-        named = frozenset(name for name in title if name.lower() in question.lower())
+        title_names = frozenset(name for name in title if name.lower() in question.lower())
         mention = whole(source.title.lower())
-        for other in (row for row in self._materials.library.sources.values() if row != source):
-            if named and named < title and named <= names(other.title):
+        for rival_source in (
+            row for row in self._materials.library.sources.values() if row != source
+        ):
+            if title_names and title_names < title and title_names <= names(rival_source.title):
                 return "what the question names has a namesake"
-            rival = other.title != answer and other.title.startswith(f"{kind} ")
-            if title and rival and mention.search(other.text.lower()):
+            rival = rival_source.title != answer and rival_source.title.startswith(f"{kind} ")
+            if title and rival and mention.search(rival_source.text.lower()):
                 return f"another {kind} speaks of {source.title}"
         return ""
 
@@ -210,8 +212,8 @@ def whole(answer: str) -> re.Pattern[str]:
 
 def around(source: Source, answer: str) -> Evidence:
     """The passage that holds an answer first, from line to line where lines are short enough."""
-    at = next(whole(answer).finditer(source.text)).start()
-    start, end = max(0, at - PASSAGE // 2), min(len(source.text), at + PASSAGE // 2)
-    start = source.text.find("\n", start, at) + 1 or start
-    end = max(source.text.rfind("\n", at + len(answer), end), 0) or end
+    position = next(whole(answer).finditer(source.text)).start()
+    start, end = max(0, position - PASSAGE // 2), min(len(source.text), position + PASSAGE // 2)
+    start = source.text.find("\n", start, position) + 1 or start
+    end = max(source.text.rfind("\n", position + len(answer), end), 0) or end
     return Evidence(doc=source.id, start=start, end=end)

@@ -71,12 +71,12 @@ class LongDocProposer:
             start = rng.randrange(max(1, length - share + 1))
             passages.append(Evidence(doc=id_, start=start, end=min(length, start + share)))
         kind = KINDS[number // self.width % len(KINDS)]
-        shown = [row for row in accepted if row.documents == cluster][-MEMORY:]
+        recent = [row for row in accepted if row.documents == cluster][-MEMORY:]
         prompt = render(
             "synth_longdoc",
             kind=kind,
             documents=[library.text(passage) for passage in passages],
-            history=[{"question": row.question, "answer": row.answers[0]} for row in shown],
+            history=[{"question": row.question, "answer": row.answers[0]} for row in recent],
         )
         reply = await say(
             self._materials.proposer, prompt, seed=self._materials.seed + number,

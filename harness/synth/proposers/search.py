@@ -64,11 +64,11 @@ class SearchProposer:
             searches.append(tags[0][1].strip())
             hits = await library.search(searches[-1])
             passages += hits
-            shown = "\n\n".join(library.text(hit) for hit in hits) or "nothing was found"
+            results = "\n\n".join(library.text(hit) for hit in hits) or "nothing was found"
             messages += [
                 *([] if messages else [{"role": "user", "content": "Begin."}]),
                 {"role": "assistant", "content": f"<search>{searches[-1]}</search>"},
-                {"role": "user", "content": f"<information>\n{shown}\n</information>"},
+                {"role": "user", "content": f"<information>\n{results}\n</information>"},
             ]
         holders = [
             passage.doc

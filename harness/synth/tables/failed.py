@@ -59,8 +59,8 @@ def failed_tables(run: Path) -> list[tuple[Table, tuple[str, ...]]]:
     rows = ((suite.base, task) for suite in suites for task in suite.tasks)
     for base, task in rows:
         kind = str(task.meta.get("manipulation", ""))
-        named = [task.answer] if kind in DIRTY else [*task.files.values()]
-        paths = [base / str(path) for path in named if str(path).endswith(SUFFIXES)]
+        names = [task.answer] if kind in DIRTY else [*task.files.values()]
+        paths = [base / str(path) for path in names if str(path).endswith(SUFFIXES)]
         if task.id in failed and len(paths) == 1:
             try:
                 table = keyed_table(paths[0], AT_LEAST)

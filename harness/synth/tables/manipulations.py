@@ -63,20 +63,20 @@ def keep_group(table: Table, rng: Random) -> Made | None:
     value = rng.choice(sorted({str(cell) for cell in table.column(head) if cell}))
     sizes = sorted(cell for cell in table.column(number) if isinstance(cell, (int, float)))
     least = sizes[len(sizes) // 2]
-    places = table.heads.index(head), table.heads.index(number)
-    kept = [
+    columns = table.heads.index(head), table.heads.index(number)
+    remaining = [
         row for row in _rows(table)
-        if row[places[0]] == value
-        and isinstance(size := row[places[1]], (int, float))
+        if row[columns[0]] == value
+        and isinstance(size := row[columns[1]], (int, float))
         and size >= least
     ]  # fmt: skip
     return (
         Made(
             f"Keep the rows whose {head} is '{value}' and whose {number} is {least:g} or more; drop all others. Keep all columns.",  # noqa: E501
             _whole(table, _rows(table)),
-            _whole(table, kept),
+            _whole(table, remaining),
         )
-        if kept
+        if remaining
         else None
     )
 
@@ -87,8 +87,8 @@ def sort_rows(table: Table, rng: Random) -> Made | None:
     if not numbers:
         return None
     number, key = rng.choice(numbers), table.key
-    place, name = table.heads.index(number), table.heads.index(key)
-    rows = sorted(_rows(table), key=lambda row: (-float(row[place] or 0), str(row[name])))
+    column, name = table.heads.index(number), table.heads.index(key)
+    rows = sorted(_rows(table), key=lambda row: (-float(row[column] or 0), str(row[name])))
     return Made(
         f"Sort the rows by {number}, the largest first; rows of equal {number} by {key} in the order of character codes.",  # noqa: E501
         _whole(table, _rows(table)),
@@ -139,13 +139,13 @@ def remove_totals(table: Table, rng: Random) -> Made | None:
     numbers, key = _heads(table, "number"), table.heads.index(table.key)
     if not numbers or any(str(row[key]).startswith("Subtotal") for row in table.rows):
         return None
-    dirty, place = _rows(table), table.heads.index(rng.choice(numbers))
+    dirty, column = _rows(table), table.heads.index(rng.choice(numbers))
     step = rng.randrange(3, 6)
     for start in range((len(dirty) - 1) // step * step, 0, -step):
-        part = [row[place] for row in dirty[max(0, start - step) : start]]
+        part = [row[column] for row in dirty[max(0, start - step) : start]]
         row: list[Cell] = [None] * len(table.heads)
         row[key] = f"Subtotal {start // step}"
-        row[place] = round(sum(cell for cell in part if isinstance(cell, (int, float))), 2)
+        row[column] = round(sum(cell for cell in part if isinstance(cell, (int, float))), 2)
         dirty.insert(start, row)
     return Made(
         f"Remove the rows whose {table.key} begins with 'Subtotal': they are sums and no records.",
@@ -161,11 +161,11 @@ def fill_down(table: Table, rng: Random) -> Made | None:
     if not groups:
         return None
     head = rng.choice(groups)
-    place = table.heads.index(head)
-    clean = sorted(_rows(table), key=lambda row: str(row[place]))
+    column = table.heads.index(head)
+    clean = sorted(_rows(table), key=lambda row: str(row[column]))
     dirty = [list(row) for row in clean]
     for before, row, blank in zip(clean, clean[1:], dirty[1:], strict=False):
-        blank[place] = None if row[place] == before[place] else row[place]
+        blank[column] = None if row[column] == before[column] else row[column]
     return Made(
         f"An empty cell in the column {head} means the value above it. Fill them all.",
         _whole(table, dirty),
@@ -180,10 +180,10 @@ def read_units(table: Table, rng: Random) -> Made | None:
     if not numbers:
         return None
     head, unit = rng.choice(numbers), rng.choice(["EUR", "units", "kg"])
-    place, dirty = table.heads.index(head), _rows(table)
+    column, dirty = table.heads.index(head), _rows(table)
     for row in dirty:
-        if isinstance(size := row[place], (int, float)):
-            row[place] = rng.choice([f"{size:,} {unit}", f"{unit} {size:,}"]).replace(".0 ", " ")
+        if isinstance(size := row[column], (int, float)):
+            row[column] = rng.choice([f"{size:,} {unit}", f"{unit} {size:,}"]).replace(".0 ", " ")
     return Made(
         f"The cells of {head} are texts such as '1,200 {unit}' or '{unit} 1,200'. Make them plain numbers, without commas and unit.",  # noqa: E501
         _whole(table, dirty),
@@ -198,11 +198,11 @@ def read_dates(table: Table, rng: Random) -> Made | None:
     if not dates:
         return None
     head, dirty = rng.choice(dates), _rows(table)
-    place = table.heads.index(head)
+    column = table.heads.index(head)
     for row in dirty:
-        if row[place]:
-            day = date.fromisoformat(str(row[place]))
-            row[place] = rng.choice([f"{day:%d.%m.%Y}", f"{day.day} {day:%B %Y}"])
+        if row[column]:
+            day = date.fromisoformat(str(row[column]))
+            row[column] = rng.choice([f"{day:%d.%m.%Y}", f"{day.day} {day:%B %Y}"])
     return Made(
         f"Write all dates of {head} as YYYY-MM-DD texts. They stand there as day.month.year, or with the name of the month.",  # noqa: E501
         _whole(table, dirty),

@@ -49,8 +49,8 @@ class TableProposer:
     async def propose(self, number: int, accepted: Sequence[Proposal]) -> Proposal:
         """One manipulation of one block of rows, by the number."""
         rng = Random(f"{self._materials.seed} {number}")
-        turn, place = divmod(number, len(self._tables))
-        table, kinds = self._tables[place]
+        turn, index = divmod(number, len(self._tables))
+        table, kinds = self._tables[index]
         kind = kinds[turn % len(kinds)]
         id_ = f"table-{number:05d}"
         blocks = max(1, len(table.rows) // BLOCK, min(len(SHARES), len(table.rows) // LEAST_BLOCK))
@@ -59,29 +59,31 @@ class TableProposer:
         rows = table.rows[block::blocks]
         size = rng.randrange(max(AT_LEAST, len(rows) // 2), len(rows) + 1)
         part = replace(table, rows=tuple(rng.sample(rows, size)))
-        made = MANIPULATIONS[kind](part, rng)
-        if made is None:
+        manipulation = MANIPULATIONS[kind](part, rng)
+        if manipulation is None:
             return Proposal(id=id_, fault=f"the table has nothing for {kind!r}")
-        before, after = (self._write(part, rows) for rows in (made.before, made.after))
+        before, after = (
+            self._write(part, rows) for rows in (manipulation.before, manipulation.after)
+        )
         names: list[JsonValue] = [
             head
             for head in table.heads
-            if re.search(rf"(?<!\w){re.escape(head)}(?!\w)", made.instruction)
+            if re.search(rf"(?<!\w){re.escape(head)}(?!\w)", manipulation.instruction)
         ]
         meta: dict[str, JsonValue] = {
-            "manipulation": kind, "ordered": made.ordered, "names": names,
+            "manipulation": kind, "ordered": manipulation.ordered, "names": names,
         }  # fmt: skip
         book = bool(table.sheet)
         if book:
             from openpyxl.utils import get_column_letter
 
-            width = max(len(made.before[0]), len(made.after[0]))
-            tall = max(len(made.before), len(made.after))
+            width = max(len(manipulation.before[0]), len(manipulation.after[0]))
+            tall = max(len(manipulation.before), len(manipulation.after))
             area = f"A1:{get_column_letter(width)}{tall}"
             meta |= {"answer_position": f"'{table.sheet}'!{area}"}
         return Proposal(
             id=id_,
-            question=made.instruction,
+            question=manipulation.instruction,
             answers=(after,),
             check="spreadsheet" if book else "output",
             files={"input.xlsx" if book else "table.csv": before},

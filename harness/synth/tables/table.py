@@ -37,8 +37,8 @@ class Table:
 
     def column(self, head: str) -> list[Cell]:
         """All cells of a column."""
-        place = self.heads.index(head)
-        return [row[place] for row in self.rows]
+        index = self.heads.index(head)
+        return [row[index] for row in self.rows]
 
     def kind(self, head: str) -> str:
         """`number`, `year`, `date`, `text`, or `mixed` (also where more than a fifth is empty)."""

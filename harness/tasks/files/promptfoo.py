@@ -29,8 +29,8 @@ def promptfoo_rows(path: Path) -> Iterator[tuple[int, Row]]:
     usual = mapping(document.get("defaultTest"))
     prompts = [_template(path, prompt) for prompt in listing(document.get("prompts"))]
     listed = document.get("tests")
-    named = [listed] if isinstance(listed, str) else listing(listed)
-    tests = [test for entry in named for test in _tests(path, entry)]
+    entries = [listed] if isinstance(listed, str) else listing(listed)
+    tests = [test for entry in entries for test in _tests(path, entry)]
     if not prompts or not tests:
         raise BadInput(f"{str(path)!r}: expected lists of prompts and of tests")
     number = 0
@@ -38,11 +38,11 @@ def promptfoo_rows(path: Path) -> Iterator[tuple[int, Row]]:
         variables = mapping(usual.get("vars")) | mapping(test.get("vars"))
         asserts = [*listing(usual.get("assert")), *listing(test.get("assert"))]
         checks = [_check(path, mapping(row)) for row in asserts]
-        for place, prompt in enumerate(prompts, start=1):
-            about = f"{path}: prompt {place}"
+        for position, prompt in enumerate(prompts, start=1):
+            about = f"{path}: prompt {position}"
             text = workers("patterns").call("render", prompt, variables, about=about)
             number += 1
-            meta: Row = {"vars": variables, "checks": checks, "stratum": f"prompt {place}"}
+            meta: Row = {"vars": variables, "checks": checks, "stratum": f"prompt {position}"}
             if name := string(test.get("description")):
                 meta["description"] = name
             yield number, {"prompt": text, "check": "all", "meta": meta}
@@ -92,10 +92,10 @@ def _check(path: Path, row: Row) -> Row:
     """An assertion as a part of the check `all`."""
     kind, value = string(row.get("type")), row.get("value")
     texts = [re.escape(str(text)) for text in listing(value) or [value]]
-    every, some = "".join(rf"(?=[\s\S]*{text})" for text in texts), "|".join(texts)
+    all_texts, some = "".join(rf"(?=[\s\S]*{text})" for text in texts), "|".join(texts)
     patterns = {
-        "contains": every, "contains-all": every, "contains-any": some, "regex": str(value),
-        "icontains": f"(?i){every}", "icontains-all": f"(?i){every}",
+        "contains": all_texts, "contains-all": all_texts, "contains-any": some, "regex": str(value),
+        "icontains": f"(?i){all_texts}", "icontains-all": f"(?i){all_texts}",
         "icontains-any": f"(?i){some}", "starts-with": rf"\A(?:{some})",
     }  # fmt: skip
     if kind in patterns:

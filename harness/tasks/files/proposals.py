@@ -41,10 +41,10 @@ def proposed_columns(
         for name, values in texts.items()
         if name not in reserved and name.strip().casefold() not in reserved
     }
-    named = [name for name in free if _ANSWER.search(name)]
+    answer_names = [name for name in free if _ANSWER.search(name)]
     if "prompt" not in fields and free:
         longest = max(
-            [name for name in free if name not in named] or free,
+            [name for name in free if name not in answer_names] or free,
             key=lambda name: sum(map(len, free[name])) / len(free[name]),
         )
         guessed[longest] = "prompt"
@@ -53,8 +53,8 @@ def proposed_columns(
         for name, values in free.items()
         if name not in guessed and 1 < len(set(values)) <= len(values) / 2
     ]
-    if "answer" not in fields and len(named or recurring) == 1:
-        guessed[(named or recurring)[0]] = "answer"
+    if "answer" not in fields and len(answer_names or recurring) == 1:
+        guessed[(answer_names or recurring)[0]] = "answer"
     column = next(
         (name for name in texts if guessed.get(name, FIELDS.get(name.casefold())) == "answer"), ""
     )

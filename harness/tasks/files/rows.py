@@ -157,7 +157,7 @@ def rows_of(source: str) -> Iterator[tuple[int, Row]]:
 
 
 def tasks_of(
-    rows: Iterable[tuple[int, Row]], columns: Mapping[str, str], place: str
+    rows: Iterable[tuple[int, Row]], columns: Mapping[str, str], source: str
 ) -> tuple[Task, ...]:
     """The tasks that rows are.
 
@@ -185,12 +185,12 @@ def tasks_of(
     for number, record in rows:
         row = dict(record)
         columns_there |= dict.fromkeys(row)
-        where, missing = f"{place}{number}", missing - row.keys()
+        where, missing = f"{source}{number}", missing - row.keys()
         if apart := {name: row.pop(name) for name in groups if name in row and name not in FIELDS}:
             row["meta"] = {**mapping(row.get("meta")), **apart}
         row |= {field: filled_in(text, record) for text, field in around.items()}
-        own = not columns and not around and {"id", "prompt"} <= row.keys()
-        fields = row if own else _fields(row, columns)
+        is_task = not columns and not around and {"id", "prompt"} <= row.keys()
+        fields = row if is_task else _fields(row, columns)
         if "prompt" not in fields and tasks:
             raise BadInput(
                 f"{where}: no prompt in this row, only {', '.join(map(repr, row))}: fill it in, or "
@@ -221,8 +221,8 @@ def tasks_of(
             raise BadInput(f"{where}: {first_fault(error, 'row')}, got {got!r}") from None
     if tasks and missing:
         names = ", ".join(map(repr, columns_there))
-        raise BadInput(f"{place}1: no column {min(missing)!r}, which --map names, among {names}")
-    return in_groups(tasks, groups, place)
+        raise BadInput(f"{source}1: no column {min(missing)!r}, which --map names, among {names}")
+    return in_groups(tasks, groups, source)
 
 
 def filled_in(text: str, row: Row) -> str:
@@ -245,10 +245,12 @@ def _fields(row: Row, columns: Mapping[str, str]) -> Row:
     """The fields of a task; what no field takes is its `meta`."""
     of_field = {field: column for column, field in columns.items() if column in row}
     usual = {name.strip().casefold(): name for name in row}
-    other = not of_field and "prompt" in columns.values()  # a row with the usual names among others
+    among_others = (
+        not of_field and "prompt" in columns.values()
+    )  # a row with the usual names among others
     for field, names in NAMES.items():
         free = [usual[name] for name in names if name in usual and usual[name] not in columns]
-        if free and field not in of_field and (other or field not in columns.values()):
+        if free and field not in of_field and (among_others or field not in columns.values()):
             of_field[field] = free[0]
     values = {field: row[column] for field, column in of_field.items()}
     values = {field: value for field, value in values.items() if value is not None}
@@ -338,9 +340,9 @@ def of_hub(source: str) -> tuple[str, str, str]:
     name, _, split = source.removeprefix(HUB).partition(":")
     if Path(name).exists():
         return name, "", split
-    owner, _, rest = name.partition("/")
-    rest, _, config = rest.partition("/")
-    return f"{owner}/{rest}" if rest else owner, config, split
+    owner, _, remainder = name.partition("/")
+    remainder, _, config = remainder.partition("/")
+    return f"{owner}/{remainder}" if remainder else owner, config, split
 
 
 def _hub_rows(source: str) -> Iterator[tuple[int, Row]]:
@@ -353,7 +355,7 @@ def _hub_rows(source: str) -> Iterator[tuple[int, Row]]:
     yield from enumerate((dict(row) for row in rows), start=1)
 
 
-def in_groups(tasks: Sequence[Task], columns: Mapping[str, str], place: str) -> tuple[Task, ...]:
+def in_groups(tasks: Sequence[Task], columns: Mapping[str, str], source: str) -> tuple[Task, ...]:
     """The tasks with their groups, if a column is mapped to them; it stands in `meta`.
 
     A task without a value there is a group of its own.
@@ -373,7 +375,7 @@ def in_groups(tasks: Sequence[Task], columns: Mapping[str, str], place: str) -> 
     if tasks and all(value is None for value in values):
         names = sorted({name for task in tasks for name in task.meta})
         raise BadInput(
-            f"{place} no task has a column {column!r} to group by; there are "
+            f"{source} no task has a column {column!r} to group by; there are "
             f"{', '.join(map(repr, names)) or 'none besides the fields of a task'}"
         )
     return tuple(

@@ -95,17 +95,20 @@ def _task(row: Any, folder: Path, where: str) -> Task:
 
 def _pairs(row: Any, name: str, folder: Path) -> list[tuple[Path, Path]]:
     """Pairs in the item's folder, by the three naming schemes that occur."""
-    place = folder / str(row.get("spreadsheet_path") or f"spreadsheet/{name}")
-    if not place.is_dir():
-        place = folder / "spreadsheet" / name
-    pairs = [(place / "initial.xlsx", place / "golden.xlsx")]
+    item_folder = folder / str(row.get("spreadsheet_path") or f"spreadsheet/{name}")
+    if not item_folder.is_dir():
+        item_folder = folder / "spreadsheet" / name
+    pairs = [(item_folder / "initial.xlsx", item_folder / "golden.xlsx")]
     for number in range(1, 10):
         prefix = f"{number}_{name}_"
-        pairs.append((place / f"{prefix}input.xlsx", place / f"{prefix}answer.xlsx"))
-        pairs.append((place / f"{prefix}init.xlsx", place / f"{prefix}golden.xlsx"))
+        pairs.append((item_folder / f"{prefix}input.xlsx", item_folder / f"{prefix}answer.xlsx"))
+        pairs.append((item_folder / f"{prefix}init.xlsx", item_folder / f"{prefix}golden.xlsx"))
     complete = [(first, gold) for first, gold in pairs if first.is_file() and gold.is_file()]
     if not complete:  # 42930: the golden file carries another number
-        inputs, goldens = sorted(place.glob("*_init.xlsx")), sorted(place.glob("*_golden.xlsx"))
+        inputs, goldens = (
+            sorted(item_folder.glob("*_init.xlsx")),
+            sorted(item_folder.glob("*_golden.xlsx")),
+        )
         if len(inputs) == len(goldens) == 1:
             complete = [(inputs[0], goldens[0])]
     return complete

@@ -44,10 +44,10 @@ class GroupAdvantages:
 
 def group_members(groups: Sequence[Hashable]) -> list[Tensor]:
     """The places of each group, in the order in which groups first occur."""
-    places: dict[Hashable, list[int]] = {}
-    for place, group in enumerate(groups):
-        places.setdefault(group, []).append(place)
-    return [torch.tensor(members) for members in places.values()]
+    positions: dict[Hashable, list[int]] = {}
+    for position, group in enumerate(groups):
+        positions.setdefault(group, []).append(position)
+    return [torch.tensor(members) for members in positions.values()]
 
 
 def normalized(rewards: Tensor, groups: Sequence[Hashable]) -> Tensor:
@@ -96,16 +96,16 @@ def gd2po(
         raise ValueError(
             f"expected rewards of shape (rewards, {len(groups)}), not {tuple(rewards.shape)}"
         )
-    each = normalized(rewards, groups)
-    total = each.sum(0)
-    conflict = (each > ZERO).any(0) & (each < -ZERO).any(0)
-    ratio = total / (each.abs().sum(0) + EPSILON)
+    per_reward = normalized(rewards, groups)
+    total = per_reward.sum(0)
+    conflict = (per_reward > ZERO).any(0) & (per_reward < -ZERO).any(0)
+    ratio = total / (per_reward.abs().sum(0) + EPSILON)
     least = {"none": 0.0, "hard": math.inf, "snr": min(max(threshold, 0.0), 1.0)}[rule]
     keep = ~(conflict & (ratio.abs() < least))
     share = torch.zeros_like(total)
     for members in group_members(groups):
         share[members] = keep[members].to(total.dtype).mean()
-    return GroupAdvantages(share * keep * total, each, conflict, ratio, keep, share)
+    return GroupAdvantages(share * keep * total, per_reward, conflict, ratio, keep, share)
 
 
 def whitened(advantages: Tensor, mask: Tensor) -> Tensor:

@@ -67,17 +67,17 @@ def from_openai(row: dict[str, Any], where: str, fallback_id: str) -> Trajectory
             raise BadInput(f"{where}: unknown role {role!r}; known are {[*_SOURCES, 'tool']}")
         else:
             _add_result(steps, _result(message, steps), f"{where}: a tool message")
-    facts: Extra = {"source": "openai", **_labels(row)}
-    unused = {key: row[key] for key in row if key not in {"messages", "id", "tools", *facts}}
+    metadata: Extra = {"source": "openai", **_labels(row)}
+    unused = {key: row[key] for key in row if key not in {"messages", "id", "tools", *metadata}}
     if unused:
-        facts["openai"] = unused
+        metadata["openai"] = unused
     agent = AgentInfo(
         name="unknown",
         version="unknown",
         model_name=string(row.get("model")) or None,
         tool_definitions=row.get("tools"),
     )
-    return _trajectory(row, fallback_id, agent, steps, facts)
+    return _trajectory(row, fallback_id, agent, steps, metadata)
 
 
 def from_sharegpt(row: dict[str, Any], where: str, fallback_id: str) -> Trajectory:
@@ -93,11 +93,11 @@ def from_sharegpt(row: dict[str, Any], where: str, fallback_id: str) -> Trajecto
     if "role" in mapping(turns[0]) and "from" not in mapping(turns[0]):
         first = [{"role": "system", "content": system}] if system else []
         moved = {"conversations", "system"} if system else {"conversations"}
-        rest = {key: row[key] for key in row if key not in moved}
-        return from_openai({**rest, "messages": [*first, *turns]}, where, fallback_id)
-    facts: Extra = {"source": "sharegpt", **_labels(row)}
-    if columns := {key: row[key] for key in row if key not in {"conversations", "id", *facts}}:
-        facts["sharegpt"] = columns
+        other_columns = {key: row[key] for key in row if key not in moved}
+        return from_openai({**other_columns, "messages": [*first, *turns]}, where, fallback_id)
+    metadata: Extra = {"source": "sharegpt", **_labels(row)}
+    if columns := {key: row[key] for key in row if key not in {"conversations", "id", *metadata}}:
+        metadata["sharegpt"] = columns
     steps: list[Step] = []
     if system:
         extra = extra_of({"column": "system"})
@@ -129,7 +129,7 @@ def from_sharegpt(row: dict[str, Any], where: str, fallback_id: str) -> Trajecto
     agent = AgentInfo(
         name="unknown", version="unknown", tool_definitions=_tool_list(row.get("tools"))
     )
-    return _trajectory(row, fallback_id, agent, steps, facts)
+    return _trajectory(row, fallback_id, agent, steps, metadata)
 
 
 def _called(value: str, steps: Sequence[Step]) -> ToolCall | None:
@@ -146,12 +146,12 @@ def _called(value: str, steps: Sequence[Step]) -> ToolCall | None:
 
 def _add_call(steps: list[Step], call: ToolCall, turn: dict[str, Any]) -> None:
     """Put a call beside those that the same reply made, or into a step of its own."""
-    facts = facts_of(steps[-1].extra) if steps else {}
-    if not steps or steps[-1].observation or facts.get("speaker") != "function_call":
+    metadata = facts_of(steps[-1].extra) if steps else {}
+    if not steps or steps[-1].observation or metadata.get("speaker") != "function_call":
         steps.append(Step(step_id=len(steps) + 1, source="agent", message=""))
-        facts = {"speaker": "function_call", "turns": list[JsonValue]()}
+        metadata = {"speaker": "function_call", "turns": list[JsonValue]()}
     calls = (*(steps[-1].tool_calls or ()), call)
-    extra = extra_of({**facts, "turns": [*listing(facts["turns"]), turn]})
+    extra = extra_of({**metadata, "turns": [*listing(metadata["turns"]), turn]})
     steps[-1] = steps[-1].model_copy(update={"tool_calls": calls, "extra": extra})
 
 
@@ -178,11 +178,11 @@ def from_reply(row: dict[str, Any], where: str, fallback_id: str) -> Trajectory:
         raise BadInput(f'{where}: expected {{"task": id, "reply": text}}, got {row!r:.60}')
     calls = parse_code(reply, 1)
     step = Step(step_id=1, source="agent", message=reply, tool_calls=calls)
-    facts: Extra = {"source": "replies", "task_id": task}
+    metadata: Extra = {"source": "replies", "task_id": task}
     if columns := {key: row[key] for key in row if key not in ("task", "reply", "id")}:
-        facts["replies"] = columns
+        metadata["replies"] = columns
     agent = AgentInfo(name="unknown", version="unknown")
-    return _trajectory(row, fallback_id, agent, [step], facts)
+    return _trajectory(row, fallback_id, agent, [step], metadata)
 
 
 def _listed(row: dict[str, Any], name: str, where: str) -> list[Any]:
@@ -196,13 +196,13 @@ def _labels(row: dict[str, Any]) -> dict[str, JsonValue]:
 
 
 def _trajectory(
-    row: dict[str, Any], fallback_id: str, agent: AgentInfo, steps: list[Step], facts: Extra
+    row: dict[str, Any], fallback_id: str, agent: AgentInfo, steps: list[Step], metadata: Extra
 ) -> Trajectory:
     return Trajectory(
         trajectory_id=str(row.get("id") or fallback_id),
         agent=agent,
         steps=tuple(steps),
-        extra={"harness": facts},
+        extra={"harness": metadata},
     )
 
 
@@ -258,8 +258,10 @@ def _result(message: dict[str, Any], steps: list[Step]) -> ObservationResult:
     call_id, content = message.get("tool_call_id"), message.get("content")
     calls = (steps[-1].tool_calls if steps else None) or ()
     if call_id is None and message.get("role") == "function":
-        named = (call.tool_call_id for call in calls if call.function_name == message.get("name"))
-        call_id = next(named, None)
+        matching_ids = (
+            call.tool_call_id for call in calls if call.function_name == message.get("name")
+        )
+        call_id = next(matching_ids, None)
     matched = any(call.tool_call_id == call_id for call in calls)
     exact = matched and isinstance(content, str)
     exact = exact and message.keys() <= {"role", "tool_call_id", "content"}
@@ -304,12 +306,12 @@ def to_openai(trajectory: Trajectory) -> dict[str, JsonValue]:
             else:
                 messages.append({"role": "tool", "tool_call_id": call_id, "content": text})
     row: dict[str, JsonValue] = {"id": trajectory.trajectory_id, "messages": messages}
-    agent, facts = trajectory.agent, trajectory.harness
+    agent, metadata = trajectory.agent, trajectory.harness
     if agent.tool_definitions is not None:
         row["tools"] = list(agent.tool_definitions)
     if agent.model_name is not None:
         row["model"] = agent.model_name
-    return {**mapping(facts.get("openai")), **row, **_labels(facts)}
+    return {**mapping(metadata.get("openai")), **row, **_labels(metadata)}
 
 
 def to_sharegpt(trajectory: Trajectory) -> dict[str, JsonValue]:
@@ -317,9 +319,9 @@ def to_sharegpt(trajectory: Trajectory) -> dict[str, JsonValue]:
     turns: list[JsonValue] = []
 
     def turn(extra: Extra | None, usual: str, value: str) -> None:
-        facts = facts_of(extra)
-        speaker = string(facts.get("speaker")) or usual
-        turns.extend(listing(facts.get("turns")) or [{"from": speaker, "value": value}])
+        metadata = facts_of(extra)
+        speaker = string(metadata.get("speaker")) or usual
+        turns.extend(listing(metadata.get("turns")) or [{"from": speaker, "value": value}])
 
     for step in trajectory.steps:
         if facts_of(step.extra).get("column") != "system":  # stands beside the turns
@@ -334,8 +336,8 @@ def to_sharegpt(trajectory: Trajectory) -> dict[str, JsonValue]:
         for result in step.observation.results if step.observation else ():
             turn(result.extra, "tool", content_text(result.content or ""))
     row: dict[str, JsonValue] = {"id": trajectory.trajectory_id, "conversations": turns}
-    facts = trajectory.harness
-    return {**mapping(facts.get("sharegpt")), **row, **_labels(facts)}
+    metadata = trajectory.harness
+    return {**mapping(metadata.get("sharegpt")), **row, **_labels(metadata)}
 
 
 def _openai_call(call: ToolCall) -> dict[str, JsonValue]:

@@ -78,10 +78,10 @@ def _agent_files(path: Path) -> list[Path]:
 def _session(path: Path) -> Trajectory | None:
     notes = Notes()
     main, agents = _split_agents(_rows(path, notes))
-    facts: dict[str, JsonValue] = {"path": path.name}
+    metadata: dict[str, JsonValue] = {"path": path.name}
     if not main and len(agents) == 1:
         (main,) = agents.values()  # an agent's own file
-        agents, facts = {}, {**facts, "subagent": True}
+        agents, metadata = {}, {**metadata, "subagent": True}
     for file in _agent_files(path):
         agents[file.stem.removeprefix("agent-")] = _rows(file, notes)
     session = next((string(row["sessionId"]) for row in main if "sessionId" in row), path.stem)
@@ -91,7 +91,7 @@ def _session(path: Path) -> Trajectory | None:
         trajectory = _trajectory(rows, f"{name}:{agent}", session, notes, {}, {})
         if trajectory is not None:
             subagents[agent] = trajectory
-    return _trajectory(main, name, session, notes, subagents, facts)
+    return _trajectory(main, name, session, notes, subagents, metadata)
 
 
 def _rows(path: Path, notes: Notes) -> list[Row]:
@@ -136,7 +136,7 @@ def _active_branch(rows: list[Row], notes: Notes) -> list[Row]:
 
     Where a parent is not in the file (a line was lost), the branch goes on with the line before.
     """
-    places = {string(row["uuid"]): index for index, row in enumerate(rows) if row.get("uuid")}
+    index_of = {string(row["uuid"]): index for index, row in enumerate(rows) if row.get("uuid")}
     turns = [i for i, row in enumerate(rows) if row.get("type") in ("user", "assistant")
              or _queued(row)]  # fmt: skip
     branch: set[int] = set()
@@ -146,7 +146,7 @@ def _active_branch(rows: list[Row], notes: Notes) -> list[Row]:
         row = rows[index]
         parent = string(row.get("parentUuid")) or string(row.get("logicalParentUuid"))
         if parent:
-            index = places.get(parent, index - 1)
+            index = index_of.get(parent, index - 1)
         else:
             # A root: what precedes it is another conversation, unless the log has no tree at all.
             index = index - 1 if "parentUuid" not in row else -1
@@ -190,7 +190,7 @@ def _trajectory(
     session: str,
     notes: Notes,
     subagents: dict[str, Trajectory],
-    facts: dict[str, JsonValue],
+    metadata: dict[str, JsonValue],
 ) -> Trajectory | None:
     branch = _active_branch(rows, notes)
     turns = _Turns(notes, subagents)
@@ -203,8 +203,8 @@ def _trajectory(
     def first(key: str) -> str:
         return next((value for row in branch if (value := string(row.get(key)))), "")
 
-    facts = {"source": "claude-code", **facts}
-    facts |= {key: value for key in ("cwd", "gitBranch") if (value := first(key))}
+    metadata = {"source": "claude-code", **metadata}
+    metadata |= {key: value for key in ("cwd", "gitBranch") if (value := first(key))}
     models = [draft.model for draft in turns.builder.drafts if draft.model]
     return Trajectory(
         session_id=session,
@@ -217,7 +217,7 @@ def _trajectory(
         steps=steps,
         final_metrics=final_metrics(draft.metrics for draft in turns.builder.drafts),
         subagent_trajectories=tuple(subagents.values()) or None,
-        extra={"harness": {**facts, **notes.facts()}},
+        extra={"harness": {**metadata, **notes.facts()}},
     )
 
 

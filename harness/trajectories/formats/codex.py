@@ -47,10 +47,10 @@ def read_codex(path: Path) -> Iterator[Trajectory]:
         if not steps:
             raise BadInput(f"{str(file)!r}: expected a Codex session, found no message in it")
         name = string(meta.get("id")) or file.stem
-        facts: dict[str, JsonValue] = {"source": "codex", "path": file.name}
-        facts |= {key: meta[key] for key in ("cwd", "git", "forked_from_id") if key in meta}
+        metadata: dict[str, JsonValue] = {"source": "codex", "path": file.name}
+        metadata |= {key: meta[key] for key in ("cwd", "git", "forked_from_id") if key in meta}
         if "subagent" in mapping(meta.get("source")) or meta.get("thread_source") == "subagent":
-            facts["subagent"] = True
+            metadata["subagent"] = True
         yield Trajectory(
             session_id=name,
             trajectory_id=name,
@@ -61,7 +61,7 @@ def read_codex(path: Path) -> Iterator[Trajectory]:
             ),
             steps=steps,
             final_metrics=final_metrics([_metrics(session.totals)] if session.totals else []),
-            extra={"harness": {**facts, **notes.facts()}},
+            extra={"harness": {**metadata, **notes.facts()}},
         )
 
 

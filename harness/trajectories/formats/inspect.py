@@ -169,8 +169,8 @@ def _trajectory(sample: dict[str, Any], about: dict[str, Any], where: str) -> Tr
 def _facts(
     sample: dict[str, Any], about: dict[str, Any], task_id: str, epoch: int
 ) -> dict[str, JsonValue]:
-    facts: dict[str, JsonValue] = {"source": "inspect", "task_id": task_id, "epoch": epoch}
-    facts["inspect"] = {
+    metadata: dict[str, JsonValue] = {"source": "inspect", "task_id": task_id, "epoch": epoch}
+    metadata["inspect"] = {
         "task": string(about.get("task")),
         "input": sample.get("input"),
         "target": sample.get("target"),
@@ -179,20 +179,20 @@ def _facts(
         "total_time": sample.get("total_time"),
     }
     # A log that we exported has our own facts in it, which say more than its scores.
-    facts |= mapping(mapping(sample.get("metadata")).get("harness"))
+    metadata |= mapping(mapping(sample.get("metadata")).get("harness"))
     if sample.get("error"):
         reason = string(mapping(sample["error"]).get("message"))
-        return {**facts, "outcome": "invalid", "reason": reason}
+        return {**metadata, "outcome": "invalid", "reason": reason}
     scores = mapping(sample.get("scores"))
     if scores:  # the first scorer is the task's own
         score = mapping(next(iter(scores.values())))
         outcome, value = _graded(score.get("value"))
-        facts |= {"outcome": outcome} if outcome else {}
-        if value is not None and facts.get("score") is None:
-            facts["score"] = value
+        metadata |= {"outcome": outcome} if outcome else {}
+        if value is not None and metadata.get("score") is None:
+            metadata["score"] = value
         texts = {"answer": score.get("answer"), "reason": score.get("explanation")}
-        facts |= {name: text for name, text in texts.items() if isinstance(text, str)}
-    return facts
+        metadata |= {name: text for name, text in texts.items() if isinstance(text, str)}
+    return metadata
 
 
 def _graded(value: Any) -> tuple[str, float | None]:

@@ -131,7 +131,7 @@ def _results(summaries: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _sample(trajectory: Trajectory, task: str, epoch: int, seconds: float | None) -> dict[str, Any]:
-    facts = trajectory.harness
+    metadata = trajectory.harness
     model = trajectory.agent.model_name or "unknown/unknown"
     messages, events = _messages(trajectory, model)
     questions = [message["content"] for message in messages if message["role"] == "user"]
@@ -145,14 +145,14 @@ def _sample(trajectory: Trajectory, task: str, epoch: int, seconds: float | None
         "messages": messages,
         "output": {"model": model, "choices": _choices(replies[-1:])},
         "scores": {},
-        "metadata": {"harness": facts, "trajectory_id": trajectory.trajectory_id},
+        "metadata": {"harness": metadata, "trajectory_id": trajectory.trajectory_id},
     }
-    grade = _GRADES.get(str(facts.get("outcome")))
+    grade = _GRADES.get(str(metadata.get("outcome")))
     if grade is not None:
-        answer, reason = facts.get("answer"), facts.get("reason")
+        answer, reason = metadata.get("answer"), metadata.get("reason")
         sample["scores"] = {"outcome": {"value": grade, "answer": answer, "explanation": reason}}
-    if facts.get("outcome") == "invalid":
-        reason = str(facts.get("reason") or facts.get("invalid") or "invalid run")
+    if metadata.get("outcome") == "invalid":
+        reason = str(metadata.get("reason") or metadata.get("invalid") or "invalid run")
         sample["error"] = {"message": reason, "traceback": "", "traceback_ansi": ""}
     sample["model_usage"] = {
         model: _usage(
@@ -235,13 +235,13 @@ def _messages(
         results: dict[str, str] = {}
         names = {call["id"]: call["function"] for call in calls}
         for result in step.observation.results if step.observation else ():
-            shown, call_id = content_text(result.content or ""), result.source_call_id
+            result_text, call_id = content_text(result.content or ""), result.source_call_id
             if call_id is None:
-                messages.append({"role": "user", "content": shown})
+                messages.append({"role": "user", "content": result_text})
             else:
-                results[call_id] = shown
-                facts = {"tool_call_id": call_id, "function": names.get(call_id)}
-                messages.append({"role": "tool", "content": shown, **facts})
+                results[call_id] = result_text
+                tool_fields = {"tool_call_id": call_id, "function": names.get(call_id)}
+                messages.append({"role": "tool", "content": result_text, **tool_fields})
         for call in calls:
             result = results.get(call["id"], "")
             events.append({"event": "tool", **about, **call, "result": result})

@@ -63,7 +63,7 @@ def _trajectory(row: dict[str, Any], where: str) -> Trajectory:
         raise BadInput(f"{where}: expected label 'T+' or 'T-', got {row.get('label')!r}")
     metadata = mapping(row.get("metadata"))
     task: dict[str, JsonValue] = {key: metadata[key] for key in _TASK_FIELDS if key in metadata}
-    facts: dict[str, JsonValue] = {
+    fields: dict[str, JsonValue] = {
         "source": "recorded",
         "task_id": task_id,
         "outcome": outcome,
@@ -72,7 +72,7 @@ def _trajectory(row: dict[str, Any], where: str) -> Trajectory:
     }
     evaluated = mapping(row.get("eval"))
     if "soft_restriction" in evaluated:
-        facts["score"] = evaluated["soft_restriction"]
+        fields["score"] = evaluated["soft_restriction"]
     model = _MODEL.search(turns[0])  # pyright: ignore[reportUnknownArgumentType]  # raw JSON
     return Trajectory(
         trajectory_id=task_id,
@@ -80,7 +80,7 @@ def _trajectory(row: dict[str, Any], where: str) -> Trajectory:
             name="spreadsheetbench-react", version="unknown", model_name=model[1] if model else None
         ),
         steps=tuple(_steps(turns)),  # pyright: ignore[reportUnknownArgumentType]  # raw JSON
-        extra={"harness": facts},
+        extra={"harness": fields},
     )
 
 

@@ -116,17 +116,19 @@ def _read_log(file: Path, relative: str, outcomes: dict[str, str]) -> Trajectory
     if not log.messages:
         raise BadInput(f"{file}: a log without messages cannot be a trajectory")
     # Label, task and seed stand in the path.
-    facts: Extra = {"source": "trace2skill", "path": relative}
+    metadata: Extra = {"source": "trace2skill", "path": relative}
     name = relative.rsplit(".", 1)[0]
     match, seed = _NAME.fullmatch(name.rsplit("/", 1)[-1]), _SEED.search(name)
     if match is not None:
-        name = facts["task_id"] = match["task"]
+        name = metadata["task_id"] = match["task"]
         outcome = _OUTCOMES.get(match["label"] or "") or outcomes.get(name)
-        facts |= {"outcome": outcome} if outcome else {}
+        metadata |= {"outcome": outcome} if outcome else {}
         if seed is not None:
-            facts["seed"] = int(seed[1])
+            metadata["seed"] = int(seed[1])
             name = f"{name}_seed_{seed[1]}"
-    return from_log(log, name, log_format, facts, None if _dump(log, log_format) == text else text)
+    return from_log(
+        log, name, log_format, metadata, None if _dump(log, log_format) == text else text
+    )
 
 
 def _dump(log: OfficialLog, log_format: LogFormat) -> str:
@@ -137,7 +139,7 @@ def from_log(
     log: OfficialLog,
     trajectory_id: str,
     log_format: LogFormat,
-    facts: dict[str, JsonValue],
+    metadata: dict[str, JsonValue],
     raw: str | None = None,
 ) -> Trajectory:
     """Convert a log.
@@ -184,7 +186,7 @@ def from_log(
         trajectory_id=trajectory_id,
         agent=AgentInfo(name=log.agent_name, version="unknown"),
         steps=tuple(steps),
-        extra={"harness": {**facts, "trace2skill": origin}},
+        extra={"harness": {**metadata, "trace2skill": origin}},
     )
 
 
@@ -195,14 +197,14 @@ def _observation(message: Message, step: Step, log_format: LogFormat) -> Observa
         text = "\n".join(text.split("\n")[2:-1])
     else:
         text = text.removeprefix(_JSONL_OBSERVATION)
-    facts: Extra = {}
+    metadata: Extra = {}
     if message.timestamp is not None:
-        facts["timestamp"] = message.timestamp
+        metadata["timestamp"] = message.timestamp
     if _observation_message(text, log_format) != message.content:
-        facts["verbatim"] = True
+        metadata["verbatim"] = True
         text = message.content
     call = step.tool_calls[0].tool_call_id if step.tool_calls else None
-    result = ObservationResult(source_call_id=call, content=text, extra=extra_of(facts))
+    result = ObservationResult(source_call_id=call, content=text, extra=extra_of(metadata))
     return Observation(results=(result,))
 
 
@@ -250,10 +252,10 @@ def to_log(trajectory: Trajectory, log_format: LogFormat | None = None) -> Offic
         time = _text_or_none(facts_of(step.extra).get("timestamp")) or step.timestamp
         messages.append(Message(role=ROLES[step.source], content=text, timestamp=time))
         for result in step.observation.results if step.observation else ():
-            facts, text = facts_of(result.extra), content_text(result.content or "")
-            if facts.get("verbatim") is not True:
+            metadata, text = facts_of(result.extra), content_text(result.content or "")
+            if metadata.get("verbatim") is not True:
                 text = _observation_message(text, form)
-            time = _text_or_none(facts.get("timestamp"))
+            time = _text_or_none(metadata.get("timestamp"))
             messages.append(Message(role="user", content=text, timestamp=time))
     times = (step.timestamp for step in trajectory.steps if step.timestamp)
     if origin:

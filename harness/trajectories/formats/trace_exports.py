@@ -88,8 +88,8 @@ def turns_of(raw: Any, role: Role) -> list[Turn]:
     if isinstance(value, list):
         return [turn for item in listing(value) for turn in turns_of(item, role)]  # pyright: ignore[reportUnknownArgumentType]  # raw JSON
     message = mapping(value)
-    named = message.keys() & {"role", "parts"} or string(message.get("type")) in NAMED_ROLES
-    if named or message.keys() >= {"lc", "kwargs"}:
+    is_message = message.keys() & {"role", "parts"} or string(message.get("type")) in NAMED_ROLES
+    if is_message or message.keys() >= {"lc", "kwargs"}:
         inner = mapping(message.get("kwargs")) or mapping(message.get("data"))
         if inner:  # LangChain's
             name = string((listing(message.get("id")) or [""])[-1]).removesuffix("Chunk")
@@ -144,31 +144,38 @@ def _take_span(traces: Traces, span: Row) -> None:
     for event in map(mapping, listing(span.get("events"))):
         if event.get("name") == _DETAILS:
             values |= _attributes(event)
-    facts = {name[7:]: value for name, value in values.items() if name.startswith("gen_ai.")}
-    name = string(facts.get("conversation.id")) or string(span.get("traceId"))
-    if not name or not facts:
+    attributes = {name[7:]: value for name, value in values.items() if name.startswith("gen_ai.")}
+    name = string(attributes.get("conversation.id")) or string(span.get("traceId"))
+    if not name or not attributes:
         return
     trace = traces[name]
-    trace.name = string(facts.get("agent.name")) or trace.name
-    operation, nanoseconds = facts.get("operation.name"), str(span.get("startTimeUnixNano") or "")
+    trace.name = string(attributes.get("agent.name")) or trace.name
+    operation, nanoseconds = (
+        attributes.get("operation.name"),
+        str(span.get("startTimeUnixNano") or ""),
+    )
     start = ""
     if nanoseconds.isdigit() and len(nanoseconds) <= 19:
         start = datetime.fromtimestamp(int(nanoseconds) / 1e9, UTC).isoformat()
     if operation == "execute_tool":
-        tool, call_id = string(facts.get("tool.name")), string(facts.get("tool.call.id"))
-        trace.tools.append(ToolRun(start, tool, string(facts.get("tool.call.result")), call_id))
+        tool, call_id = string(attributes.get("tool.name")), string(attributes.get("tool.call.id"))
+        trace.tools.append(
+            ToolRun(start, tool, string(attributes.get("tool.call.result")), call_id)
+        )
         return
-    instructions = unpacked(facts.get("system_instructions"))
+    instructions = unpacked(attributes.get("system_instructions"))
     if isinstance(instructions, list):
         instructions = {"role": "system", "parts": listing(instructions)}  # pyright: ignore[reportUnknownArgumentType]  # raw JSON
-    question = turns_of(facts.get("input.messages"), "user")
-    answer = turns_of(facts.get("output.messages"), "assistant")
+    question = turns_of(attributes.get("input.messages"), "user")
+    answer = turns_of(attributes.get("output.messages"), "assistant")
     call = ModelCall(
         start=start,
         prompt=[*turns_of(instructions, "system"), *question],
         answer=answer,
-        model=string(facts.get("response.model")) or string(facts.get("request.model")),
-        metrics=_metrics(facts.get("usage.input_tokens"), facts.get("usage.output_tokens")),
+        model=string(attributes.get("response.model")) or string(attributes.get("request.model")),
+        metrics=_metrics(
+            attributes.get("usage.input_tokens"), attributes.get("usage.output_tokens")
+        ),
     )
     if operation == "invoke_agent":
         trace.agents += [call] if answer else []

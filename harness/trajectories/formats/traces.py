@@ -75,13 +75,13 @@ def trajectories(traces: Mapping[str, Trace], source: str, file: str) -> Iterato
         steps = conversation.builder.steps()
         model = next((call.model for call in reversed(calls) if call.model), None)
         if steps:
-            facts = {"source": source, "path": file, **conversation.notes.facts()}
+            metadata = {"source": source, "path": file, **conversation.notes.facts()}
             yield Trajectory(
                 session_id=name,
                 trajectory_id=name,
                 agent=AgentInfo(name=trace.name or source, version="unknown", model_name=model),
                 steps=steps,
-                extra={"harness": facts},
+                extra={"harness": metadata},
             )
 
 

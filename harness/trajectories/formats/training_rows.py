@@ -24,14 +24,14 @@ def to_rollouts(trajectories: Iterable[Trajectory]) -> Iterator[Row]:
     for trajectory in trajectories:
         row = to_openai(trajectory)
         messages = cast("list[dict[str, JsonValue]]", row["messages"])
-        places = [place for place, turn in enumerate(messages) if turn["role"] == "assistant"]
-        if trajectory.reward is None or not places:
+        replies = [index for index, turn in enumerate(messages) if turn["role"] == "assistant"]
+        if trajectory.reward is None or not replies:
             continue
         rollout: Row = {
             "id": trajectory.trajectory_id,
             "task_id": trajectory.task_id,
-            "prompt": [*messages[: places[0]]],
-            "completion": [*messages[places[0] :]],
+            "prompt": [*messages[: replies[0]]],
+            "completion": [*messages[replies[0] :]],
             "reward": trajectory.reward,
             "passed": trajectory.outcome == "pass",
         }

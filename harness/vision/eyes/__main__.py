@@ -81,8 +81,7 @@ def shapes(arguments: Arguments) -> Any:
     pixels, (x, y) = opened(arguments)
     shape_list = find_shapes(pixels)
     placed = [
-        shape._asdict()
-        | {"box": [place + (x, y)[axis % 2] for axis, place in enumerate(shape.box)]}
+        shape._asdict() | {"box": [end + (x, y)[axis % 2] for axis, end in enumerate(shape.box)]}
         for shape in shape_list
     ]
     return {"counts": count_shapes(shape_list), "shapes": placed}

@@ -68,8 +68,8 @@ def ticks_apart(lines: Sequence[Line]) -> list[Line]:
         letter = (line.bottom - line.top) / 2
         first = line.left + letter * len(words[0]) / 2
         last = line.right - letter * len(words[-1]) / 2
-        for place, word in enumerate(words):
-            x = first + (last - first) * place / (len(words) - 1)
+        for index, word in enumerate(words):
+            x = first + (last - first) * index / (len(words) - 1)
             half = letter * len(word) / 2
             apart.append(line._replace(text=word, left=x - half, right=x + half))
     return apart
@@ -104,8 +104,8 @@ def _fit(numbers: Sequence[tuple[Line, float]], along: Along) -> Axis | None:
         ]
         if len(agreeing) >= max(3, len(best.lines) + 1 if best else 3):
             ticks = tuple(tick for tick, _ in agreeing)
-            places = [_place(tick, along) for tick in ticks]
-            slope, zero_value = np.polyfit(places, [value for _, value in agreeing], 1)
+            pixels = [_place(tick, along) for tick in ticks]
+            slope, zero_value = np.polyfit(pixels, [value for _, value in agreeing], 1)
             best = Axis(along, float(slope), float(zero_value), ticks)
     return best
 

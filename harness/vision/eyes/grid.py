@@ -52,19 +52,24 @@ def grid_of(lines: Sequence[Line], pixels: Pixels) -> list[list[Line]]:
     shared = _shared(ruled, upright, [span for span, _ in rows])
     gaps = [] if shared else _gaps([members for _, members in rows], pixels.shape[1])
     grid: list[list[Line]] = []
-    for (span, members), own in zip(rows, ruled, strict=True):
-        ends = [0.0, *_cuts(members, own, shared, gaps), float(pixels.shape[1])]
+    for (span, members), row_cuts in zip(rows, ruled, strict=True):
+        ends = [0.0, *_cuts(members, row_cuts, shared, gaps), float(pixels.shape[1])]
         grid.append([_cell((cell, span), members, pixels) for cell in pairwise(ends)])
     return grid
 
 
 def _cuts(
-    members: Sequence[Line], own: Sequence[float], shared: Sequence[float], gaps: Sequence[float]
+    members: Sequence[Line],
+    row_cuts: Sequence[float],
+    shared: Sequence[float],
+    gaps: Sequence[float],
 ) -> Sequence[float]:
     """Divide one row at its table's rulings, or at gaps without them."""
     crossed = any(line.left + 5 < cut < line.right - 5 for line in members for cut in shared)
     if shared and (len(members) == 1 or crossed):
-        return [] if crossed and len(members) == 1 else [cut for cut in shared if _near(cut, own)]
+        return (
+            [] if crossed and len(members) == 1 else [cut for cut in shared if _near(cut, row_cuts)]
+        )
     if shared or len(members) == 1:
         return shared
     if len(members) == len(gaps) + 1:  # a wide header may reach over a gap
@@ -88,11 +93,11 @@ def _edges(pixels: Pixels, least: int) -> tuple[Mask, Mask]:
 def _runs(marked: Iterable[np.bool_]) -> list[float]:
     """Middles of runs of marked places; a ruling has two edges, so near runs are one."""
     runs: list[list[int]] = []
-    for place in np.flatnonzero(np.asarray(marked)):
-        if runs and place - runs[-1][-1] <= 5:
-            runs[-1].append(int(place))
+    for position in np.flatnonzero(np.asarray(marked)):
+        if runs and position - runs[-1][-1] <= 5:
+            runs[-1].append(int(position))
         else:
-            runs.append([int(place)])
+            runs.append([int(position)])
     return [(run[0] + run[-1]) / 2 for run in runs]
 
 
@@ -149,7 +154,7 @@ def _shared(ruled: Sequence[Sequence[float]], upright: Mask, spans: Sequence[Spa
 
 
 def _near(cut: float, cuts: Sequence[float]) -> bool:
-    return any(abs(cut - each) < 4 for each in cuts)
+    return any(abs(cut - position) < 4 for position in cuts)
 
 
 def _gaps(rows: Sequence[Sequence[Line]], width: int) -> list[float]:
@@ -173,9 +178,9 @@ def _gaps(rows: Sequence[Sequence[Line]], width: int) -> list[float]:
 
 def _cell(box: tuple[Span, Span], lines: Sequence[Line], pixels: Pixels) -> Line:
     (x0, x1), (top, bottom) = box
-    own = [line for row in lines_by_height(lines) for line in row if x0 <= line.x < x1]
+    centred = [line for row in lines_by_height(lines) for line in row if x0 <= line.x < x1]
     over = [line for line in lines if min(x1, line.right) - max(x0, line.left) > 8]
-    inside = [line for line in own if line.left > x0 - 8 and line.right < x1 + 8]
+    inside = [line for line in centred if line.left > x0 - 8 and line.right < x1 + 8]
     if inside and len(inside) == len(over):
         return Line(
             " ".join(line.text for line in inside),
@@ -198,6 +203,6 @@ def _trimmed(cut: Pixels) -> Pixels | None:
     ink = (np.abs(cut - paper).max(axis=2) > _INK)[2:-2, 2:-2]
     if ink.sum() < 12:
         return None
-    places = np.argwhere(ink) + 2
-    (top, x0), (bottom, x1) = places.min(axis=0), places.max(axis=0)
+    inked = np.argwhere(ink) + 2
+    (top, x0), (bottom, x1) = inked.min(axis=0), inked.max(axis=0)
     return cut[max(0, top - 5) : bottom + 6, max(0, x0 - 7) : x1 + 8]

@@ -136,7 +136,7 @@ def base_of(solids: Sequence[Solid], axis: Axis) -> float:
     feet = sorted(_foot(solid, up) for solid in solids if is_bar(solid))
     if sum(abs(foot - zero) < 8 for foot in feet) > 1:
         return zero  # its number was not read
-    together = {foot: sum(abs(foot - each) < 4 for each in feet) for foot in feet}
+    together = {foot: sum(abs(foot - other_foot) < 4 for other_foot in feet) for foot in feet}
     common = max(together, key=lambda foot: together[foot], default=None)
     if common is not None and together[common] > 1 and abs(common - lowest) < step + 8:
         return float(common)
@@ -168,21 +168,21 @@ def points(
             continue
         if min((abs(name.x - solid.x) for name in names), default=99.0) > 10:
             continue
-        place = next(
+        index = next(
             (
-                place
-                for place, disc in enumerate(discs)
+                index
+                for index, disc in enumerate(discs)
                 if abs(disc.x - solid.x) < 10
                 and abs(disc.y - solid.y) < 10
                 and colour_distance(disc.colour, solid.colour) < SAME_COLOUR
             ),
             None,
         )
-        if place is None:
+        if index is None:
             discs.append(solid)
         else:
-            disc = discs[place]
-            discs[place] = Solid(
+            disc = discs[index]
+            discs[index] = Solid(
                 min(disc.left, solid.left),
                 min(disc.top, solid.top),
                 max(disc.right, solid.right),
@@ -197,13 +197,13 @@ def categories(lines: Sequence[Line], axis: Axis, shape: str, zero: float) -> li
     """Names along the line where bars begin."""
     if shape == "rows":
         bottom = min((line.top for line in axis.lines), default=float("inf"))
-        left = [line for line in lines if line.right < zero + 3 and line.y < bottom]
+        candidates = [line for line in lines if line.right < zero + 3 and line.y < bottom]
         # The title of the axis stands beside the names, and over or under one of them at most.
         return [
             line
-            for line in left
-            if 2 * sum(near.left < line.right and line.left < near.right for near in left)
-            >= len(left)
+            for line in candidates
+            if 2 * sum(near.left < line.right and line.left < near.right for near in candidates)
+            >= len(candidates)
         ]
     edge = max((line.right for line in axis.lines), default=0.0)
     below = [line for line in lines if line.top > zero - 3 and line.x > edge]
@@ -254,7 +254,7 @@ def split(names: Sequence[Line], marks: Sequence[Solid]) -> list[Line]:
         step = (name.right - name.left) / max(1, len(name.text))
         phrases: dict[int, Line] = {}
         for match in re.finditer(r"\S+", name.text):
-            start, end = (name.left + step * place for place in match.span())
+            start, end = (name.left + step * offset for offset in match.span())
             nearest = min(
                 range(len(centres)), key=lambda group: abs(centres[group] - (start + end) / 2)
             )
@@ -336,7 +336,7 @@ def beside(patch: Solid, lines: Sequence[Line], reach: int = 16) -> list[Line]:
 
 def shares(lines: Sequence[Line]) -> list[tuple[str, float, Line]]:
     """Names with a percentage behind or below them, as around a pie: name, value, line."""
-    named: list[tuple[str, float, Line]] = []
+    labelled: list[tuple[str, float, Line]] = []
     for line in lines:
         match = _SHARE.fullmatch(line.text)
         if match is None:
@@ -351,5 +351,5 @@ def shares(lines: Sequence[Line]) -> list[tuple[str, float, Line]]:
         ]
         nearest = max(above, key=lambda words: words.y).text if above else ""
         if name := match[1].strip(" :-\u2013") or nearest:
-            named.append((name, float(match[2].replace(",", ".")), line))
-    return named
+            labelled.append((name, float(match[2].replace(",", ".")), line))
+    return labelled

@@ -63,8 +63,8 @@ def read_receipt(lines: Sequence[Line]) -> Receipt:
 
 def _date(lines: Sequence[Line]) -> str | None:
     """The first date; one on a line that says "date" goes first."""
-    named = [line for line in lines if "date" in line.text.lower()]
-    rows = [line for label in named for line in lines if _one_row(label, line)]
+    labels = [line for line in lines if "date" in line.text.lower()]
+    rows = [line for label in labels for line in lines if _one_row(label, line)]
     for line in (*rows, *lines):
         if match := _DATE.search(line.text):
             return match[0]

@@ -82,9 +82,9 @@ def find_solids(pixels: Pixels, stroke: int = _STROKE) -> list[Solid]:
     solids: list[Solid] = []
     for centre in _colours(lab, mask, away):
         near = np.linalg.norm(lab - centre, axis=2) < _DIFFERENT / 2
-        own = (near & (mask > 0)).astype(np.uint8)
-        own = np.asarray(cv2.morphologyEx(own, cv2.MORPH_OPEN, kernel), dtype=np.uint8)
-        solids += _components(own, smooth)
+        region = (near & (mask > 0)).astype(np.uint8)
+        region = np.asarray(cv2.morphologyEx(region, cv2.MORPH_OPEN, kernel), dtype=np.uint8)
+        solids += _components(region, smooth)
     return sorted(solids, key=lambda solid: (solid.left, solid.top))
 
 
@@ -115,14 +115,14 @@ def _colours(
         return []
     coarse = np.round(inside / 6).astype(np.int64)
     values, counts = np.unique(coarse, axis=0, return_counts=True)
-    chosen: list[NDArray[np.float64]] = []
-    for place in counts.argsort()[::-1]:
-        if counts[place] < 12 or len(chosen) == 12:
+    centres: list[NDArray[np.float64]] = []
+    for index in counts.argsort()[::-1]:
+        if counts[index] < 12 or len(centres) == 12:
             break
-        centre = values[place].astype(np.float64) * 6.0
-        if all(np.linalg.norm(centre - colour) > _DIFFERENT / 2 for colour in chosen):
-            chosen.append(centre)
-    return chosen
+        centre = values[index].astype(np.float64) * 6.0
+        if all(np.linalg.norm(centre - colour) > _DIFFERENT / 2 for colour in centres):
+            centres.append(centre)
+    return centres
 
 
 def _components(mask: Mask, pixels: Pixels) -> list[Solid]:

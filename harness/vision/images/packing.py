@@ -81,11 +81,11 @@ class Packed:
 
         A last line names what was left out, so that the model does not take a part for the whole.
         """
-        named = len(self.images) > 1 or bool(self.left_out)
+        labels = len(self.images) > 1 or bool(self.left_out)
         parts: list[dict[str, Any]] = []
         for number, image in enumerate(self.images, 1):
             page = f", page {image.page}" if image.page else ""
-            if named:
+            if labels:
                 parts.append({"type": "text", "text": f"Image {number} ({image.name}{page}):"})
             parts.append(image.part())
         if self.left_out:

@@ -44,15 +44,15 @@ def contradiction(claim: str, fact: str) -> bool:
 
     The last number is the value; numbers before it are names, such as years.
     """
-    claimed, shown = _read(claim), _read(fact)
-    if not shown.words or set(claimed.words) != set(shown.words):
+    claimed, stated = _read(claim), _read(fact)
+    if not stated.words or set(claimed.words) != set(stated.words):
         return False
-    if claimed.relations or shown.relations:
-        opposed = tuple(_OPPOSITE[relation] for relation in shown.relations)
-        return claimed.words == shown.words and bool(opposed) and claimed.relations == opposed
-    if not claimed.numbers or claimed.numbers == shown.numbers:
+    if claimed.relations or stated.relations:
+        opposed = tuple(_OPPOSITE[relation] for relation in stated.relations)
+        return claimed.words == stated.words and bool(opposed) and claimed.relations == opposed
+    if not claimed.numbers or claimed.numbers == stated.numbers:
         return False
-    return bool(shown.numbers) and claimed.numbers[:-1] == shown.numbers[:-1]
+    return bool(stated.numbers) and claimed.numbers[:-1] == stated.numbers[:-1]
 
 
 def audit_by_rules(solution: Solution, constraints: Sequence[str]) -> tuple[Finding, ...]:
@@ -63,11 +63,11 @@ def audit_by_rules(solution: Solution, constraints: Sequence[str]) -> tuple[Find
         constraints: caption and facts.
     """
     return tuple(
-        Finding(step=number, claim=step.premise, constraint=fact, severity="high")
+        Finding(step=number, claim=step.premise, constraint=constraint, severity="high")
         for number, step in enumerate(solution.steps)
         if step.premise is not None
-        for fact in constraints
-        if contradiction(step.premise, fact)
+        for constraint in constraints
+        if contradiction(step.premise, constraint)
     )
 
 

@@ -142,9 +142,11 @@ def read_audit(
             return None
         if severity not in get_args(Severity):
             return None
-        fact = constraints[number - 1]
+        constraint = constraints[number - 1]
         findings.append(
-            Finding(step=step, claim=claim, constraint=fact, severity=cast(Severity, severity))
+            Finding(
+                step=step, claim=claim, constraint=constraint, severity=cast(Severity, severity)
+            )
         )
     return findings
 

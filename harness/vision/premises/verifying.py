@@ -86,9 +86,9 @@ async def audit(
             continue
         prompt = render("evpv_audit", claim=step.premise, constraints=lines)
         read = partial(read_audit, step=number, claim=step.premise, constraints=lines)
-        named = await _asked(model, prompt, read, sampling)
-        complete = complete and named is not None
-        findings += named or ()
+        contradictions = await _asked(model, prompt, read, sampling)
+        complete = complete and contradictions is not None
+        findings += contradictions or ()
     return tuple(findings), complete
 
 
@@ -182,22 +182,22 @@ def best_of(verdicts: Sequence[Verified], aggregator: Aggregator = "geometric_me
     what could not be audited may be right. None where all are invalid and none is contradicted.
     """
     scores = {
-        place: score
-        for place, verdict in enumerate(verdicts)
+        index: score
+        for index, verdict in enumerate(verdicts)
         if (score := solution_score(verdict, aggregator)) is not None
     }
-    best = max(scores, key=lambda place: scores[place], default=None)
+    best = max(scores, key=lambda index: scores[index], default=None)
     rivals = verdicts if best is None else [verdicts[best]]
     unaudited = [
-        place
-        for place, verdict in enumerate(verdicts)
+        index
+        for index, verdict in enumerate(verdicts)
         if verdict.invalid is not None and not verdict.findings
     ]
     if not unaudited or not any(verdict.findings for verdict in rivals):
         return best
 
-    def judged(place: int) -> float:
-        scores = verdicts[place].judged
+    def judged(index: int) -> float:
+        scores = verdicts[index].judged
         return AGGREGATORS[aggregator](scores) if scores else 0.0
 
     return max(unaudited, key=judged)
@@ -253,7 +253,7 @@ def correctness_rate(scores: Sequence[float]) -> float:
 def weighted_correctness(scores: Sequence[float]) -> float:
     """Mean of the scores, each weighted by its place from 1, brought from [-1, 1] to [0, 1]."""
     weights = len(scores) * (len(scores) + 1) / 2
-    return (sum(place * score for place, score in enumerate(scores, 1)) / weights + 1) / 2
+    return (sum(position * score for position, score in enumerate(scores, 1)) / weights + 1) / 2
 
 
 def streak_score(scores: Sequence[float]) -> float:
@@ -271,7 +271,7 @@ def geometric_mean(scores: Sequence[float]) -> float:
 
 def first_error_position(scores: Sequence[float]) -> float:
     """Share of the steps before the first wrong one (a score of -1); 1 where there is none."""
-    first = next((place for place, score in enumerate(scores) if score <= -1), len(scores))
+    first = next((position for position, score in enumerate(scores) if score <= -1), len(scores))
     return first / len(scores)
 
 

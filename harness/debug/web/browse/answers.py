@@ -47,25 +47,25 @@ class Browsing:
     def runs(self, _: Query) -> Any:
         """All runs, matrices and evolutions, the latest first; one that cannot be read says why."""
         rows: list[dict[str, Any]] = []
-        for place in self.library.places():
+        for entry in self.library.places():
             row: dict[str, Any] = {
-                "name": place.name,
-                "kind": place.kind,
-                "changed": place.changed,
+                "name": entry.name,
+                "kind": entry.kind,
+                "changed": entry.changed,
             }
             try:
-                if place.kind == "eval":
-                    row["report"] = self.library.run(place.name).report().model_dump(mode="json")
-                elif place.kind == "matrix":
+                if entry.kind == "eval":
+                    row["report"] = self.library.run(entry.name).report().model_dump(mode="json")
+                elif entry.kind == "matrix":
                     from harness.evals.matrix.spec import read_lock
 
-                    lock = read_lock(place.path)
+                    lock = read_lock(entry.path)
                     begun = [
-                        (place.path / cell.folder / "run.json").is_file() for cell in lock.cells
+                        (entry.path / cell.folder / "run.json").is_file() for cell in lock.cells
                     ]
                     row["matrix"] = {"title": lock.name, "cells": len(begun), "begun": sum(begun)}
                 else:
-                    row["result"] = evolution(place)["result"]
+                    row["result"] = evolution(entry)["result"]
             except (BadInput, KeyError, OSError) as error:
                 row["error"] = str(error)
             rows.append(row)
@@ -143,9 +143,9 @@ class Browsing:
         """
         from harness.evals.matrix.report import matrix_report
 
-        place = self.library.place(needed(query, "matrix"), "matrix")
-        report = matrix_report(place.path).model_dump(mode="json")
-        below = "" if place.name == "." else f"{place.name}/"
+        entry = self.library.place(needed(query, "matrix"), "matrix")
+        report = matrix_report(entry.path).model_dump(mode="json")
+        below = "" if entry.name == "." else f"{entry.name}/"
         for cell in report["cells"]:
             cell["run"] = f"{below}{cell['run']}"
             if cell["versus_base"]:
@@ -154,7 +154,7 @@ class Browsing:
             [suite, f"data:image/svg+xml;base64,{base64.b64encode(drawn.encode()).decode()}"]
             for suite, drawn in report.pop("plots").items()
         ]
-        return {**report, "plots": plots, "changed": place.changed}
+        return {**report, "plots": plots, "changed": entry.changed}
 
 
 def needed(query: Query, name: str) -> str:

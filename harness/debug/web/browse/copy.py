@@ -63,12 +63,12 @@ def _page(browsing: Browsing, runs: Any) -> Iterator[str]:
     before, body, after = page.partition("</body>")
     yield before
     clean = shareable(browsing.library.root)
-    places: dict[str, int] = {}
+    parts: dict[str, int] = {}
     answers = _answers(browsing, runs)
     for number, part in enumerate(iter(lambda: [*islice(answers, PART)], [])):
-        places |= {"\0".join(question): number for question, _ in part}
+        parts |= {"\0".join(question): number for question, _ in part}
         yield _script_element({"\0".join(question): clean(answer) for question, answer in part})
-    yield _script_element(places)
+    yield _script_element(parts)
     yield f"<script>{script}</script>\n{body}{after}"
 
 
@@ -84,11 +84,11 @@ def shareable(root: Path) -> Callable[[Any], Any]:
     Secrets are taken out, and the folders that tell of this machine get short names: the folder
     that is shown (`.`), the working folder (`.`), the temporary folder (`TMP`), and homes (`~`).
     """
-    places = [
+    folder_names = [
         (root.resolve(), "."), (Path.cwd(), "."), (Path(tempfile.gettempdir()).resolve(), "TMP"),
         (Path.home(), "~"),
     ]  # fmt: skip
-    names = {str(path): name for path, name in reversed(places) if len(path.parts) > 1}
+    names = {str(path): name for path, name in reversed(folder_names) if len(path.parts) > 1}
     longest = sorted(names, key=len, reverse=True)
     folders = re.compile(
         rf"(?<![\w.])(?:{'|'.join(map(re.escape, longest))})(?![\w-])" if longest else r"(?!)"

@@ -23,7 +23,7 @@ from harness.skills import (
 )
 
 
-def evolution(place: Place) -> dict[str, Any]:
+def evolution(entry: Place) -> dict[str, Any]:
     """Verdict and figures of an evolution, every line of its skill, what was left out; JSON only.
 
     `lines` are blocks of lines (:class:`harness.skills.ShownBlock`) with the number of an edit in
@@ -32,14 +32,14 @@ def evolution(place: Place) -> dict[str, Any]:
     Raises:
         BadInput: if a file of it is damaged.
     """
-    skill, provenance = _skill(place)
+    skill, provenance = _skill(entry)
     edits = provenance.edits if provenance is not None else ()
     return {
-        "result": _read(place.path / "evolve.json") or {},
+        "result": _read(entry.path / "evolve.json") or {},
         "lines": [] if skill is None else _lines(skill, provenance),
         "edits": [_edit(edit) for edit in edits],
-        "discarded": _read(place.path / "discarded.json") or [],
-        "conflicts": _read(place.path / "conflicts.json") or [],
+        "discarded": _read(entry.path / "discarded.json") or [],
+        "conflicts": _read(entry.path / "conflicts.json") or [],
     }
 
 
@@ -51,8 +51,8 @@ def lineage(library: Library, name: str, number: int) -> dict[str, Any]:
     Raises:
         BadInput: if the evolution has no such edit.
     """
-    place = library.place(name, "evolution")
-    skill, provenance = _skill(place)
+    entry = library.place(name, "evolution")
+    skill, provenance = _skill(entry)
     if skill is None or provenance is None or not 0 <= number < len(provenance.edits):
         raise BadInput(f"evolution {name!r} has no edit {number}")
     edit = provenance.edits[number]
@@ -72,9 +72,9 @@ def lineage(library: Library, name: str, number: int) -> dict[str, Any]:
     return {**_edit(edit), "records": records}
 
 
-def _skill(place: Place) -> tuple[Path | None, Provenance | None]:
+def _skill(entry: Place) -> tuple[Path | None, Provenance | None]:
     """The skill directory that an evolution wrote, and its provenance; None where there is none."""
-    skill = next(iter(sorted((place.path / "skill").glob(f"*/{SKILL_FILE}"))), None)
+    skill = next(iter(sorted((entry.path / "skill").glob(f"*/{SKILL_FILE}"))), None)
     if skill is None:
         return None, None
     try:

@@ -158,12 +158,12 @@ class Library:
 
     def places(self) -> list[Place]:
         """Everything under the root, the latest first; links are not followed."""
-        self._places = {place.name: place for place in _walk(self.root)}
-        return sorted(self._places.values(), key=lambda place: (-place.changed, place.name))
+        self._places = {entry.name: entry for entry in _walk(self.root)}
+        return sorted(self._places.values(), key=lambda entry: (-entry.changed, entry.name))
 
     def whole(self) -> str:
         """Address of the root, where the root itself is something to show; else ""."""
-        kinds = {place.kind for place in self.places() if place.name == "."}
+        kinds = {entry.kind for entry in self.places() if entry.name == "."}
         names = {"evolution": "evolution", "matrix": "matrix", "eval": "run"}
         return next((f"{name}=." for kind, name in names.items() if kind in kinds), "")
 
@@ -175,12 +175,12 @@ class Library:
         """
         if name not in self._places:
             self.places()
-        place = self._places.get(name)
-        if place is None or place.kind != kind:
+        entry = self._places.get(name)
+        if entry is None or entry.kind != kind:
             raise BadInput(
                 f"expected the name of {_NAMES[kind]} in {str(self.root)!r}, found {name!r}"
             )
-        return place
+        return entry
 
     def run(self, name: str) -> EvalRun:
         """The eval run of that name; what was read of it is kept.
@@ -214,10 +214,10 @@ class Library:
     def home(self, evolution: str, trajectory_id: str) -> str | None:
         """The eval run inside an evolution that holds a trajectory."""
         below = self.place(evolution, "evolution").path / "runs"
-        for place in self._places.values():
-            inside = place.kind == "eval" and place.path.is_relative_to(below)
-            if inside and self.run(place.name).has(trajectory_id):
-                return place.name
+        for entry in self._places.values():
+            inside = entry.kind == "eval" and entry.path.is_relative_to(below)
+            if inside and self.run(entry.name).has(trajectory_id):
+                return entry.name
         return None
 
     def taught(self, evolution: str, trajectory_id: str) -> Trajectory:
