@@ -103,7 +103,7 @@ def run_suite(
     Example: harness eval run demo --limit 20 --model local/smollm2-135m
     """
     from harness.core.rundir import new_run_id
-    from harness.evals import EvalSettings, run_evaluation
+    from harness.evals import EvalSettings, run_evaluation, shown_warning
     from harness.evals.formats.junit import write_junit
     from harness.evals.reuse import counted
     from harness.evals.runner import suite_of
@@ -142,8 +142,9 @@ def run_suite(
             "several right ones, name their column with --map COLUMN=answers",
             err=True,
         )
-    if settings.skill is not None and settings.resume is None:
-        _warn_of_shown_tasks(settings.skill, tasks[: settings.limit])
+    skill = None if settings.resume else settings.skill
+    if skill and (warning := shown_warning(skill, tasks[: settings.limit])):
+        echo(warning, err=True)
     with resumable(run):
         reports = run_evaluation(
             settings,
@@ -193,20 +194,6 @@ def _rates_table(column: str, rates: list[dict[str, Any]]) -> str:
         )
         for rate in rates
     ])  # fmt: skip
-
-
-def _warn_of_shown_tasks(skill: Path, tasks: Sequence[Task]) -> None:
-    from harness.evals import shown_in, taught_by
-
-    taught = taught_by(skill)
-    if count := sum(task.id in taught for task in tasks):
-        echo(
-            f"{count} of {len(tasks)} tasks taught this skill: passing those proves little "
-            "(--split selection takes the others)",
-            err=True,
-        )
-    elif count := shown_in(skill, tasks):
-        echo(f"{count} of the tasks appear in the skill: passing those proves nothing", err=True)
 
 
 def event_line(event: dict[str, Any]) -> str:

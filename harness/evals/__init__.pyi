@@ -9,6 +9,7 @@ from .costs import estimate as estimate
 from .costs import plan_evaluation as plan_evaluation
 from .costs import plan_steps as plan_steps
 from .costs import shown_in as shown_in
+from .costs import shown_warning as shown_warning
 from .costs import time_words as time_words
 from .formats.table import import_results as import_results
 from .formats.table import open_results as open_results

@@ -14,7 +14,7 @@ from harness.agents import Agent, is_foreign
 from harness.core import BadInput, Task, Value, digest_tree
 from harness.core.rundir import RunReader
 from harness.core.terminal import span
-from harness.evals.plan import attempt_id, parts_of
+from harness.evals.plan import attempt_id, parts_of, taught_by
 from harness.evals.report import ItemRecord, finished_items
 from harness.evals.reuse import CALLS, Step, plan_reuse
 from harness.evals.settings import EvalSettings, agent_model_spec
@@ -65,6 +65,18 @@ def shown_in(skill: Path, tasks: Sequence[Task]) -> int:
     text = "".join(_words(path.read_text("utf-8", "replace")) for path in files)
     prompts = [_words(task.prompt) for task in tasks]
     return sum(prompt.count(" ") > SHOWN_WORDS and prompt in text for prompt in prompts)
+
+
+def shown_warning(skill: Path, tasks: Sequence[Task]) -> str:
+    """Warn of tasks that taught a skill or appear in it; "" where there are none."""
+    taught = taught_by(skill)
+    if count := sum(task.id in taught for task in tasks):
+        return (
+            f"{count} of {len(tasks)} tasks taught this skill: passing those proves little "
+            "(--split selection takes the others)"
+        )
+    count = shown_in(skill, tasks)
+    return f"{count} of the tasks appear in the skill: passing those proves nothing" * bool(count)
 
 
 def _words(text: str) -> str:

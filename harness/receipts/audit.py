@@ -41,6 +41,7 @@ from harness.evals import (
     load_suite,
     open_agent_model,
     run_eval,
+    shown_warning,
     tasks_digest,
 )
 from harness.models import CallStore, Model
@@ -125,13 +126,8 @@ def prepare(settings: AuditSettings) -> Prepared:
     parsed = cut(load_skill(settings.skill))
     suite = load_suite(settings.suite, settings.split, trusted=settings.trust)
     tasks = list(suite.tasks[: settings.limit])
-    plan = plan_audit(
-        len(parsed.units),
-        len(tasks),
-        settings.rollouts,
-        width=settings.width,
-        futility=settings.futility,
-    )
+    stops = settings.model_dump(include={"width", "futility"})
+    plan = plan_audit(len(parsed.units), len(tasks), settings.rollouts, **stops)
     random.Random(settings.seed).shuffle(tasks)
     chosen = suite.model_copy(update={"tasks": tuple(tasks[: plan.tasks])})
     names = cluster_names([task.id for task in chosen.tasks], task_groups(chosen.tasks))
@@ -155,6 +151,7 @@ def plan_of(settings: AuditSettings) -> dict[str, Any]:
         "half_width": round(100 * plan.half_width, 2),
         "detectable": round(100 * plan.detectable, 2),
         "spread": plan.spread,
+        "warning": shown_warning(settings.skill, prepared.suite.tasks),
         "estimate": _expected(settings, prepared).model_dump(mode="json"),
         "calls_at_most": plan.rollouts * suite.max_turns,
         "model": agent_model_spec(settings.models),
@@ -195,6 +192,8 @@ def run_audit(
     if earlier := finished_report(out, request, resume=settings.resume is not None):
         return Audited.model_validate({**earlier, "run": out})
     tell(f"{prepared.plan}; {prepared.plan.spread}")
+    if warning := shown_warning(settings.skill, prepared.suite.tasks):
+        tell(f"warning: {warning}")
     records, limit = loops.run(_run(settings, prepared, out, tell, show))
     receipt = receipt_of(records, prepared.parsed)
     contents = {RECEIPT: receipt.text, RECORDS: records.text, CARD: card(receipt)}

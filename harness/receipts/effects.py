@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.core import BadInput, Task, Value, grouped
+from harness.receipts.plan import LEAST_OF_GROUP, ROLLOUTS
 from harness.receipts.records import Records, Row
 from harness.receipts.units import Cut, Unit
 from harness.stats import EffectData, EffectFit, alone, cluster_names, fit_effects, with_ends
@@ -88,7 +89,8 @@ def group_effects(records: Records, parsed: Cut) -> tuple[GroupEffect, ...]:
     """Estimate the effects of units on each group of tasks that the records tell apart.
 
     A unit whose words name groups is tried on those, any other on all: a rule for one queue does
-    little to all tasks together. Groups with too few rollouts for that are left out.
+    little to all tasks together. Groups with too few tasks or rollouts for that are left out: where
+    the fit has hardly a residual left, its standard errors are far too small.
     """
     header, plan = records.header, records.header.plan
     valid = [
@@ -96,10 +98,15 @@ def group_effects(records: Records, parsed: Cut) -> tuple[GroupEffect, ...]:
     ]
     members = grouped((header.by_values[row.task], row) for row in valid)
     named = {unit.number: named_groups(unit.text, members) for unit in parsed.units}
-    fits = dict[str, EffectFit]()
+    fits, tasks_of = dict[str, EffectFit](), dict[str, int]()
     for group, rows in sorted(members.items()):
-        with suppress(BadInput):  # too few rollouts
-            fits[group] = fit_effects(data_of(rows, plan.units, header.groups))
+        tasks_of[group] = len({row.task for row in rows})
+        if (
+            tasks_of[group] >= LEAST_OF_GROUP
+            and len(rows) - tasks_of[group] >= ROLLOUTS * plan.units
+        ):
+            with suppress(BadInput):  # of one group of tasks, or units that cannot be told apart
+                fits[group] = fit_effects(data_of(rows, plan.units, header.groups))
     pairs = [
         (unit, group)
         for unit in parsed.units
@@ -113,10 +120,9 @@ def group_effects(records: Records, parsed: Cut) -> tuple[GroupEffect, ...]:
         )
         for group, fit in fits.items()
     }
-    tasks = {group: len({row.task for row in members[group]}) for group in fits}
     return tuple(
         GroupEffect(
-            unit=unit.id, group=group, tasks=tasks[group],
+            unit=unit.id, group=group, tasks=tasks_of[group],
             verdict=effects[group][unit.number].verdict, effect=effects[group][unit.number],
         )
         for unit, group in pairs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from harness.core import BadInput, Value
-from harness.stats import critical, half_subsets, normal_boundaries, z_of
+from harness.stats import alone, critical, half_subsets, normal_boundaries, z_of
 
 LOOKS = (0.5, 0.75, 1.0)
 """Shares of the rollouts at which an audit may stop."""
@@ -15,6 +15,9 @@ SPREAD = 0.3
 """Standard deviation of a unit's effect between tasks, where these differ much."""
 LEAST_TASKS = 8
 """Fewer say nothing about tasks like them."""
+LEAST_OF_GROUP, ROLLOUTS = 5, 4
+"""Tasks of a group, and rollouts a unit (those of the intercepts aside). With fewer, standard errors
+are far too small: up to 84 % of simulated units without any effect got a verdict."""
 
 
 class AuditPlan(Value):
@@ -53,7 +56,7 @@ class AuditPlan(Value):
     def looks(self) -> tuple[int, ...]:
         """Rollouts at each look, whole pairs."""
         ends = (2 * round(share * self.pairs) for share in LOOKS)
-        enough = (end for end in ends if end > self.units + min(self.tasks, end // 2) + 1)
+        enough = (end for end in ends if end - min(self.tasks, end // 2) >= ROLLOUTS * self.units)
         return tuple(dict.fromkeys(enough))
 
     @property
@@ -84,6 +87,12 @@ class AuditPlan(Value):
     def detectable(self) -> float:
         """Smallest true effect that one look at the end finds with the wanted power."""
         return self.half_width + z_of(self.power) * self.error
+
+    def detectable_in(self, tasks: int, rollouts: int, pairs: int) -> float:
+        """The same for one group of tasks, where so many pairs of unit and group are looked at."""
+        part = self.model_copy(update={"tasks": tasks, "pairs": rollouts // 2})
+        degrees = min(tasks, self.groups or tasks) - 1
+        return part.error * (alone(self.alpha, pairs * len(self.looks), degrees) + z_of(self.power))
 
     @property
     def spread(self) -> str:
@@ -128,7 +137,7 @@ def plan_audit(
         raise BadInput("the skill has no unit to audit: nothing under its headings, no files")
     if tasks < LEAST_TASKS:
         raise BadInput(f"expected a suite of {LEAST_TASKS} tasks or more, got {tasks}")
-    needed = 2 * (units + LEAST_TASKS)
+    needed = max(2 * (units + LEAST_TASKS), -(-ROLLOUTS * units * 4 // 3))
     if rollouts < needed:
         raise BadInput(
             f"{rollouts} rollouts cannot tell {units} units apart: expected {needed} or more"

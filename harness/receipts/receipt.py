@@ -22,7 +22,7 @@ from harness.receipts.effects import (
     group_effects,
     intervals,
 )
-from harness.receipts.plan import AuditPlan
+from harness.receipts.plan import ROLLOUTS, AuditPlan
 from harness.receipts.records import Origin, Records, Row
 from harness.receipts.units import Cut, UnitKind
 from harness.skills import TOKENIZER
@@ -179,7 +179,7 @@ def why_stop(plan: AuditPlan, look: int, rows: Sequence[Row], groups: Mapping[st
     if look == len(plan.looks) - 1:
         return "all planned rollouts were run"
     valid = [row for row in rows if row.outcome != "invalid"]
-    if len(valid) <= plan.units + len({row.task for row in valid}) + 1:
+    if len(valid) - len({row.task for row in valid}) < ROLLOUTS * plan.units:
         return ""
     fitted = fit_effects(data_of(valid, plan.units, groups))
     decided, narrow_enough = settled(fitted, plan.values[look], plan.width)

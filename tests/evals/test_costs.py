@@ -11,7 +11,7 @@ import pytest
 
 from harness.api import EvalSettings, plan_evaluation, run_evaluation
 from harness.core import Task
-from harness.evals import records, shown_in, taught_by
+from harness.evals import records, shown_in, shown_warning, taught_by
 from tests.models.http_server import Answer, completion, serve
 
 
@@ -78,6 +78,8 @@ def test_tasks_of_this_suite_that_taught_the_skill_are_counted(tmp_path: Path) -
     taught = taught_by(skill)
     assert sum(task.id in taught for task in tasks) == 2
     assert not taught_by(tmp_path / "moved" / "mine")
+    assert shown_warning(skill, tasks).startswith("2 of 3 tasks taught this skill")
+    assert not shown_warning(skill, tasks[2:])
 
 
 def test_tasks_that_stand_in_the_skill_are_counted(tmp_path: Path) -> None:

@@ -86,3 +86,15 @@ def test_a_plan_says_what_it_can_see() -> None:
         plan_audit(0, 100, 400)
     with pytest.raises(BadInput, match="8 tasks or more"):
         plan_audit(3, 4, 400)
+
+
+@given(units=st.integers(1, 60), tasks=st.integers(8, 500), more=st.integers(0, 400))
+def test_every_look_leaves_residuals_enough_for_its_standard_errors(
+    units: int, tasks: int, more: int
+) -> None:
+    least = max(2 * (units + 8), -(-16 * units // 3))
+    plan = plan_audit(units, tasks, least + more)
+    assert plan.looks
+    assert all(end - min(plan.tasks, end // 2) >= 4 * units for end in plan.looks)
+    with pytest.raises(BadInput, match=f"expected {least} or more"):
+        plan_audit(units, tasks, least - 1)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from harness.evals import ItemRecord, load_suite
+from harness.receipts.cli.skill_audit import group_lines
 from harness.receipts.cli.skill_ladder import ladder_lines
 from harness.receipts.ladder import verify_ladder
 from harness.receipts.ladder.plan import LadderSettings, plan_of
@@ -229,5 +230,14 @@ def test_a_rule_that_mends_one_queue_is_found_there() -> None:
     assert helping == named
     assert len(receipt.by_group) == 4 + 8  # a rule on the queue that it names, the other on all
     assert all(len(unit.text) and unit.effect.estimate < 25 for unit in receipt.units)
+    lines = group_lines(receipt)
+    assert lines[0].startswith("by queue: 12 pairs of line and group were looked at, 4 show")
+    assert "the others: too few to tell. 8 tasks a group show effects from about" in lines[5]
+    assert 40 < 100 * plan.detectable_in(8, 40, 12) < 100 * plan.detectable_in(5, 25, 12)
+    # Groups so small that the fit has hardly a residual left are not looked at.
+    scarce = {name: str(n // 4) for n, name in enumerate(ids)}
+    small = header.model_copy(update={"by_values": scarce})
+    hidden = receipt_of(Records(header=small, rows=tuple(rows)), parsed)
+    assert not hidden.by_group and "too few to tell" in group_lines(hidden)[0]
     text = header.model_copy(update={"by": "", "by_values": {}})
     assert '"by' not in receipt_of(Records(header=text, rows=tuple(rows)), parsed).text

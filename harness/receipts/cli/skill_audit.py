@@ -28,10 +28,13 @@ from harness.cli import (
 from harness.core import shown
 from harness.core.errors import Refused
 
+TELLING = 20
+"""Points: a group that shows no smaller effect cannot tell."""
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from harness.receipts import Audited
+    from harness.receipts import Audited, Receipt
     from harness.receipts.receipt import UnitReceipt
 
 
@@ -89,7 +92,12 @@ def audit_skill(
     if dry_run:
         plan = plan_of(settings)
         lines = [f"{unit['id']}  {unit['kind']}  {unit['tokens']} tokens" for unit in plan["units"]]
-        lines += [plan["plan"], plan["spread"], *estimate_lines(plan["estimate"])]
+        lines += [
+            plan["plan"],
+            plan["spread"],
+            *filter(None, [plan["warning"]]),
+            *estimate_lines(plan["estimate"]),
+        ]
         emit(plan, as_json, "\n".join(lines))
         return
     with resumable(run):
@@ -183,6 +191,48 @@ def _units(units: Sequence[UnitReceipt]) -> str:
     ])  # fmt: skip
 
 
+def group_lines(receipt: Receipt) -> list[str]:
+    """Effects on groups of tasks, and which effects groups of this size can show at all."""
+    from harness.receipts.plan import LEAST_OF_GROUP, ROLLOUTS
+
+    by, pairs, each = receipt.by, receipt.by_group, receipt.valid / receipt.tasks
+    if not pairs:
+        least = f"{LEAST_OF_GROUP} tasks and {ROLLOUTS} rollouts a line"
+        return [f"by {by}: too few to tell, no group has {least}"]
+    clear = [pair for pair in pairs if pair.verdict != "nothing detectable"]
+    lines = [
+        f"by {by}: {len(pairs)} pairs of line and group were looked at, {len(clear)} show an "
+        "effect (their intervals hold together)",
+        *(
+            f"  {pair.unit} {pair.verdict} where {by} is {pair.group!r}: "
+            f"{pair.effect.estimate:+.1f} points ({max(-100, pair.effect.low):+.1f} to "
+            f"{min(100, pair.effect.high):+.1f}), {pair.tasks} tasks"
+            for pair in clear
+        ),
+    ]
+    unclear = [pair for pair in pairs if pair not in clear]
+
+    def detectable(tasks: int) -> float:
+        return 100 * receipt.plan.detectable_in(tasks, round(each * tasks), len(pairs))
+
+    tasks = max(pair.tasks for pair in pairs)
+    if not unclear:
+        return lines
+    if (least := detectable(tasks)) <= TELLING:
+        return [*lines, f"  the others: effects of {least:.0f} points or more would mostly show"]
+    enough = next((size for size in range(tasks, 1000) if detectable(size) <= TELLING), 1000)
+    unclear.sort(key=lambda pair: -abs(pair.effect.estimate))
+    return [
+        *lines,
+        f"  the others: too few to tell. {tasks} tasks a group show effects from about "
+        f"{least:.0f} points on, {enough} would show {TELLING} points",
+        "  largest of them, perhaps by chance: "
+        + ", ".join(
+            f"{pair.unit} where {pair.group!r} {pair.effect.estimate:+.0f}" for pair in unclear[:3]
+        ),
+    ]
+
+
 def _text(audited: Audited) -> str:
     receipt = audited.receipt
     lines = [f"warning: {warning}" for warning in receipt.warnings]
@@ -196,27 +246,16 @@ def _text(audited: Audited) -> str:
         f"{groups_text(receipt.groups, ' in ')}, {receipt.passed:.1f} % passed; "
         f"{receipt.stopped}"
     )
-    if receipt.by_group:
-        seen = [each for each in receipt.by_group if each.verdict != "nothing detectable"]
-        lines += [
-            f"{each.unit} {each.verdict} where {receipt.by} is {each.group!r}: "
-            f"{each.effect.estimate:+.1f} points ({each.effect.low:+.1f} to {each.effect.high:+.1f}"
-            f"), {each.tasks} tasks"
-            for each in seen
-            or sorted(receipt.by_group, key=lambda each: -abs(each.effect.estimate))[:3]
-        ]
-        lines.append(
-            f"by {receipt.by}: {len(receipt.by_group)} pairs of line and group were looked at, "
-            f"{len(seen)} show an effect (their intervals hold together)"
-        )
+    if receipt.by:
+        lines += group_lines(receipt)
     if {unit.verdict for unit in receipt.units} == {"nothing detectable"}:
-        lines.append(
-            "no line shows an effect on all tasks together; "
-            + (
-                "some do less where others are present (above): those make up for them"
-                if any(pair.effect < 0 for pair in receipt.interactions)
-                else "--by COLUMN looks at groups of tasks, and more tasks narrow the intervals"
-            )
-        )
+        hint = "" if receipt.by else "--by COLUMN looks at groups of tasks; "
+        if receipt.plan.tasks < receipt.plan.pairs // 2:  # all tasks at hand were run
+            hint += f"a suite of more than these {receipt.tasks} tasks narrows the intervals"
+        else:
+            hint += "more --rollouts take more tasks, which narrows the intervals"
+        if any(pair.effect < 0 for pair in receipt.interactions):
+            hint = "some do less where others are present (above): those make up for them"
+        lines.append(f"no line shows an effect on all tasks together; {hint}")
     lines += [f"wrote {path}" for path in audited.paths]
     return shown(lines)
