@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +32,6 @@ from harness.core import Refused, shown
 from harness.core.terminal import tokens_text
 
 if TYPE_CHECKING:
-    from harness.core import Task
     from harness.evals import EvalReport, EvalSettings
     from harness.evals.regrade import RegradeReport
 

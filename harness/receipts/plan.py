@@ -16,7 +16,7 @@ SPREAD = 0.3
 LEAST_TASKS = 8
 """Fewer say nothing about tasks like them."""
 LEAST_OF_GROUP, ROLLOUTS = 5, 4
-"""Tasks of a group, and rollouts a unit (those of the intercepts aside). With fewer, standard errors
+"""Tasks of a group, and rollouts a unit (less those of the intercepts). With fewer, standard errors
 are far too small: up to 84 % of simulated units without any effect got a verdict."""
 
 
