@@ -1,6 +1,6 @@
 """The documentation as a site (`make site`): what MkDocs does beyond its settings in mkdocs.yml.
 
-The table of `docs/index.md` is the navigation, and links that leave `docs/` name the file instead.
+The tables of `docs/index.md` are the navigation; links that leave `docs/` name the file instead.
 """
 
 from __future__ import annotations
@@ -13,21 +13,22 @@ LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)#\s:]+)((?:#[^)\s]*)?)\)")
 
 
 def on_config(config: Any) -> Any:
-    """Sections and pages as the index lists them, each page once."""
+    """Shelves and pages as the index lists them, each page once."""
     folder = Path(config.docs_dir)
     listed: set[str] = set()
     nav: list[Any] = ["index.md"]
+    shelf = nav
     for row in (folder / "index.md").read_text("utf-8").splitlines():
-        if not row.startswith("| ") or "](" not in row:
-            continue
-        intent, links = row.strip("| ").split(" | ")
-        section: list[str] = []
-        for _, path, _ in LINK.findall(links):
-            pages = sorted((folder / path).parent.glob("*.md")) if "decisions" in path else []
-            section += [page.relative_to(folder).as_posix() for page in pages] or [path]
-        new = [path for path in section if path not in listed]
+        if row.startswith("## "):
+            nav.append({row[3:]: (shelf := [])})
+        pages: list[str] = []
+        for _, path, _ in LINK.findall(row):
+            others = sorted((folder / path).parent.glob("*.md")) if "decisions" in path else []
+            pages += [page.relative_to(folder).as_posix() for page in others] or [path]
+        new = [path for path in pages if path not in listed]
         listed.update(new)
-        nav.append({intent[0].upper() + intent[1:]: new})
+        named = row.startswith("|") and len(new) > 1
+        shelf += [{row.split(" | ")[0].strip("| ").capitalize(): new}] if named else new
     config.nav = nav
     return config
 

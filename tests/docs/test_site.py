@@ -44,7 +44,7 @@ def test_every_page_is_there_and_complete(site: Path, repository: Path) -> None:
         assert not re.search(r"<p>\s*(\||- )", text), f"{page.name}: a table or list that is none"
         assert ELSEWHERE.findall(text) == []
         assert "../harness/" not in text
-    assert "Distil a skill" in (site / "index.html").read_text("utf-8")
+    assert "Research notes" in (site / "guide.html").read_text("utf-8")
 
 
 def test_a_link_that_leads_nowhere_is_an_error(repository: Path, tmp_path: Path) -> None:
