@@ -64,15 +64,15 @@ def coverage(ladder: Ladder) -> dict[str, Any]:
     tasks = [*load_suite(ladder.suite, "train").tasks, *load_suite(ladder.suite).tasks]
     kinds = {task.id: str(task.meta["kind"]) for task in tasks}
     [best] = [rung for rung in ladder.rungs if rung.name == "best"]
-    shown = {kinds[task] for task in best.examples}
+    covered = {kinds[task] for task in best.examples}
     path = assets.root() / "skills" / f"{ladder.skill}.ladder.jsonl"
     records = read_ladder(path)
     rows = [row for row in records.rows if row.rung == "best"]
     rows = [row for row in rows if row.task not in records.header.unseen]
-    passed = Counter(kinds[row.task] in shown for row in rows if row.outcome == "pass")
+    passed = Counter(kinds[row.task] in covered for row in rows if row.outcome == "pass")
     return {
-        "kinds": sorted(shown), "all_kinds": len({kinds[row.task] for row in rows}),
-        "tasks": sum(kinds[row.task] in shown for row in rows),
+        "kinds": sorted(covered), "all_kinds": len({kinds[row.task] for row in rows}),
+        "tasks": sum(kinds[row.task] in covered for row in rows),
         "passed": passed[True], "others_passed": passed[False],
     }  # fmt: skip
 
@@ -90,8 +90,10 @@ def papers() -> str:
     """docs/concepts/papers.md: published figures beside those of ours that name their result."""
     root = assets.root()
     rows = [read_yaml(path) for path in sorted((root / "evals" / "paper").glob("*.yaml"))]
-    ours = {each["ours"]["file"] for row in rows for each in row["figures"] if "ours" in each}
-    return page("papers.md.jinja", {"papers": rows, "results": {n: read(root / n) for n in ours}})
+    files = {
+        figure["ours"]["file"] for row in rows for figure in row["figures"] if "ours" in figure
+    }
+    return page("papers.md.jinja", {"papers": rows, "results": {n: read(root / n) for n in files}})
 
 
 def read(path: Path) -> Any:

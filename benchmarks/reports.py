@@ -75,11 +75,11 @@ def benchmark(
         module = measure.__globals__
 
         def main() -> None:
-            chosen = read_options(module["__doc__"], *positional, **options)
-            result = measure(chosen)
+            settings = read_options(module["__doc__"], *positional, **options)
+            result = measure(settings)
             if result is not None:
                 made_by = {"command": f"python -m {module['__spec__'].name}"}
-                report({**made_by, **result}, getattr(chosen, "out", None))
+                report({**made_by, **result}, getattr(settings, "out", None))
 
         if module["__name__"] == "__main__":
             main()

@@ -114,10 +114,10 @@ async def answer(state: State, runtime: Context) -> Update:
         raise TurnLimit(f"turn limit of {context.max_turns} reached")
     tools = [tool for tool in context.tools if tool.name in LOOKING]
     native = [tool.schema() for tool in tools] if context.protocol != "text" else []
-    shown = "\n".join(state.get("notes", [])) or "[No page held anything of use]"
+    notes = "\n".join(state.get("notes", [])) or "[No page held anything of use]"
     prompt = render(
         "longdoc_answer",
-        context=await _chosen(state, context) if state.get("context") else shown,
+        context=await _chosen(state, context) if state.get("context") else notes,
         question=state["messages"][0]["content"],
         protocol="native" if native else "text",
     )

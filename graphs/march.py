@@ -113,14 +113,14 @@ def blind(state: State, runtime: Context) -> Update:
     """
     claims = [Claim.model_validate(claim) for claim in state.get("claims", [])]
     findings = settled(runtime.context, claims)
-    places = {id(claim): place for place, claim in enumerate(claims)}
-    open_claims = [claim for place, claim in enumerate(claims) if place not in findings]
+    index_of = {id(claim): index for index, claim in enumerate(claims)}
+    open_claims = [claim for index, claim in enumerate(claims) if index not in findings]
     requests = blinded(open_claims, state.get("response", ""))
     runtime.context.vault.seal(
         state.get("response", ""), [list(group.values) for group in requests.groups]
     )
     return {
-        "groups": [[places[id(claim)] for claim in group.claims] for group in requests.groups],
+        "groups": [[index_of[id(claim)] for claim in group.claims] for group in requests.groups],
         "questions": [list(group.questions) for group in requests.groups],
         "reworded": requests.reworded,
         "settled": {str(n): finding.model_dump(mode="json") for n, finding in findings.items()},

@@ -93,24 +93,24 @@ async def select(state: State, runtime: Context) -> Update:
         "reward_select", fields, resources=list(bank.resources.values()),
         more={"diagnosis": state.get("diagnosis", "")},
     )  # fmt: skip
-    chosen: list[str] = answer.reply["resources"] if answer.reply else []
-    return {"chosen": list(dict.fromkeys(chosen))}
+    names: list[str] = answer.reply["resources"] if answer.reply else []
+    return {"chosen": list(dict.fromkeys(names))}
 
 
 async def verify(state: State, runtime: Context) -> Update:
     """One step: view or run a resource, compute, record an observation, or finish."""
     context = runtime.context
     bank, answers = context.bank, len(context.bank.sample.answers)
-    chosen, log, records = state.get("chosen", []), state.get("log", []), state.get("records", [])
+    names, log, records = (state.get("chosen", []), state.get("log", []), state.get("records", []))
     seen, runs = state.get("seen", []), state.get("runs", 0)
     actions = ["record", "finish"]
-    actions += ["view"] if chosen else []
+    actions += ["view"] if names else []
     if context.sandbox is not None:
         actions += ["python"]
-        actions += ["run"] if chosen and runs < RUNS else []
+        actions += ["run"] if names and runs < RUNS else []
     fields = {
         "action": {"enum": actions},
-        "resource": {"enum": [*chosen, "none"]},
+        "resource": {"enum": [*names, "none"]},
         "code": text_field(CODE),
         **_record_fields(answers),
     }
@@ -138,18 +138,18 @@ async def verify(state: State, runtime: Context) -> Update:
     if resource.implementation_kind != "python" or context.sandbox is None:
         return {"log": [*log, f"run {name}: it is a text; view it"]}
     printed, rows = await asyncio.to_thread(bank.run, name, context.sandbox)
-    found = records_of(rows, answers, hard=resource.hard_or_soft == "hard")
+    new_records = records_of(rows, answers, hard=resource.hard_or_soft == "hard")
     return {
         "log": [*log, f"run {name}: {printed}"],
         "runs": runs + 1,
-        "records": [*records, *(row.model_dump() for row in found)],
+        "records": [*records, *(row.model_dump() for row in new_records)],
     }
 
 
 def onwards(state: State) -> str:
     """Another step, or the end of the verification."""
-    done = state.get("finished", False) or len(state.get("log", [])) >= STEPS
-    return "aggregate" if done else "verify"
+    ended = state.get("finished", False) or len(state.get("log", [])) >= STEPS
+    return "aggregate" if ended else "verify"
 
 
 async def aggregate(state: State, runtime: Context) -> Update:

@@ -89,7 +89,7 @@ async def solve(state: State, runtime: Context) -> Update:
 
 def band(state: State, runtime: Context) -> Update:
     """Keep what is neither too easy nor too hard for the agent."""
-    factory, kept = runtime.context, list[Record]()
+    factory, records = runtime.context, list[Record]()
     for row in _records(state):
         record, mean = row, row.mean
         if row.decision == "open" and mean is not None:
@@ -98,8 +98,8 @@ def band(state: State, runtime: Context) -> Update:
                 side = "hard" if mean < factory.low else "easy"
                 reason = f"too {side}: {row.right} of {row.attempts} attempts were right"
                 record = record.ended("rejected", "band", f"too {side}", reason)
-        kept.append(record)
-    return _dumped(kept)
+        records.append(record)
+    return _dumped(records)
 
 
 def curate(state: State, runtime: Context) -> Update:

@@ -336,9 +336,9 @@ async def select(state: State, runtime: Context) -> Update:
 
     if not options.lessons or options.select == "all":
         return {"final": evolution.store.put(draft(edits)), "spent": []}
-    selection, chosen, rejected, used = await try_edits(evolution, edits, draft)
+    selection, selected, rejected, used = await try_edits(evolution, edits, draft)
     return {
-        "final": evolution.store.put(draft(chosen, rejected)),
+        "final": evolution.store.put(draft(selected, rejected)),
         "selection": evolution.store.put(selection),
         "spent": [used.model_dump(mode="json")],
     }
@@ -391,15 +391,15 @@ def build() -> Any:
     graph.add_node("analyst", analyst).add_edge("analyst", "fleet")
     graph.add_conditional_edges("fleet", to_analysts, ["analyst", "collect"])
     graph.add_sequence([collect, claims, judge, deal])
-    rest = [translate, weigh, select, describe, apply, verify, gate_skill]
-    return _merged_then(graph, rest).add_edge("gate_skill", END)
+    stages = [translate, weigh, select, describe, apply, verify, gate_skill]
+    return _merged_then(graph, stages).add_edge("gate_skill", END)
 
 
-def _merged_then(graph: Any, rest: list[Any]) -> Any:
+def _merged_then(graph: Any, stages: list[Any]) -> Any:
     """Stage 3 after `deal`, and what follows."""
     graph.add_node("merge", merge).add_edge("merge", "deal")
     graph.add_conditional_edges("deal", to_mergers, ["merge", "translate"])
-    return graph.add_sequence(rest)
+    return graph.add_sequence(stages)
 
 
 def build_merge() -> Any:

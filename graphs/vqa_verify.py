@@ -110,7 +110,7 @@ def choose(state: State, runtime: Context) -> Update:
     verdicts = [Verified.model_validate(verdict) for verdict in state.get("verdicts", [])]
     best = best_of(verdicts, AGGREGATOR)
     solution = _candidates(state)[best or 0]
-    shown = [
+    candidates = [
         {
             "answer": verdict.solution.answer,
             "reliability": verdict.reliability,
@@ -119,7 +119,7 @@ def choose(state: State, runtime: Context) -> Update:
         }
         for verdict in verdicts
     ]
-    runtime.context.tell({"type": "chosen", "candidates": shown, "chosen": best})
+    runtime.context.tell({"type": "chosen", "candidates": candidates, "chosen": best})
     return {"solution": solution.model_dump(mode="json"), "answer": solution.answer}
 
 

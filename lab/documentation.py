@@ -35,12 +35,12 @@ def on_config(config: Any) -> Any:
 
 def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Any) -> str:
     """A link to a file of the repository that is no page becomes the file's name."""
-    here = Path(page.file.abs_src_path).parent
+    page_folder = Path(page.file.abs_src_path).parent
     folder = Path(config.docs_dir)
 
     def named(match: re.Match[str]) -> str:
         text, path, _ = match.groups()
-        target = (here / path).resolve()
+        target = (page_folder / path).resolve()
         if target.is_relative_to(folder) or not target.exists():
             return match.group()
         name = f"`{target.relative_to(folder.parent)}`"

@@ -68,18 +68,18 @@ def answers(row: dict[str, Any]) -> Iterator[Answer]:
         if (values := _values(question["answer"], question["scale"]))
     ]
     texts = [" and ".join(values) for _, values in valued]
-    for place, (question, values) in enumerate(valued):
+    for index, (question, values) in enumerate(valued):
         draw = random.Random(f"{document.id} {question['uid']}")
         pattern = STATES.get(question["scale"])
         stated = pattern is None or pattern.search(document.text) is not None
         wrong = {
-            "digit": other_digit(texts[place], draw),
+            "digit": other_digit(texts[index], draw),
             "scale": " and ".join(map(_thousandfold, values)),
-            "other": draw.choice([*sorted({*texts} - {texts[place]}), ""]),
+            "other": draw.choice([*sorted({*texts} - {texts[index]}), ""]),
         }
-        kinds = {"right" if stated else "unscaled": texts[place], **wrong}
+        kinds = {"right" if stated else "unscaled": texts[index], **wrong}
         for kind, answer in kinds.items():
-            if answer and (kind not in wrong or answer != texts[place]):
+            if answer and (kind not in wrong or answer != texts[index]):
                 origin = question["answer_type"]
                 yield Answer(document, question["question"], answer, kind, origin)
 

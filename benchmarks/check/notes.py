@@ -77,11 +77,11 @@ def _values(draw: random.Random) -> list[str]:
 def _wrong(draw: random.Random, values: list[str], fact: int, kind: str) -> str:
     """Another value of its kind in the note, or a number or year with one digit changed."""
     alternatives = [
-        value for place, value in enumerate(values) if place != fact and FACTS[place][1] == kind
+        value for index, value in enumerate(values) if index != fact and FACTS[index][1] == kind
     ]
     if kind == "person" or draw.random() < 0.5:
         return draw.choice(alternatives)
     digits = list(values[fact])
-    place = draw.randrange(1, len(digits))
-    digits[place] = draw.choice([digit for digit in "123456789" if digit != digits[place]])
+    position = draw.randrange(1, len(digits))
+    digits[position] = draw.choice([digit for digit in "123456789" if digit != digits[position]])
     return "".join(digits)

@@ -116,7 +116,7 @@ async def run(options: argparse.Namespace) -> dict[str, Any]:
             served = await stack.enter_async_context(serving(served_app(options.model)))
             url, spec = f"{served}/v1", f"openai/{options.model.partition('/')[2]}"
         mine = await asyncio.to_thread(ours, rows, spec, url, options.calls)
-        theirs = await asyncio.to_thread(
+        peer = await asyncio.to_thread(
             ragas, rows, url, spec.partition("/")[2], options.ragas_python
         )
     by_rule = [
@@ -124,7 +124,7 @@ async def run(options: argparse.Namespace) -> dict[str, Any]:
     ]
     pairs = [
         (float((judgement.faithful is true) - (peer_judgement.faithful is true)), 1.0)
-        for judgement, peer_judgement, true in zip(mine, theirs, truth, strict=True)
+        for judgement, peer_judgement, true in zip(mine, peer, truth, strict=True)
     ]
     interval = ratio_interval(pairs)
     return {
@@ -133,7 +133,7 @@ async def run(options: argparse.Namespace) -> dict[str, Any]:
         "faithful": sum(truth),
         "majority": round(max(mean(truth), 1 - mean(truth)), 4),
         "ours": summary(mine, truth),
-        "ragas": summary(theirs, truth),
+        "ragas": summary(peer, truth),
         "ours_without_model": summary(by_rule, truth),
         "ours_minus_ragas": {
             "accuracy": round(mean(value for value, _ in pairs), 4),

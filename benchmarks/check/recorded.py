@@ -86,8 +86,8 @@ def recorded(row: dict[str, Any]) -> list[dict[str, Any]]:
 def overlap(row: dict[str, Any], answer: str) -> float:
     """Share of the words of question and answer in the paragraph that has most of them."""
     words = set(read(f"{row['question'].rstrip('? ')} {answer}").content_stems)
-    every = [set(read(paragraph.text).stems) for paragraph in paragraphs(row, "own")]
-    return max(len(words & own) for own in every) / max(1, len(words))
+    paragraph_stems = [set(read(paragraph.text).stems) for paragraph in paragraphs(row, "own")]
+    return max(len(words & stems) for stems in paragraph_stems) / max(1, len(words))
 
 
 class Columns:
@@ -100,8 +100,8 @@ class Columns:
     def area(self, name: str, scores: NDArray[np.float64]) -> dict[str, Any]:
         """Area under the ROC curve for wrong answers, and its 95 % interval by questions."""
 
-        def of_sample(places: NDArray[np.int64]) -> float:
-            return auc(scores[places], self.wrong[places])
+        def of_sample(indices: NDArray[np.int64]) -> float:
+            return auc(scores[indices], self.wrong[indices])
 
         ends = cluster_interval(of_sample, self._questions)
         return {
@@ -112,9 +112,9 @@ class Columns:
     def filtered(self, flagged: NDArray[np.bool_]) -> dict[str, Any]:
         """Measure the share of right answers without the flagged ones."""
 
-        def gain(places: NDArray[np.int64]) -> float | None:
-            right = ~self.wrong[places]
-            passing = right[~flagged[places]]
+        def gain(indices: NDArray[np.int64]) -> float | None:
+            right = ~self.wrong[indices]
+            passing = right[~flagged[indices]]
             return float(passing.mean() - right.mean()) if len(passing) else None
 
         passing = ~self.wrong[~flagged]
@@ -152,8 +152,8 @@ def main(options: Options) -> Result:
     held_out = [row for row in rows if not is_tuning(row["question"])][: options.questions]
     verdicts = [
         {**verdict, "overlap": overlap(row, answer["prediction"])}
-        for row, own in zip(held_out, judged(held_out, options.kept), strict=True)
-        for verdict, answer in zip(own, recorded(row), strict=True)
+        for row, row_verdicts in zip(held_out, judged(held_out, options.kept), strict=True)
+        for verdict, answer in zip(row_verdicts, recorded(row), strict=True)
     ]
     again = [verdict["moved"] for verdict in verdicts if verdict["moved"] is not None]
     return {

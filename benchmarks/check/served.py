@@ -84,10 +84,10 @@ def drawn(claims: Sequence[Labelled], size: int, seed: int) -> list[Labelled]:
 def passage(claim: Labelled, most: int) -> str:
     """The sentences of the document that share the most words with the claim, in their order."""
     source = Source(claim.document)
-    chosen = set(range(len(source.sentences) if len(source.sentences) <= SHORT else 0))
-    for start, end in sentence_spans(claim.claim) if not chosen else ():
-        chosen |= {*source.nearest(read(claim.claim[start:end]), most)}
-    return "\n".join(source.sentences[number].text for number in sorted(chosen))
+    numbers = set(range(len(source.sentences) if len(source.sentences) <= SHORT else 0))
+    for start, end in sentence_spans(claim.claim) if not numbers else ():
+        numbers |= {*source.nearest(read(claim.claim[start:end]), most)}
+    return "\n".join(source.sentences[number].text for number in sorted(numbers))
 
 
 def judge(claim: Labelled, options: argparse.Namespace) -> Row:
@@ -117,7 +117,7 @@ def compared(
              for name, read_as in READINGS.items()}  # fmt: skip
     for name in (*BASELINES, *CHECKERS):
         flags[name] = np.array([row[name] >= least[name] for _, row in judged])
-    scores = {name: round(balanced_accuracy(each, labels), 4) for name, each in flags.items()}
+    scores = {name: round(balanced_accuracy(flagged, labels), 4) for name, flagged in flags.items()}
     sources = np.array([hashlib.sha256(c.document.encode()).hexdigest() for c, _ in judged])
     low, high = interval(flags[reading], flags[baseline], labels, sources)
     return {

@@ -69,9 +69,9 @@ def document_of(row: dict[str, Any]) -> Document:
 def statements(row: dict[str, Any]) -> Iterator[tuple[Document, Statement]]:
     """Paraphrases and perturbations of every usable cell of one TAT-QA context."""
     document = document_of(row)
-    usable = [cell for cell in open_sources([document])[0].cells if words(cell.row) and _year(cell)]
+    cells = [cell for cell in open_sources([document])[0].cells if words(cell.row) and _year(cell)]
     rows: dict[tuple[str, str], list[Cell]] = defaultdict(list)
-    for cell in usable:
+    for cell in cells:
         rows[cell.section, cell.row].append(cell)
     labels = [label for _, label in rows]
     for (_, label), group in rows.items():
@@ -128,10 +128,10 @@ def _written(value: Quantity, form: int) -> str:
 
 
 def _decimal(value: Fraction, step: Fraction) -> str:
-    places = 0
-    while step and step * 10**places < 1 and places < 6:
-        places += 1
-    return f"{float(round(value, places)):,.{places}f}"
+    decimals = 0
+    while step and step * 10**decimals < 1 and decimals < 6:
+        decimals += 1
+    return f"{float(round(value, decimals)):,.{decimals}f}"
 
 
 def _perturbed(
@@ -162,9 +162,9 @@ def _perturbed(
 
 def other_digit(text: str, draw: random.Random) -> str:
     """One of the first three significant digits becomes another."""
-    place = draw.choice([match.start() for match in re.finditer("[0-9]", text)][:3])
-    digit = draw.choice([digit for digit in "123456789" if digit != text[place]])
-    return text[:place] + digit + text[place + 1 :]
+    position = draw.choice([match.start() for match in re.finditer("[0-9]", text)][:3])
+    digit = draw.choice([digit for digit in "123456789" if digit != text[position]])
+    return text[:position] + digit + text[position + 1 :]
 
 
 def in_dev(source: str, tenths: int = 3) -> bool:
@@ -198,7 +198,7 @@ def share(groups: Iterable[Sequence[bool]]) -> dict[str, Any]:
 )
 def main(options: Options) -> Result:
     """Print errors, and write shares."""
-    chosen = [
+    drawn = [
         row
         for row in read_jsonl(DATA)
         if options.part == "all" or in_dev(row["table"]["uid"]) == (options.part == "dev")
@@ -207,7 +207,7 @@ def main(options: Options) -> Result:
         lambda: defaultdict(lambda: defaultdict(list))
     )
     errors: list[str] = []
-    for document, statement in (pair for row in chosen for pair in statements(row)):
+    for document, statement in (pair for row in drawn for pair in statements(row)):
         outcomes = {
             "check": flagged(document, statement),
             "digits occur": not occurs(document, statement.value),
@@ -224,4 +224,4 @@ def main(options: Options) -> Result:
         | {arm: share(groups.values()) for arm, groups in arms.items()}
         for kind, arms in flags.items()
     }
-    return {"part": options.part, "sources": len(chosen), "kinds": kinds}
+    return {"part": options.part, "sources": len(drawn), "kinds": kinds}

@@ -35,13 +35,13 @@ def composed(verl: Path, config: Path | None) -> Any:
     """verl's configuration, with ours on top of it if one is given."""
     hydra: Any = importlib.import_module("hydra")
     core: Any = importlib.import_module("omegaconf").OmegaConf
-    own = verl / "verl" / "trainer" / "config"
+    defaults = verl / "verl" / "trainer" / "config"
     if config is None:
-        with hydra.initialize_config_dir(str(own.resolve()), version_base=None):
+        with hydra.initialize_config_dir(str(defaults.resolve()), version_base=None):
             return core.to_container(hydra.compose("ppo_trainer"), resolve=False)
     with tempfile.TemporaryDirectory() as folder:
         text = config.read_text("utf-8").replace(
-            "pkg://verl.trainer.config", f"file://{own.resolve()}"
+            "pkg://verl.trainer.config", f"file://{defaults.resolve()}"
         )
         (Path(folder) / config.name).write_text(text, "utf-8")
         with hydra.initialize_config_dir(folder, version_base=None):
@@ -78,9 +78,9 @@ def declared(schema: Any, key: str) -> bool:
 
 def rewards(config: Any) -> dict[str, float]:
     """Call the configured reward function as verl does."""
-    chosen = config["reward"]["custom_reward_function"]
-    module = importlib.import_module(chosen["path"].removeprefix("pkg://"))
-    function, settings = getattr(module, chosen["name"]), chosen["reward_kwargs"]
+    configured = config["reward"]["custom_reward_function"]
+    module = importlib.import_module(configured["path"].removeprefix("pkg://"))
+    function, settings = getattr(module, configured["name"]), configured["reward_kwargs"]
     return {
         name: function(
             data_source="harness_check", solution_str=answer, ground_truth="",
@@ -98,18 +98,20 @@ def rewards(config: Any) -> dict[str, float]:
 def main(options: Options) -> None:
     """Check, write what was found, and fail if a key is unknown."""
     schema = composed(options.verl, None)
-    ours = dict(leaves(yaml.safe_load(CONFIG.read_text("utf-8"))))
-    ours = {
-        key: value for key, value in ours.items() if key.split(".")[0] not in ("hydra", "defaults")
+    settings = dict(leaves(yaml.safe_load(CONFIG.read_text("utf-8"))))
+    settings = {
+        key: value
+        for key, value in settings.items()
+        if key.split(".")[0] not in ("hydra", "defaults")
     }
-    unknown = [key for key in ours if not declared(schema, key)]
+    unknown = [key for key in settings if not declared(schema, key)]
     full = composed(options.verl, CONFIG)
-    differing = [key for key, value in ours.items() if at(full, key) != value]
+    differing = [key for key, value in settings.items() if at(full, key) != value]
     figures = {
         "command": "python -m benchmarks.check.verl_config --verl VERL",
         "verl": next(options.verl.glob("verl-*.dist-info")).name.removesuffix(".dist-info"),
         "config": digest_file(CONFIG),
-        "keys": len(ours),
+        "keys": len(settings),
         "unknown": unknown,
         "not as we set them after composition": differing,
         "missing mandatory values": [key for key, value in leaves(full) if value == "???"],

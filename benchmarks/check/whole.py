@@ -50,10 +50,10 @@ def facts(claim: Labelled) -> dict[str, float]:
     closest, shares, missing = [1.0], [1.0], 0
     for start, end in sentence_spans(claim.claim):
         reading = read(claim.claim[start:end])
-        wanted = reading.content_stems
+        stems = reading.content_stems
         closest.append(closest_sentence(reading, source)[0])
-        if wanted:
-            shares.append(sum(stem in source for stem in wanted) / len(wanted))
+        if stems:
+            shares.append(sum(stem in source for stem in stems) / len(stems))
         missing += len(missing_values(claim.claim[start:end], claim.document))
     return {
         **{name: float(passes[name] == "PASS") for name in CHECKERS},
@@ -101,15 +101,17 @@ def threshold(
 
 
 def interval(
-    ours: Flags, theirs: Flags, labels: Flags, sources: NDArray[np.str_]
+    flags: Flags, baseline: Flags, labels: Flags, sources: NDArray[np.str_]
 ) -> tuple[float, float]:
     """95 % interval of the difference in balanced accuracy, drawn by documents."""
 
-    def difference(chosen: NDArray[np.int64]) -> float | None:
-        truth = labels[chosen]
+    def difference(indices: NDArray[np.int64]) -> float | None:
+        truth = labels[indices]
         if truth.all() or not truth.any():
             return None
-        return balanced_accuracy(ours[chosen], truth) - balanced_accuracy(theirs[chosen], truth)
+        return balanced_accuracy(flags[indices], truth) - balanced_accuracy(
+            baseline[indices], truth
+        )
 
     return cluster_interval(difference, sources)
 
@@ -147,18 +149,21 @@ def main(options: Options) -> Result:
     )
     figures: dict[str, Any] = {}
     for name, claims in ordered.items():
-        rest = [(row, c) for row, c in zip(judged[name], claims, strict=True) if not c.tuning]
-        supported = np.array([claim.supported for _, claim in rest])
-        sources = np.array([hashlib.sha256(c.document.encode()).hexdigest() for _, c in rest])
+        held_out = [(row, c) for row, c in zip(judged[name], claims, strict=True) if not c.tuning]
+        supported = np.array([claim.supported for _, claim in held_out])
+        sources = np.array([hashlib.sha256(c.document.encode()).hexdigest() for _, c in held_out])
         flags = {
-            key: np.array([row[key] >= bound for row, _ in rest]) for key, bound in least.items()
+            key: np.array([row[key] >= bound for row, _ in held_out])
+            for key, bound in least.items()
         }
-        scores = {key: round(balanced_accuracy(each, supported), 4) for key, each in flags.items()}
+        scores = {
+            key: round(balanced_accuracy(flagged, supported), 4) for key, flagged in flags.items()
+        }
         best = max(BASELINES, key=lambda key: scores[key])
 
         low, high = interval(flags["overlap"], flags[best], supported, sources)
         figures[name] = {
-            "claims": len(rest),
+            "claims": len(held_out),
             "balanced_accuracy": scores,
             "best_baseline": best,
             "difference": round(scores["overlap"] - scores[best], 4),

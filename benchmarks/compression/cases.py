@@ -42,8 +42,8 @@ class Case:
         """For every answer the places of the units that it touches."""
         return tuple(
             frozenset(
-                place
-                for place, unit in enumerate(self.units)
+                index
+                for index, unit in enumerate(self.units)
                 if answer.overlaps(Evidence(doc=unit.doc, start=unit.start, end=unit.end))
             )
             for answer in self.answers
@@ -98,11 +98,11 @@ def qmsum(folder: Path) -> list[Case]:
     for row in read_jsonl(folder / "qmsum.jsonl"):
         document = Document(row["id"], row["context"])
         turns: list[Unit] = []
-        place = 0
+        offset = 0
         for line in row["context"].split("\n"):
             if line.strip():
-                turns.append(Unit(row["id"], place, place + len(line), line, "sentence"))
-            place += len(line) + 1
+                turns.append(Unit(row["id"], offset, offset + len(line), line, "sentence"))
+            offset += len(line) + 1
         for number, asked_query in enumerate(row["queries"]):
             spans = [_evidence(row["id"], span) for span in asked_query["spans"]]
             gold = [_evidence(row["id"], (turn.start, turn.end)) for turn in turns]
@@ -137,12 +137,12 @@ def sample(cases: Sequence[Case], size: int, seed: int) -> list[Case]:
 
 def fitting(order: Iterable[int], sizes: Sequence[float], room: float) -> list[int]:
     """Places in their order of preference, each that still fits into the room."""
-    chosen: list[int] = []
-    for place in order:
-        if sizes[place] <= room:
-            chosen.append(place)
-            room -= sizes[place]
-    return chosen
+    selected: list[int] = []
+    for index in order:
+        if sizes[index] <= room:
+            selected.append(index)
+            room -= sizes[index]
+    return selected
 
 
 def covered(evidence: Evidence, spans: Iterable[Span | Unit], text: str) -> bool:

@@ -31,12 +31,12 @@ def papers_of(shared: str, size: int) -> list[Case]:
     papers: dict[str, Case] = {}
     for case in covidqa(Path(shared) / "data/compression/dev"):
         papers.setdefault(case.cluster, case)
-    chosen: list[Case] = []
+    selected: list[Case] = []
     for case in papers.values():
         if size > 0:
-            chosen.append(case)
+            selected.append(case)
             size -= open_tokenizer().count(case.documents[0].text)
-    return chosen
+    return selected
 
 
 def kept(cases: list[Case]) -> None:
@@ -68,10 +68,10 @@ def main(options: Options) -> dict[str, Any]:
         texts = [unit.text for case in cases for unit in case.units]
         works = (partial(kept, cases), partial(bare.encode, texts, show_progress_bar=False))
         rounds = [[seconds(work) for work in works] for _ in range(ROUNDS + 1)][1:]
-        ours, theirs = (median(column) for column in zip(*rounds, strict=True))
+        compress_s, encode_s = (median(column) for column in zip(*rounds, strict=True))
         rows[f"{size:,}"] = {
-            "compress_s": round(ours, 2),
-            "encode_s": round(theirs, 2),
+            "compress_s": round(compress_s, 2),
+            "encode_s": round(encode_s, 2),
             "ratio": round(median(a / b for a, b in rounds), 3),
             "peak_mb": round(in_fresh_process(memory_mb, str(options.shared), size)),
         }

@@ -150,7 +150,7 @@ def measure(name: str, cases: Sequence[Case], arms: Mapping[str, Arm], cache: Pa
     for arm, by_budget in rows.items():
         for budget in BUDGETS if arm != DEFAULT else ():
             pairs = zip(rows[DEFAULT][budget], by_budget[budget], strict=True)
-            gains = [ours["kept"] - baseline["kept"] for ours, baseline in pairs]
+            gains = [default["kept"] - baseline["kept"] for default, baseline in pairs]
             table["default against"][f"{budget:.0%}"][arm] = {
                 "gain": percent(gains), "interval": interval(gains, clusters),
             }  # fmt: skip

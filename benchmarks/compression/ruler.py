@@ -78,8 +78,8 @@ def sample(task: str, length: int, number: int, shared: Path | None = None) -> S
 
 def recorded(shared: Path, task: str, number: int) -> Reading | None:
     """The n-th published key-value sample of a size, as JSON; None behind the last."""
-    every = read_jsonl(shared / "data/compression/dev/kv_retrieval.jsonl")
-    rows = [row for row in every if row["id"].startswith(f"{task}-")]
+    samples = read_jsonl(shared / "data/compression/dev/kv_retrieval.jsonl")
+    rows = [row for row in samples if row["id"].startswith(f"{task}-")]
     if number >= len(rows):
         return None
     row = rows[number]
@@ -131,7 +131,7 @@ def open_remembering(name: str) -> Critic:
 def jobs(options: argparse.Namespace) -> list[tuple[str, Callable[[], Sample]]]:
     """Tasks in turn, so that a run that is cut short has samples of all."""
     if options.boundary:
-        return [("boundary", lambda place=place: place) for place in boundary(options.length)]
+        return [("boundary", lambda index=index: index) for index in boundary(options.length)]
     return [
         (task, partial(sample, task, options.length, number, options.shared))
         for number in range(options.samples)
@@ -198,6 +198,6 @@ def main(options: Options) -> Result:
     arms: dict[str, dict[str, Any]] = {}
     for arm, tasks in rows.items():
         needles = [row for task in NIAH for row in tasks.get(task, [])]
-        arms[arm] = {task: summary(own) for task, own in tasks.items()}
+        arms[arm] = {task: summary(task_rows) for task, task_rows in tasks.items()}
         arms[arm]["all needles"] = summary(needles) if needles else {}
     return {"tokens": options.length, "arms": arms}

@@ -29,8 +29,8 @@ def upstream(graph: Any, moment: Moment, thread: str, answers: tuple[Any, ...]) 
     from langgraph.types import Command
 
     later: dict[str, Any] = {"configurable": {"thread_id": thread}}
-    place = {**moment.outer, moment.ns: moment.id}
-    point = {"checkpoint_ns": moment.ns, "checkpoint_id": moment.id, "checkpoint_map": place}
+    checkpoints = {**moment.outer, moment.ns: moment.id}
+    point = {"checkpoint_ns": moment.ns, "checkpoint_id": moment.id, "checkpoint_map": checkpoints}
     remaining = list(answers)
     try:
         values = asyncio.run(

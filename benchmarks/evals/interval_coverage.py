@@ -132,7 +132,7 @@ def grouped_rates(
     rng: Generator, groups: int, alike: float, mean: float, runs: int
 ) -> dict[str, Any]:
     """Simulate how often a run's interval holds the mean, by group and as if by task."""
-    hits = alone = 0
+    hits = ungrouped = 0
     for _ in range(runs):
         sizes = group_sizes(rng, groups)
         passes = rng.binomial(sizes, shared_chances(rng, mean, alike, groups)).tolist()
@@ -140,10 +140,10 @@ def grouped_rates(
         low, high = rate_interval(rows) or (0.0, 1.0)
         hits += low <= mean <= high
         low, high = rate_interval([[value] for row in rows for value in row]) or (0.0, 1.0)
-        alone += low <= mean <= high
+        ungrouped += low <= mean <= high
     return {
         "groups": groups, "alike": alike, "rate": mean,
-        "by group": share(hits, runs), "by task": share(alone, runs),
+        "by group": share(hits, runs), "by task": share(ungrouped, runs),
     }  # fmt: skip
 
 
@@ -153,7 +153,7 @@ def grouped_changes(
     """Simulate how often the interval of a difference of two runs holds the effect."""
     mean, gain, loss = effect
     truth = (1 - mean) * gain - mean * loss
-    hits = alone = 0
+    hits = ungrouped = 0
     for _ in range(runs):
         sizes = group_sizes(rng, groups)
         before = rng.binomial(sizes, shared_chances(rng, mean, alike, groups))
@@ -166,10 +166,10 @@ def grouped_changes(
         low, high = change_interval(changes, groups=names) or (-1.0, 1.0)
         hits += low <= truth <= high
         low, high = change_interval(changes) or (-1.0, 1.0)
-        alone += low <= truth <= high
+        ungrouped += low <= truth <= high
     return {
         "groups": groups, "alike": alike, "rate before": mean, "difference": round(truth, 3),
-        "by group": share(hits, runs), "by task": share(alone, runs),
+        "by group": share(hits, runs), "by task": share(ungrouped, runs),
     }  # fmt: skip
 
 
@@ -180,7 +180,7 @@ def by_group(rng: Generator, runs: int) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for name, rows in (("rate", rates), ("difference", changes)):
         for groups in GROUPS:
-            shares, alone = (
+            shares, ungrouped = (
                 [row[side]["percent"] for row in rows if row["groups"] == groups]
                 for side in ("by group", "by task")
             )
@@ -188,7 +188,7 @@ def by_group(rng: Generator, runs: int) -> dict[str, Any]:
                 "least, mean, greatest by group": [
                     min(shares), round(sum(shares) / len(shares), 1), max(shares)
                 ],
-                "least, mean by task": [min(alone), round(sum(alone) / len(alone), 1)],
+                "least, mean by task": [min(ungrouped), round(sum(ungrouped) / len(ungrouped), 1)],
             }  # fmt: skip
     return {"summary": result, "rates": rates, "differences": changes}
 

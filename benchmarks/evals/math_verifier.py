@@ -26,7 +26,7 @@ NUMBER = re.compile(r"-?\d[\d,]*\.?\d*")
 
 def gsm8k(data: Path, limit: int | None) -> dict[str, Any]:
     """Agreement with the labels of recorded solutions."""
-    ours: Counter[str] = Counter()
+    by_verifier: Counter[str] = Counter()
     plain: Counter[str] = Counter()
     apart: list[dict[str, Any]] = []
     for row in _rows(data / "gsm8k_test_recorded.jsonl", limit):
@@ -35,11 +35,15 @@ def gsm8k(data: Path, limit: int | None) -> dict[str, Any]:
             solution, label = row[name]["solution"], row[name]["is_correct"]
             verdict = judge_math([gold], solution).outcome == "pass"
             last = (NUMBER.findall(solution) or [""])[-1].replace(",", "").rstrip(".")
-            ours[_pair(label, verdict)] += 1
+            by_verifier[_pair(label, verdict)] += 1
             plain[_pair(label, last == gold)] += 1
             if verdict != label:
                 apart.append({"gold": gold, "end": solution[-60:], "label": label})
-    return {"ours": _agreement(ours), "last number as text": _agreement(plain), "apart": apart[:20]}
+    return {
+        "ours": _agreement(by_verifier),
+        "last number as text": _agreement(plain),
+        "apart": apart[:20],
+    }
 
 
 def math500(data: Path, limit: int | None) -> dict[str, Any]:

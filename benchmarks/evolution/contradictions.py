@@ -84,7 +84,7 @@ def refuted(texts: Mapping[str, str]) -> frozenset[str] | None:
 
 def row(labels: Labels, flags: Callable[[str], bool]) -> dict[str, Any]:
     """Precision and recall with 95 % intervals, by the first label."""
-    positive = {pair for pair, both in labels.items() if both[0]}
+    positive = {pair for pair, marks in labels.items() if marks[0]}
     flagged = {pair for pair in labels if flags(pair)}
     hits = len(positive & flagged)
 
@@ -116,7 +116,7 @@ def main(arguments: Options) -> Result:
     false = refuted({name: texts[name] for name in labelled})
     result: dict[str, Any] = {"pairs": len(stored["labels"])}
     for name in ("tune", "test"):
-        labels = {pair: both for pair, both in stored["labels"].items() if half(pair) == name}
+        labels = {pair: marks for pair, marks in stored["labels"].items() if half(pair) == name}
         result[name] = {
             "pairs": len(labels),
             "kappa": kappa(labels),
@@ -125,9 +125,9 @@ def main(arguments: Options) -> Result:
         }
         if false is not None:
             standing = {
-                pair: both for pair, both in labels.items() if false.isdisjoint(pair.split())
+                pair: marks for pair, marks in labels.items() if false.isdisjoint(pair.split())
             }
-            positive = [pair for pair, both in labels.items() if both[0]]
+            positive = [pair for pair, marks in labels.items() if marks[0]]
             result[name] |= {
                 "settled by running": len(set(positive) - set(standing)),
                 "ours, both stand": row(standing, ours),

@@ -87,8 +87,8 @@ def main(arguments: Options) -> Result:
     for size in (int(size_text) for size_text in arguments.sizes.split(",")):
         row = in_fresh_process(measure, size)
         rows.append(row)
-        each = 1000 * row["seconds"] / size
-        print(f"{size:>6} trajectories  {row['seconds']:7.1f} s  {each:5.1f} ms each"
+        per_trajectory = 1000 * row["seconds"] / size
+        print(f"{size:>6} trajectories  {row['seconds']:7.1f} s  {per_trajectory:5.1f} ms each"
               f"  {row['mib']:6.0f} MiB", flush=True)  # fmt: skip
     exponent = None  # slope of log(seconds) over log(size): 1 is linear
     if len(rows) > 1:

@@ -77,8 +77,8 @@ def measured(variant: Variant) -> Row:
     with tempfile.TemporaryDirectory() as folder:
         counts = evolved(variant, Path(folder))._asdict()
     del counts["said"]
-    named = {"trade": variant.trade.name, "seed": variant.seed}
-    return {**named, "error": variant.error, "merge": variant.merge, **counts}
+    condition = {"trade": variant.trade.name, "seed": variant.seed}
+    return {**condition, "error": variant.error, "merge": variant.merge, **counts}
 
 
 def shares(rows: Sequence[Row]) -> Row:

@@ -66,7 +66,7 @@ def measured(job: Job) -> list[Row]:
     world = job.world
     case = Case(world, job.error, job.train, HELD_OUT)
     causes = [sign for sign in world.signs if sign.role == "cause"]
-    facts: Row = {
+    condition: Row = {
         "world": job.name, "error": job.error, "train": job.train, "causes": len(causes),
         "rare": sum(world.rate(sign) <= RARE for sign in causes) / len(causes),
         "failed": sum(not run.passed for run in case.attempts),
@@ -85,7 +85,7 @@ def measured(job: Job) -> list[Row]:
             row = {
                 "passed": case.judge.pass_rate(learned), "passed_free": free, "tokens": tokens,
             }  # fmt: skip
-        rows.append({**facts, "method": method, **row, "seconds": round(seconds, 2)})
+        rows.append({**condition, "method": method, **row, "seconds": round(seconds, 2)})
     return rows
 
 
@@ -136,7 +136,7 @@ def regions(rows: Sequence[Row]) -> dict[str, list[Row]]:
             parts[label] = [row for row in rows if low <= value(row) < high]
         return parts
 
-    every = {
+    parts = {
         **{
             f"error {error:g}": [row for row in rows if row["error"] == error]
             for error in sorted({row["error"] for row in rows})
@@ -147,7 +147,7 @@ def regions(rows: Sequence[Row]) -> dict[str, list[Row]]:
         **bands("lost per 1,000 tokens", lambda row: row["distraction"], 0.005, 0.01),
         **bands("train tasks", lambda row: row["train"], 61, 200),
     }
-    return {label: part for label, part in every.items() if part and len(part) < len(rows)}
+    return {label: part for label, part in parts.items() if part and len(part) < len(rows)}
 
 
 def summary(rows: Sequence[Row]) -> Row:
@@ -158,9 +158,9 @@ def summary(rows: Sequence[Row]) -> Row:
     for train, error in settings:
         part = [row for row in rows if (row["train"], row["error"]) == (train, error)]
         by_method = {name: [row for row in part if row["method"] == name] for name in methods}
-        for name, own in by_method.items():
-            line: Row = {"train": train, "error": error, "method": name, "worlds": len(own)}
-            line |= columns(own, (*SHARES, *COUNTS))
+        for name, method_rows in by_method.items():
+            line: Row = {"train": train, "error": error, "method": name, "worlds": len(method_rows)}
+            line |= columns(method_rows, (*SHARES, *COUNTS))
             against = "plain-error" if name.endswith("-error") else "plain"
             if difference := paired(part, name, against):
                 line["minus_plain"], line["minus_plain_ci"], _ = difference

@@ -75,7 +75,7 @@ def pairs(folder: Path, name: str, longest: int = LONGEST) -> Pairs:
             texts = row["question"], *solutions.values(), right
             reference = row["ground_truth"].rpartition("A: ")[2].strip()
         else:
-            votes = [row[f"annotator{place}"] for place in (1, 2, 3)]
+            votes = [row[f"annotator{number}"] for number in (1, 2, 3)]
             winner = max(votes, key=votes.count)
             if votes.count(winner) < 2 or winner not in SIDES:
                 continue
@@ -140,21 +140,21 @@ def difference(
 
 def arms(methods: list[Method], settings: list[str], referenced: bool) -> list[Arm]:
     """Direct judging, then every method in each of its settings that was asked for."""
-    chosen = {Arm("direct", "baseline"): None} | {
+    selected = {Arm("direct", "baseline"): None} | {
         Arm(method, setting): None
         for method in methods
         for setting in SETTINGS[method]
         if setting in settings and (referenced or setting != "operational")
     }
-    return list(chosen)
+    return list(selected)
 
 
 def judge(arm: Arm, rows: Pairs, options: argparse.Namespace) -> dict[str, Verdict]:
     """The verdicts of an arm; those that its run holds are not asked for again."""
     size = f"{options.set}-{options.limit}"
-    shown = rows if arm.setting == "operational" else [{**row, "reference": ""} for row in rows]
+    visible = rows if arm.setting == "operational" else [{**row, "reference": ""} for row in rows]
     file = options.runs / f"{size}-{'open' if arm.setting == 'operational' else 'plain'}.jsonl"
-    write_atomic(file, "".join(json.dumps(row) + "\n" for row in shown))
+    write_atomic(file, "".join(json.dumps(row) + "\n" for row in visible))
     run = options.runs / f"{size}-{arm.name}"
     settings = JudgeCommand(
         rows=file, method=arm.method, models=(options.model,), base_url=options.base_url, out=run,
@@ -202,13 +202,13 @@ def main(options: Options) -> None:
         result["arms"][arm.name] = figures(verdicts[arm], rows)
         return result["arms"][arm.name]["tokens a pair"]
 
-    baseline, each, referenced = Arm("direct", "baseline"), 1.0, bool(rows[0]["reference"])
+    baseline, direct_cost, referenced = Arm("direct", "baseline"), 1.0, bool(rows[0]["reference"])
     for arm in arms(options.method, options.setting or ["fair", "operational"], referenced):
         spent = measure(arm)
         if arm == baseline:
-            each = spent or 1.0
+            direct_cost = spent or 1.0
         else:
-            equal = baseline._replace(votes=options.votes or max(1, round(spent / each)))
+            equal = baseline._replace(votes=options.votes or max(1, round(spent / direct_cost)))
             measure(equal)
             result["compared"][arm.name] = {
                 direct.name: difference(verdicts[direct], verdicts[arm], rows)

@@ -95,11 +95,11 @@ def answered(rows: list[dict[str, Any]]) -> tuple[list[str], NDArray[np.bool_]]:
 
 def by_head(folder: Path, prompts: Prompts, rows: list[dict[str, Any]]) -> dict[str, Any]:
     """The rates of the head at both thresholds: on prompts, on answers, on instructions."""
-    others = ordinary(folder)
-    levels = held_out(prompts, others, prompts.vectors)
-    model, ends = fitted(prompts, others), thresholds(prompts, others)
+    harmless = ordinary(folder)
+    levels = held_out(prompts, harmless, prompts.vectors)
+    model, ends = fitted(prompts, harmless), thresholds(prompts, harmless)
     answers, judged = answered(rows)
-    marks = held_out(prompts, others, embed(answers))
+    marks = held_out(prompts, harmless, embed(answers))
     instructions = [row["input"][:LONGEST] for _, row in read_rows(folder / "llmbar.jsonl")]
     plain = scores(model, embed(instructions))
     result: dict[str, Any] = {}

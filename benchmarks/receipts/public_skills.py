@@ -152,12 +152,12 @@ def facts(folders: Mapping[str, Path]) -> dict[str, Any]:
     return {"skills": by_skill, "problems": dict(kinds.most_common())}
 
 
-async def run_arms(arms: Sequence[Arm], place: Path, measurement: Measurement) -> None:
+async def run_arms(arms: Sequence[Arm], folder: Path, measurement: Measurement) -> None:
     """Run every arm, or go on with it; a few at a time: the last tasks of one leave room."""
     room = asyncio.Semaphore(measurement.at_once)
 
     async def run(arm: Arm) -> None:
-        out = place / arm.run
+        out = folder / arm.run
         async with room:
             await aevaluate(
                 arm.suite, model=measurement.model, base_url=measurement.base_url,
@@ -266,8 +266,8 @@ def effect(changes: NDArray[np.float64], critical: float | None = None) -> dict[
 )
 def main(options: Options) -> Result:
     manifest = read_manifest()
-    others = {skill.name: skill.folder(options.skills) for skill in manifest.skills}
-    folders = {**others, **{name: assets.root() / "skills" / name for name in OWN}}
+    public = {skill.name: skill.folder(options.skills) for skill in manifest.skills}
+    folders = {**public, **{name: assets.root() / "skills" / name for name in OWN}}
     suites = {**{skill.name: skill.suite for skill in manifest.skills}, **OWN}
     result = earlier_report(options.out)
     result["command"] = "python -m benchmarks.receipts.public_skills FOLDER"
@@ -282,13 +282,13 @@ def main(options: Options) -> Result:
     )  # fmt: skip
     for name, measurement in (("purpose", served), ("demo", small)):
         if options.only in (None, name):
-            place = options.runs / name
+            folder = options.runs / name
             arms = measurement.arms(folders)
-            asyncio.run(run_arms(arms, place, measurement))
+            asyncio.run(run_arms(arms, folder, measurement))
             result[name] = {
                 "date": datetime.now(UTC).date().isoformat(),
                 "model": measurement.model,
                 "tasks": measurement.tasks,
-                **compared({arm: records(place / arm.run) for arm in arms}),
+                **compared({arm: records(folder / arm.run) for arm in arms}),
             }
     return result

@@ -159,16 +159,16 @@ def leave_one_out(world: World, audits: int, seed: int) -> float:
 
 def against(world: World, audits: int, seed: int) -> dict[str, Any]:
     """Rollouts that leave-one-out needs for the width that the audit has."""
-    ours = cell(world, audits, seed)
+    audit = cell(world, audits, seed)
     half = leave_one_out(world, audits, seed)
     controls = max(1, round(world.units**0.5))
     rollouts = world.tasks * (controls + world.units)
-    needed = rollouts * (half / ours["half_width"]) ** 2
+    needed = rollouts * (half / audit["half_width"]) ** 2
     return {
-        "world": world.name, "units": world.units, "half_width": ours["half_width"],
-        "rollouts": ours["rollouts"], "leave_one_out_half_width": half,
+        "world": world.name, "units": world.units, "half_width": audit["half_width"],
+        "rollouts": audit["rollouts"], "leave_one_out_half_width": half,
         "leave_one_out_rollouts": rollouts, "leave_one_out_rollouts_at_equal_width": needed,
-        "ratio": needed / ours["rollouts"],
+        "ratio": needed / audit["rollouts"],
     }  # fmt: skip
 
 
@@ -190,16 +190,16 @@ def interactions(world: World, audits: int, seed: int) -> dict[str, Any]:
 
 def measure(part: str, audits: int, seed: int) -> list[dict[str, Any]]:
     """The rows of one part."""
-    every = worlds()
-    planted, few = every["planted"], max(100, audits // 10)
+    by_name = worlds()
+    planted, few = by_name["planted"], max(100, audits // 10)
     some = max(100, audits // 4)  # for curves: one point of false findings matters less there
     if part == "fixed":
-        return [cell(world, audits, seed) for world in every.values()]
+        return [cell(world, audits, seed) for world in by_name.values()]
     if part == "stopped":
         names = ("nothing", "planted", "interactions", "tasks differ")
-        return [cell(every[n], audits // 2, seed, width) for n in names for width in (0.10, 0.0)]
+        return [cell(by_name[n], audits // 2, seed, width) for n in names for width in (0.10, 0.0)]
     if part == "futility":
-        sizes = [(every[n].with_units(u), f) for n in ("nothing", "planted") for u in (6, 24)
+        sizes = [(by_name[n].with_units(u), f) for n in ("nothing", "planted") for u in (6, 24)
                  for f in (0.0, 0.1, 0.2)]  # fmt: skip
         return [cell(world, some, seed, 0.0, share) for world, share in sizes]
     if part == "power_by_rollouts":
@@ -208,11 +208,13 @@ def measure(part: str, audits: int, seed: int) -> list[dict[str, Any]]:
         return [cell(planted.scaled(scale), some, seed) for scale in (0.25, 0.5, 0.75, 1.5)]
     if part == "leave_one_out":
         names = ("planted", "interactions", "tasks differ", "good skill")
-        more = replace(every["tasks differ"], name="tasks differ, 375 tasks", tasks=375, rollouts=4)
+        more = replace(
+            by_name["tasks differ"], name="tasks differ, 375 tasks", tasks=375, rollouts=4
+        )
         sizes = [planted.with_units(units) for units in (6, 12, 48)]
-        return [against(world, few, seed) for world in (*(every[n] for n in names), more, *sizes)]
+        return [against(world, few, seed) for world in (*(by_name[n] for n in names), more, *sizes)]
     names = ("nothing", "planted", "interactions")
-    return [interactions(every[name], some, seed) for name in names]
+    return [interactions(by_name[name], some, seed) for name in names]
 
 
 PARTS = (

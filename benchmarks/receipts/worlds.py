@@ -157,7 +157,7 @@ def worlds() -> dict[str, World]:
     planted = (HARM, HARM, HARM, 0.10, 0.10, 0.10, -0.05, 0.05, *(0.0,) * 16)
     good = (0.10, 0.10, 0.10, 0.10, 0.05, 0.05, 0.05, 0.05, *(0.0,) * 16)
     clash = ((0, 3, 0.30), (8, 9, 0.45), (10, 11, -0.45))
-    every = (
+    all_worlds = (
         World("nothing", 1, (0.0,) * UNITS),
         World("planted", 2, planted),
         World("interactions", 3, planted, pairs=clash),
@@ -168,4 +168,4 @@ def worlds() -> dict[str, World]:
         World("375 tasks", 8, planted, tasks=375, rollouts=4),
         World("good skill", 9, good),
     )
-    return {world.name: world for world in every}
+    return {world.name: world for world in all_worlds}

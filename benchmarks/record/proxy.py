@@ -110,8 +110,8 @@ def added_ms(rows: list[Row], stream: bool, moment: int) -> dict[str, Any]:
     pooled = np.concatenate([milliseconds["direct"], milliseconds["recorded"]])
     split = len(milliseconds["direct"])
 
-    def difference(places: Any) -> float | None:
-        first_half, second_half = pooled[places[places < split]], pooled[places[places >= split]]
+    def difference(index: Any) -> float | None:
+        first_half, second_half = (pooled[index[index < split]], pooled[index[index >= split]])
         return (
             float(np.median(second_half) - np.median(first_half))
             if len(first_half) and len(second_half)
@@ -133,15 +133,15 @@ def summary(rows: list[Row]) -> dict[str, Any]:
         idle = [r for r in rows if r["arm"] == "direct" and r["stream"] is stream]
         calls = BLOCK * len(mine)
         spent = sum(r["cpu_s"] for r in mine) - sum(r["cpu_s"] for r in idle)
-        shown: dict[str, Any] = {
+        figures: dict[str, Any] = {
             "calls": calls,
             "proxy_cpu_ms_per_call": round(1000 * spent / calls, 3),
             "latency_ms": added_ms(rows, stream, 1),
         }
         if stream:
-            shown["first_event_ms"] = added_ms(rows, stream, 0)
-            shown["events"] = EVENTS + 2
-        result["stream" if stream else "whole"] = shown
+            figures["first_event_ms"] = added_ms(rows, stream, 0)
+            figures["events"] = EVENTS + 2
+        result["stream" if stream else "whole"] = figures
     return result
 
 

@@ -33,7 +33,7 @@ def outcome(question: str, texts: Sequence[str], answers: Sequence[str]) -> dict
         answer = ask(question, folder, extract=True)
     quote = (answer.answer or "").casefold()
     passed = isinstance(answer.verdict, dict) and answer.verdict["verdict"] == "PASS"
-    right = any(each.casefold() in quote for each in answers)
+    right = any(gold.casefold() in quote for gold in answers)
     return {"right": right, "declined": not quote, "wrong with PASS": passed and not right}
 
 

@@ -60,10 +60,10 @@ def cranfield(shared: Path) -> tuple[list[Document], list[Case]]:
 def hotpotqa(shared: Path) -> tuple[list[Document], list[Case]]:
     """Paragraphs, and questions with their supporting paragraphs."""
     documents: list[Document] = []
-    places: dict[tuple[str, str], str] = {}
+    document_ids: dict[tuple[str, str], str] = {}
     for number, row in enumerate(read_jsonl(shared / "data/corpora/hotpotqa_corpus.jsonl")):
         documents.append(Document(f"p{number}", row["text"], metadata={"title": row["title"]}))
-        places.setdefault((row["title"], row["text"]), f"p{number}")
+        document_ids.setdefault((row["title"], row["text"]), f"p{number}")
     cases: list[Case] = []
     for row in read_jsonl(shared / "data/dev/hotpotqa_agent.jsonl"):
         gold_pairs = [
@@ -71,7 +71,7 @@ def hotpotqa(shared: Path) -> tuple[list[Document], list[Case]]:
             for paragraph in row["paragraphs"]
             if paragraph["is_gold"]
         ]
-        gold = tuple(Gold(doc=places[key]) for key in gold_pairs if key in places)
+        gold = tuple(Gold(doc=document_ids[key]) for key in gold_pairs if key in document_ids)
         if gold:
             cases.append(Case(query=row["question"], gold=gold, id=row["id"]))
     return documents, cases
@@ -79,36 +79,36 @@ def hotpotqa(shared: Path) -> tuple[list[Document], list[Case]]:
 
 def multihop(name: str, shared: Path) -> tuple[list[Document], list[Case]]:
     """Paragraphs of all questions of a set, each once, and questions with their gold ones."""
-    places: dict[tuple[str, str], Document] = {}
+    by_text: dict[tuple[str, str], Document] = {}
     cases: list[Case] = []
     for reading in load_readings(name, shared / f"data/dev/{name}.jsonl"):
-        own: dict[str, str] = {}
+        ids: dict[str, str] = {}
         for source in reading.sources:
-            place = places.setdefault(
+            document = by_text.setdefault(
                 (source.title, source.text),
-                Document(f"p{len(places)}", source.text, metadata={"title": source.title}),
+                Document(f"p{len(by_text)}", source.text, metadata={"title": source.title}),
             )
-            own[source.id] = place.id
-        gold = tuple(Gold(doc=doc) for doc in dict.fromkeys(own[e.doc] for e in reading.evidence))
+            ids[source.id] = document.id
+        gold = tuple(Gold(doc=doc) for doc in dict.fromkeys(ids[e.doc] for e in reading.evidence))
         if gold:
             cases.append(Case(query=reading.question, gold=gold, id=reading.id))
-    return list(places.values()), cases
+    return list(by_text.values()), cases
 
 
 def xquad(shared: Path) -> tuple[list[Document], list[Case]]:
     """Sentences of all paragraphs, and questions with those that the answer touches."""
-    places: dict[tuple[str, int], Document] = {}
+    by_start: dict[tuple[str, int], Document] = {}
     cases: list[Case] = []
     for row in read_jsonl(shared / "data/compression/dev/xquad_en.jsonl"):
         text, gold = row["context"], list[Gold]()
         for start, end in sentence_spans(text, "en"):
-            sentence = places.setdefault(
-                (text, start), Document(f"s{len(places)}", text[start:end])
+            sentence = by_start.setdefault(
+                (text, start), Document(f"s{len(by_start)}", text[start:end])
             )
             if any(first < end and start < last for first, last in row["spans"]):
                 gold.append(Gold(doc=sentence.id))
         cases.append(Case(query=row["query"], gold=tuple(gold), id=row["id"]))
-    return list(places.values()), cases
+    return list(by_start.values()), cases
 
 
 def indexed(folder: Path, documents: Sequence[Document]) -> LocalIndex:

@@ -77,8 +77,8 @@ async def ours(
     with CallStore(store) as calls:
         model = open_model(spec, calls=calls, sampling=sampling, concurrency=at_once)
         begun = time.perf_counter()
-        asked = [model.complete([{"role": "user", "content": text}]) for text in texts]
-        replies = await asyncio.gather(*asked)
+        requests = [model.complete([{"role": "user", "content": text}]) for text in texts]
+        replies = await asyncio.gather(*requests)
         seconds = time.perf_counter() - begun
         await model.aclose()
     usage = [reply.usage for reply in replies]
@@ -101,8 +101,8 @@ def openvino(path: Path) -> Callable[[list[str], int, int], tuple[float, int, in
         batches = [texts[first : first + at_once] for first in range(0, len(texts), at_once)]
         counts = [pipeline.generate(batch, settings).perf_metrics for batch in batches]
         seconds = time.perf_counter() - begun
-        asked = sum(count.get_num_input_tokens() for count in counts)
-        return seconds, asked, sum(count.get_num_generated_tokens() for count in counts)
+        prompt_tokens = sum(count.get_num_input_tokens() for count in counts)
+        return seconds, prompt_tokens, sum(count.get_num_generated_tokens() for count in counts)
 
     return ask
 
@@ -165,8 +165,8 @@ def main(options: Options) -> None:
                         elif arm == "openvino" and rival:
                             seconds, prompt, answer = rival(texts, tokens, at_once)
                         else:
-                            asked = ours(spec, store, texts, tokens, at_once)
-                            seconds, prompt, answer = asyncio.run(asked)
+                            request = ours(spec, store, texts, tokens, at_once)
+                            seconds, prompt, answer = asyncio.run(request)
                         speeds[arm].append((prompt if kind == "prompt" else answer) / seconds)
                 ratios = [a / b for a, b in zip(speeds["alone"], speeds["ours"], strict=True)]
                 row = {

@@ -170,8 +170,8 @@ def main(options: Options) -> None:
                         middle["vllm bench serve"] / middle["harness eval"], 3
                     ),
                     "by round": [
-                        round(bench / ours, 3)
-                        for ours, bench in zip(*seconds.values(), strict=True)
+                        round(bench / served, 3)
+                        for served, bench in zip(*seconds.values(), strict=True)
                     ],
                     "rounds": rounds,
                 },

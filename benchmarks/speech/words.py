@@ -118,28 +118,30 @@ def delays(row: dict[str, Any], transcript: Transcript) -> list[float]:
 def report(rows: list[dict[str, Any]]) -> None:
     """Print the figures of each voice and of all."""
     normalise = normaliser()
-    facts: list[tuple[str, float, int, int, str]] = []
+    measured: list[tuple[str, float, int, int, str]] = []
     late: list[float] = []
     for row in rows:
         transcript = Transcript.model_validate(row["transcript"])
-        reference = normalise(" ".join(each["text"] for each in row["sentences"])).split()
+        reference = normalise(" ".join(sentence["text"] for sentence in row["sentences"])).split()
         heard = normalise(transcript.text).split()
-        digits = sum(character.isdigit() for each in row["sentences"] for character in each["text"])
+        digits = sum(
+            character.isdigit() for sentence in row["sentences"] for character in sentence["text"]
+        )
         kind = "logs" if digits > len(reference) / 4 else "prose"
         wrong = errors(reference, heard)
-        facts.append((row["voice"], transcript.seconds, wrong, len(reference), kind))
+        measured.append((row["voice"], transcript.seconds, wrong, len(reference), kind))
         late += delays(row, transcript)
     print("SYNTHETIC SPEECH (local/hibari), heard by local/whisper-base")
     for name in (*VOICES, "prose", "logs", "all"):
-        chosen = [fact for fact in facts if name in (fact[0], fact[4], "all")]
-        if not chosen:
+        selected = [row for row in measured if name in (row[0], row[4], "all")]
+        if not selected:
             continue
-        wrong, total = sum(fact[2] for fact in chosen), sum(fact[3] for fact in chosen)
-        ends = ratio_interval([(fact[2], fact[3]) for fact in chosen])
+        wrong, total = (sum(row[2] for row in selected), sum(row[3] for row in selected))
+        ends = ratio_interval([(row[2], row[3]) for row in selected])
         span = f"[{ends[0]:.2%}, {ends[1]:.2%}]" if ends else "(one recording: no interval)"
-        minutes = sum(fact[1] for fact in chosen) / 60
+        minutes = sum(row[1] for row in selected) / 60
         print(
-            f"{name:7} {len(chosen):3} recordings {minutes:5.1f} min {total:5} words  "
+            f"{name:7} {len(selected):3} recordings {minutes:5.1f} min {total:5} words  "
             f"WER {wrong / total:.2%} {span}"
         )
     sizes = sorted(map(abs, late))
@@ -148,7 +150,7 @@ def report(rows: list[dict[str, Any]]) -> None:
         f"time of {len(late)} sentences: median error {statistics.median(sizes):.2f} s, largest "
         f"{sizes[-1]:.2f} s, within 2 s: {within} of {len(sizes)}"
     )
-    minutes = sum(fact[1] for fact in facts)
+    minutes = sum(row[1] for row in measured)
     speaking, hearing = (sum(row[key] for row in rows) for key in ("speaking_s", "hearing_s"))
     print(f"seconds for a second of sound: speaking {speaking / minutes:.2f}, "
           f"hearing {hearing / minutes:.2f}")  # fmt: skip

@@ -64,10 +64,10 @@ async def hits(library: Library, queries: list[tuple[str, str]]) -> int:
 def main(options: Options) -> Result:
     """Print hit@5 of both with its interval."""
     result: dict[str, Any] = {"simulated": True}
-    with tempfile.TemporaryDirectory() as place:
-        path = options.table or people(Path(place) / "people.csv")
+    with tempfile.TemporaryDirectory() as directory:
+        path = options.table or people(Path(directory) / "people.csv")
         library, graph = (
-            Library.read(path, Path(place) / "library"),
+            Library.read(path, Path(directory) / "library"),
             graph_of_table(read_table(path)),
         )
         drawn = (draw(graph, Random(f"7 {number}")) for number in itertools.count())

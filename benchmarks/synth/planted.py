@@ -44,8 +44,8 @@ class Planted(SearchProposer):
 
 def measure(error: float) -> dict[str, Any]:
     """Counts and shares with a checker of which a share `error` of the replies is wrong."""
-    with tempfile.TemporaryDirectory() as place:
-        folder, world = Path(place), World(FAULTS)
+    with tempfile.TemporaryDirectory() as directory:
+        folder, world = Path(directory), World(FAULTS)
         world.write(folder / "documents")
         models = FunctionModel(world.propose), FunctionModel(world.checker(error))
         materials = Materials(folder / "documents", folder / "out", *models)
@@ -73,12 +73,12 @@ def measure(error: float) -> dict[str, Any]:
     rejected = sum(n for key, n in faulty if key[1].startswith("rejected"))
     reasons = sum(n for key, n in faulty if key[1] == "rejected")
     bad, good = sum(n for _, n in faulty), FAULTS["good"]
-    kept = counts["good", "accepted"]
+    accepted = counts["good", "accepted"]
     return {
         "error": error, "faulty": bad, "rejected": rejected, "rejected ci95": wilson(rejected, bad),
-        "right reason": reasons, "good": good, "accepted": kept,
-        "accepted ci95": wilson(kept, good),
-        "by fault": {f"{fault}: {what}": n for (fault, what), n in sorted(counts.items())},
+        "right reason": reasons, "good": good, "accepted": accepted,
+        "accepted ci95": wilson(accepted, good),
+        "by fault": {f"{fault}: {outcome}": n for (fault, outcome), n in sorted(counts.items())},
     }  # fmt: skip
 
 

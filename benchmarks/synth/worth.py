@@ -73,7 +73,7 @@ def synthesised(path: Path, kind: str, count: int, out: Path, model: str) -> lis
 
 
 def write_arms(
-    questions: Path, runs: Path, kind: str, each: int, characters: int, model: str
+    questions: Path, runs: Path, kind: str, per_group: int, characters: int, model: str
 ) -> None:
     """Write the suites `human` and `synthesised`, which teach, and `held-out`."""
     tables = grouped(
@@ -91,7 +91,7 @@ def write_arms(
         if len(table) > characters:
             continue
         folder = runs / "factory" / path.stem
-        synthetic = synthesised(path, kind, min(each, len(group) // 2), folder, model)
+        synthetic = synthesised(path, kind, min(per_group, len(group) // 2), folder, model)
         rows = [human_task(question, table) for question in group]
         arms["human"] += rows[: len(synthetic)]
         arms["synthesised"] += [made_task(task, folder, table, path.stem) for task in synthetic]

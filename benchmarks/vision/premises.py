@@ -66,14 +66,14 @@ def case(task: Task, seed: int, misread: float) -> Case:
     """A question with simulated solutions."""
     row = _row(task) or {}
     rng = Random(f"{task.id}:{seed}")
-    facts: Any = task.meta["facts"]
+    constraints: Any = task.meta["facts"]
     solutions = tuple(_solution(task, row, rng, misread) for _ in range(CANDIDATES))
     judged = tuple(
         tuple(1.0 if rng.random() < 0.9 else -1.0 for _ in solution.steps) for solution in solutions
     )
     return Case(
         f"{task.id}:{seed}",
-        Constraints(caption=f"A chart with {len(row)} values.", facts=tuple(facts)),
+        Constraints(caption=f"A chart with {len(row)} values.", facts=tuple(constraints)),
         _solve(task, row),
         solutions,
         judged,
@@ -118,13 +118,13 @@ def accuracy(
     """Share of cases whose chosen solution has the right answer."""
     hits: list[bool] = []
     for drawn in sample:
-        facts = corrupt(drawn.facts, kind, rate, drawn.name) if kind else drawn.facts
+        constraints = corrupt(drawn.facts, kind, rate, drawn.name) if kind else drawn.facts
         verdicts: list[Verified] = []
         for solution, judged in zip(drawn.solutions, drawn.judged, strict=True):
-            findings = audit_by_rules(solution, facts.lines()) if gated else ()
+            findings = audit_by_rules(solution, constraints.lines()) if gated else ()
             verdicts.append(verified(solution, judged, findings, reliability(findings)))
-        chosen = drawn.solutions[best_of(verdicts, aggregator) or 0]
-        hits.append(chosen.answer == drawn.answer)
+        best = drawn.solutions[best_of(verdicts, aggregator) or 0]
+        hits.append(best.answer == drawn.answer)
     return statistics.fmean(hits)
 
 

@@ -113,8 +113,8 @@ def read_values(pixels: Pixels, row: Record) -> Record:
 
 def numbers(lines: Iterable[Sequence[Any]]) -> list[tuple[Line, float]]:
     """The lines that are numbers."""
-    places = [Line(*line) for line in lines]
-    return [(line, value) for line in places if (value := number_of(line.text)) is not None]
+    parsed = [Line(*line) for line in lines]
+    return [(line, value) for line in parsed if (value := number_of(line.text)) is not None]
 
 
 def in_line(name: Line, lines: Iterable[Sequence[Any]]) -> float | None:
@@ -145,8 +145,8 @@ def folio_summary(rows: Sequence[tuple[Record, Record]]) -> Record:
             for category, value in row.items():
                 readings = [
                     reading
-                    for own, name, reading in record["readings"]
-                    if name == category and (len(values) == 1 or own == series)
+                    for series_name, name, reading in record["readings"]
+                    if name == category and (len(values) == 1 or series_name == series)
                 ]
                 names = [Line(*line) for line in record["lines"] if line[0] == category]
                 outcome = {
@@ -174,7 +174,7 @@ def chartqa_summary(rows: Sequence[tuple[Record, Record]]) -> Record:
         for record in {row["_image"]: record for row, record in rows}.values()
     ]
     answered = [(row, record, value) for row, record in rows if (value := answer(row)) is not None]
-    simple = [each for each in answered if each[0]["question_type"] == "simple"]
+    simple = [row for row in answered if row[0]["question_type"] == "simple"]
     return {
         "charts_read_as": {str(shape): shapes.count(shape) for shape in dict.fromkeys(shapes)},
         "simple": among(simple),
@@ -206,8 +206,8 @@ def among(questions: Sequence[tuple[Record, Record, float]]) -> Record:
             arms.setdefault(arm, []).append(right)
         chance += [
             any(near(value, distractor) for value in values)
-            for place, (_, _, distractor) in enumerate(questions)
-            if place != number
+            for index, (_, _, distractor) in enumerate(questions)
+            if index != number
         ]
     return {
         "questions": len(questions),
@@ -227,14 +227,14 @@ def best_named(scored: Iterable[tuple[float, float | None]]) -> float | None:
     """The value with the best score; None for a tie or without a name."""
     pairs = list(scored)
     best = max((score for score, _ in pairs), default=0.0)
-    chosen = {value for score, value in pairs if score == best}
-    return chosen.pop() if best > 0 and len(chosen) == 1 else None
+    best_values = {value for score, value in pairs if score == best}
+    return best_values.pop() if best > 0 and len(best_values) == 1 else None
 
 
 def named(name: str, words: set[str]) -> float:
     """Share of a name's words that are in the question."""
-    own = re.findall(r"\w+", name.lower())
-    return sum(word in words for word in own) / len(own) if own else 0.0
+    name_words = re.findall(r"\w+", name.lower())
+    return sum(word in words for word in name_words) / len(name_words) if name_words else 0.0
 
 
 def near(value: float | None, truth: float) -> bool:
@@ -255,8 +255,8 @@ def read_table(pixels: Pixels, row: Record) -> Record:
         first = next((number for number, cell in enumerate(cells) if len(cell) > 1), 0)
         counts[reader] = sum(
             plain(cell.text) == plain(true)
-            for own, golden in zip(cells[first:], gold, strict=False)
-            for cell, true in zip(own, golden, strict=False)
+            for read_cells, golden in zip(cells[first:], gold, strict=False)
+            for cell, true in zip(read_cells, golden, strict=False)
         )
     return counts
 

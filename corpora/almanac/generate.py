@@ -186,16 +186,16 @@ def _fact(chance: random.Random, kind: str | None = None) -> Fact:
 
 def _others(chance: random.Random, field: str, number: int) -> list[str]:
     """The asked property and `number` further ones, in random order."""
-    chosen = [field, *chance.sample([name for name in QUESTIONS if name != field], number)]
-    chance.shuffle(chosen)
-    return chosen
+    properties = [field, *chance.sample([name for name in QUESTIONS if name != field], number)]
+    chance.shuffle(properties)
+    return properties
 
 
 def sentences_text(chance: random.Random, field: str) -> tuple[str, Fact]:
     """Two or three plain sentences about one thing."""
     fact = _fact(chance)
-    chosen = _others(chance, field, chance.randint(1, 2))
-    return " ".join(SENTENCES[name].format(**fact) for name in chosen), fact
+    properties = _others(chance, field, chance.randint(1, 2))
+    return " ".join(SENTENCES[name].format(**fact) for name in properties), fact
 
 
 def passage_text(chance: random.Random, field: str) -> tuple[str, Fact]:
@@ -225,14 +225,14 @@ def record_text(chance: random.Random, field: str) -> tuple[str, Fact]:
 def table_text(chance: random.Random, field: str, rows: int, columns: int) -> tuple[str, Fact]:
     """A Markdown table of things of one kind; one of them is asked for."""
     kind = chance.choice(list(KINDS))
-    facts: dict[str, Fact] = {}
-    while len(facts) < rows:
+    by_name: dict[str, Fact] = {}
+    while len(by_name) < rows:
         fact = _fact(chance, kind)
-        facts[fact["name"]] = fact
-    chosen = _others(chance, field, columns - 1)
-    fact = chance.choice(list(facts.values()))
-    head = ["name", *(LABELS[name].format(**fact) for name in chosen)]
-    body = [[row["name"], *(row[name] for name in chosen)] for row in facts.values()]
+        by_name[fact["name"]] = fact
+    properties = _others(chance, field, columns - 1)
+    fact = chance.choice(list(by_name.values()))
+    head = ["name", *(LABELS[name].format(**fact) for name in properties)]
+    body = [[row["name"], *(row[name] for name in properties)] for row in by_name.values()]
     lines = [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *body)]
     return "\n".join(lines), fact
 

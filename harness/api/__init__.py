@@ -140,8 +140,10 @@ async def aevaluate(
         model = model or models
     fields["out"] = folder = run_folder(resume or settings.get("out"))
     with in_python(EvalSettings), bars(progress) as on_progress:
-        checked, own = eval_settings(named(suite, tasks), agent, _models(model), folder, fields)
-        reports = await run_evaluation_async(checked, on_progress, agent=own)
+        checked, python_agent = eval_settings(
+            named(suite, tasks), agent, _models(model), folder, fields
+        )
+        reports = await run_evaluation_async(checked, on_progress, agent=python_agent)
     return Evaluation.model_validate({**reports[-1].model_dump(), "folder": folder})
 
 
@@ -174,10 +176,10 @@ def plan_evaluation(
     if isinstance(suite, EvalSettings):
         return plan_in_python(plan(suite), EvalSettings)
     with in_python(EvalSettings), TemporaryDirectory() as folder:
-        checked, own = eval_settings(
+        checked, python_agent = eval_settings(
             named(suite, tasks), agent, _models(model), Path(folder), settings
         )
-        return plan_in_python(plan(checked, own), EvalSettings)
+        return plan_in_python(plan(checked, python_agent), EvalSettings)
 
 
 def evolve(

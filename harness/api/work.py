@@ -54,9 +54,9 @@ _LOADED = "import base64\nimport pickle\n\n{} = pickle.loads(base64.b64decode({!
 """A file with a function of this process."""
 
 
-def run_folder(named: Path | str | None) -> Path:
+def run_folder(folder: Path | str | None) -> Path:
     """The folder of a run: the one that is named, or a new one below `runs/`."""
-    return Path(named) if named else Path("runs") / new_run_id("eval")
+    return Path(folder) if folder else Path("runs") / new_run_id("eval")
 
 
 def named(suite: Suite | None, tasks: Suite | None) -> Suite:
@@ -140,10 +140,10 @@ def suite_file(suite: Suite, folder: Path, columns: Mapping[str, str]) -> str:
             "expected a suite's path or name, or rows: mappings or Tasks in a list, a data frame "
             f"of pandas; got {type(suite).__name__}"
         )
-    given = [_row(row) for row in cast("Iterable[object]", rows)]
-    for row in given:
+    records = [_row(row) for row in cast("Iterable[object]", rows)]
+    for row in records:
         row |= {name: own_check(row[name], folder) for name in NAMES["check"] if name in row}
-    tasks = tasks_of(enumerate(given, 1), columns, "task ")
+    tasks = tasks_of(enumerate(records, 1), columns, "task ")
     if not tasks:
         raise BadInput("expected tasks, found an empty list")
     text = ""
@@ -186,7 +186,7 @@ def eval_settings(
     from harness.evals import EvalSettings, columns_of
 
     refuse_dry_run(settings, "plan_evaluation(...) of harness.api takes the same arguments")
-    spec, own = (None, function_agent(agent)) if callable(agent) else (agent, None)
+    spec, python_agent = (None, function_agent(agent)) if callable(agent) else (agent, None)
     path = str(suite) if isinstance(suite, str | Path) else ""
     settings = with_check(settings, None if path else folder)
     fields = {**settings, "suite": path, "agent": spec, "models": models}
@@ -194,7 +194,7 @@ def eval_settings(
     if not path:
         path = suite_file(suite, folder, columns_of(settings))
         checked = checked.model_copy(update={"suite": path})
-    return checked, own
+    return checked, python_agent
 
 
 def evolve_settings(
@@ -281,8 +281,10 @@ def as_keywords(text: str, kind: type[Value]) -> str:
 def plan_in_python(plan: dict[str, Any], kind: type[Value]) -> dict[str, Any]:
     """A plan whose sentences name keywords."""
     sentences = {name: plan[name] for name in ("judged_by", "notes") if plan.get(name)}
-    named = {name: [as_keywords(line, kind) for line in lines] for name, lines in sentences.items()}
-    return plan | named
+    with_keywords = {
+        name: [as_keywords(line, kind) for line in lines] for name, lines in sentences.items()
+    }
+    return plan | with_keywords
 
 
 def wait(work: Coroutine[Any, Any, T]) -> T:
@@ -321,22 +323,22 @@ def in_notebook() -> bool:
 
 
 @contextmanager
-def bars(wanted: bool | None) -> Generator[Callable[[str, Tally], None] | None]:
+def bars(show: bool | None) -> Generator[Callable[[str, Tally], None] | None]:
     """A hook that draws a bar a run while a block runs; None where none is wanted."""
-    with _drawn(wanted) as draw:
+    with _drawn(show) as draw:
 
         def update(label: str, tally: Tally) -> None:
             counts = {"passed": tally.passed, "invalid": tally.invalid}
-            facts = {name: count for name, count in counts.items() if count}
-            draw(label, tally.done, tally.total, f"{facts or ''}".strip("{}").replace("'", ""))
+            nonzero = {name: count for name, count in counts.items() if count}
+            draw(label, tally.done, tally.total, f"{nonzero or ''}".strip("{}").replace("'", ""))
 
         yield update if draw is not _nowhere else None
 
 
 @contextmanager
-def event_bars(wanted: bool | None) -> Generator[Callable[[Event], None]]:
+def event_bars(show: bool | None) -> Generator[Callable[[Event], None]]:
     """Show bars for the events of an evolution."""
-    with _drawn(wanted) as draw:
+    with _drawn(show) as draw:
 
         def update(event: Event) -> None:
             if event.total:
@@ -345,13 +347,13 @@ def event_bars(wanted: bool | None) -> Generator[Callable[[Event], None]]:
         yield update if draw is not _nowhere else ignore_event
 
 
-def _nowhere(label: str, done: int, total: int, facts: str) -> None:
+def _nowhere(label: str, done: int, total: int, postfix: str) -> None:
     """Draws nothing."""
 
 
 @contextmanager
-def _drawn(wanted: bool | None) -> Generator[Callable[[str, int, int, str], None]]:
-    if not (in_notebook() or sys.stderr.isatty() if wanted is None else wanted):
+def _drawn(show: bool | None) -> Generator[Callable[[str, int, int, str], None]]:
+    if not (in_notebook() or sys.stderr.isatty() if show is None else show):
         yield _nowhere
         return
     with warnings.catch_warnings():
@@ -362,7 +364,7 @@ def _drawn(wanted: bool | None) -> Generator[Callable[[str, int, int, str], None
     layout = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]"  # its own rate counts resumed
     begun: dict[str, tuple[float, int]] = {}
 
-    def draw(label: str, done: int, total: int, facts: str) -> None:
+    def draw(label: str, done: int, total: int, postfix: str) -> None:
         if label not in drawn:
             drawn[label] = cast("Any", tqdm)(total=total, desc=label, bar_format=layout)
         bar = drawn[label]
@@ -371,7 +373,7 @@ def _drawn(wanted: bool | None) -> Generator[Callable[[str, int, int, str], None
         remaining = ""
         if done < total:
             remaining = time_left(time.monotonic() - started, done - resumed, total - resumed)
-        bar.set_postfix_str("  ".join(filter(None, [facts, remaining])), refresh=False)
+        bar.set_postfix_str("  ".join(filter(None, [postfix, remaining])), refresh=False)
         bar.update(done - bar.n)
 
     try:

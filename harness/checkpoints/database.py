@@ -223,29 +223,27 @@ class ThreadDatabase:
         with self._reading() as db:
             return [Write(*row) for row in db.execute(query, (thread_id,))]
 
-    def copy_checkpoints(
-        self, source: str, target: str, places: Collection[tuple[str, str]]
-    ) -> None:
+    def copy_checkpoints(self, source: str, target: str, keys: Collection[tuple[str, str]]) -> None:
         """Copy some checkpoints (namespace, id), with their writes, to another thread."""
         with self._transaction() as db:
-            _copy(db, source, target, places)
+            _copy(db, source, target, keys)
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy a thread with its namespaces, ids and writes; values are shared."""
         query = "SELECT ns, checkpoint FROM checkpoints WHERE thread = ?"
         with self._transaction() as db:
-            places = db.execute(query, (source_thread_id,)).fetchall()
-            _copy(db, source_thread_id, target_thread_id, places)
+            keys = db.execute(query, (source_thread_id,)).fetchall()
+            _copy(db, source_thread_id, target_thread_id, keys)
 
     def drop_writes(
         self,
         thread_id: str,
-        place: tuple[str, str],
+        key: tuple[str, str],
         task: str | None = None,
         channels: Collection[str] = (),
     ) -> None:
         """Drop the writes at a checkpoint (namespace, id), all or those of a task or channels."""
-        head, names = head_key((thread_id, *place)), json.dumps([*channels])
+        head, names = head_key((thread_id, *key)), json.dumps([*channels])
         with self._transaction() as db:
             db.execute(
                 "DELETE FROM writes WHERE head = :head AND task = coalesce(:task, task) AND "
@@ -328,20 +326,20 @@ class ThreadDatabase:
 
 
 def _copy(
-    db: sqlite3.Connection, source: str, target: str, places: Iterable[tuple[str, str]]
+    db: sqlite3.Connection, source: str, target: str, keys: Iterable[tuple[str, str]]
 ) -> None:
-    for place in places:
-        head = head_key((target, *place))
+    for key in keys:
+        head = head_key((target, *key))
         db.execute(
             "INSERT OR REPLACE INTO checkpoints "
             "SELECT ?, ns, checkpoint, ?, parent, header, refs, metadata FROM checkpoints "
             "WHERE thread = ? AND ns = ? AND checkpoint = ?",
-            (target, head, source, *place),
+            (target, head, source, *key),
         )
         db.execute(
             "INSERT OR REPLACE INTO writes SELECT ?, task, idx, path, channel, ref "
             "FROM writes WHERE head = ?",
-            (head, head_key((source, *place))),
+            (head, head_key((source, *key))),
         )
 
 
@@ -349,11 +347,11 @@ def _reachable(
     db: sqlite3.Connection, packed: Iterable[tuple[bytes]], refs: Iterable[tuple[Ref]]
 ) -> dict[str, set[int]]:
     """Keys of the nodes and blobs that checkpoints (by `packed` references) and writes name."""
-    named = [ref for row in packed for ref in read_refs(row[0]).values()]
-    named += [ref for (ref,) in refs]
+    references = [ref for row in packed for ref in read_refs(row[0]).values()]
+    references += [ref for (ref,) in refs]
     parents = {row[0]: (row[1], row[2]) for row in db.execute("SELECT id, parent, blob FROM nodes")}
     nodes, blobs = set[int](), set[int]()
-    for ref in named:
+    for ref in references:
         if isinstance(ref, bytes):
             continue
         if ref % 2 == 0:

@@ -249,14 +249,14 @@ class CheckpointStore(ThreadDatabase, BaseCheckpointSaver[Any]):
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """The checkpoint that `config` names, or its thread's latest."""
-        named = config.get("configurable", {})
-        place = {
-            "thread_id": str(named["thread_id"]),  # without one any thread would match
-            "checkpoint_ns": str(named.get("checkpoint_ns", "")),
-            "checkpoint_id": named.get("checkpoint_id") or None,
+        configurable = config.get("configurable", {})
+        keys = {
+            "thread_id": str(configurable["thread_id"]),  # without one any thread would match
+            "checkpoint_ns": str(configurable.get("checkpoint_ns", "")),
+            "checkpoint_id": configurable.get("checkpoint_id") or None,
         }
         with self._reading() as db:
-            row = next(self._search(db, place), None)
+            row = next(self._search(db, keys), None)
             if row is None:
                 return None
             thread, ns, checkpoint_id, head, parent, header, packed, metadata = row
@@ -288,10 +288,10 @@ class CheckpointStore(ThreadDatabase, BaseCheckpointSaver[Any]):
         limit: int | None = None,
     ) -> Iterator[CheckpointTuple]:
         """Checkpoints, newest first; each is read when it is asked for."""
-        place = config.get("configurable", {}) if config is not None else {}
+        configurable = config.get("configurable", {}) if config is not None else {}
         end = get_checkpoint_id(before) if before else None
         with self._reading() as db:
-            rows = [row[:3] for row in islice(self._search(db, place, filter, end), limit)]
+            rows = [row[:3] for row in islice(self._search(db, configurable, filter, end), limit)]
         for row in rows:
             saved = self.get_tuple(config_at(*row))
             if saved is not None:  # else it was deleted meanwhile
@@ -300,15 +300,15 @@ class CheckpointStore(ThreadDatabase, BaseCheckpointSaver[Any]):
     def _search(
         self,
         db: sqlite3.Connection,
-        place: dict[str, Any],
+        configurable: dict[str, Any],
         metadata: dict[str, Any] | None = None,
         before: str | None = None,
     ) -> Iterator[Any]:
         """Rows that match, newest first; `metadata` are fields and their values."""
         tests = {
-            "thread = ?": place.get("thread_id"),
-            "ns = ?": place.get("checkpoint_ns"),
-            "checkpoint = ?": place.get("checkpoint_id"),
+            "thread = ?": configurable.get("thread_id"),
+            "ns = ?": configurable.get("checkpoint_ns"),
+            "checkpoint = ?": configurable.get("checkpoint_id"),
             "checkpoint < ?": before,
         }
         tests = {test: str(value) for test, value in tests.items() if value is not None}
@@ -327,10 +327,10 @@ class CheckpointStore(ThreadDatabase, BaseCheckpointSaver[Any]):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Save one checkpoint; on disk when it returns."""
-        place = config.get("configurable", {})
-        thread, ns = str(place["thread_id"]), str(place.get("checkpoint_ns", ""))
+        configurable = config.get("configurable", {})
+        thread, ns = str(configurable["thread_id"]), str(configurable.get("checkpoint_ns", ""))
         key: CheckpointKey = (thread, ns, checkpoint["id"])
-        parent = place.get("checkpoint_id")
+        parent = configurable.get("checkpoint_id")
         versions = checkpoint["channel_versions"]
         header = {name: part for name, part in checkpoint.items() if name != "channel_values"}
         kind, data = self.serde.dumps_typed(header)
@@ -368,9 +368,9 @@ class CheckpointStore(ThreadDatabase, BaseCheckpointSaver[Any]):
 
         A write that is there already stays; LangGraph's own (errors, interrupts) take over.
         """
-        place = config.get("configurable", {})
-        ns = str(place.get("checkpoint_ns", ""))
-        head = head_key((str(place["thread_id"]), ns, str(place["checkpoint_id"])))
+        configurable = config.get("configurable", {})
+        ns = str(configurable.get("checkpoint_ns", ""))
+        head = head_key((str(configurable["thread_id"]), ns, str(configurable["checkpoint_id"])))
         clause = "REPLACE" if all(channel in WRITES_IDX_MAP for channel, _ in writes) else "IGNORE"
         with self._transaction() as db:
             rows = [

@@ -138,7 +138,7 @@ class Values:
         db: sqlite3.Connection,
         serde: SerializerProtocol,
         value: Any,
-        place: Hashable = None,
+        slot: Hashable = None,
     ) -> Ref:
         """Store `value` and return its reference; a small value is its own.
 
@@ -160,7 +160,7 @@ class Values:
         if len(body) < ITEM_BYTES * len(items):
             return 2 * self._put_blob(db, kind, bytes(data))
         lists = self._lists
-        start = lists.get(place)
+        start = lists.get(slot)
         if start is None or not body.startswith(start.body):
             start = _LastList(b"", 0, 0)
         new, node = items[start.length :], start.node
@@ -170,9 +170,9 @@ class Values:
             for item in new:
                 item_kind, item_data = serde.dumps_typed(item)
                 node = self._child(db, node, self._put_blob(db, item_kind, bytes(item_data)))
-        if place is not None:
-            lists[place] = _LastList(body, len(items), node)
-            lists.move_to_end(place)
+        if slot is not None:
+            lists[slot] = _LastList(body, len(items), node)
+            lists.move_to_end(slot)
             if len(lists) > PLACES:
                 lists.popitem(last=False)
         return 2 * node + 1
@@ -308,10 +308,10 @@ def same(first: Any, second: Any) -> bool:
     if kind is not type(second):
         return False
     if isinstance(first, Mapping):
-        ours, theirs = cast("Mapping[Any, Any]", first), cast("Mapping[Any, Any]", second)
-        factories = (getattr(part, "default_factory", None) for part in (ours, theirs))
-        keys = same([*ours], [*theirs]) and same(*factories)
-        return keys and all(same(ours[key], theirs[key]) for key in ours)
+        first_map, second_map = cast("Mapping[Any, Any]", first), cast("Mapping[Any, Any]", second)
+        factories = (getattr(part, "default_factory", None) for part in (first_map, second_map))
+        keys = same([*first_map], [*second_map]) and same(*factories)
+        return keys and all(same(first_map[key], second_map[key]) for key in first_map)
     if isinstance(first, (list, tuple)):
         items, counterparts = cast("list[Any]", first), cast("list[Any]", second)
         return len(items) == len(counterparts) and all(map(same, items, counterparts))

@@ -128,7 +128,7 @@ def complete(context: Any, parameter: click.Parameter, typed: str) -> list[Any]:
     return candidates(parameter.name or "", typed)
 
 
-def shared_option(name: str, *names: str, **own: Any) -> Callable[[CommandT], CommandT]:
+def shared_option(name: str, *names: str, **overrides: Any) -> Callable[[CommandT], CommandT]:
     """An option that other commands have as well.
 
     Args:
@@ -140,7 +140,7 @@ def shared_option(name: str, *names: str, **own: Any) -> Callable[[CommandT], Co
     completed: dict[str, Any] = (
         {"shell_complete": complete} if name in ("--model", "--skill", "--suite") else {}
     )
-    return click.option(name, *also, *names, **{**completed, **_SHARED[name], **own})
+    return click.option(name, *also, *names, **{**completed, **_SHARED[name], **overrides})
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")

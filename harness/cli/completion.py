@@ -60,9 +60,9 @@ def candidates(name: str, typed: str) -> list[CompletionItem]:
         kinds = ("openai/", "vllm/", "replay/", "simulated/", "scripted/", "none")
         values = [role + spec for spec in (*kinds, *(f"local/{weights}" for weights in local))]
     else:
-        shown = (".agents", ".claude", ".cursor", ".gemini", ".github")
+        client_folders = (".agents", ".claude", ".cursor", ".gemini", ".github")
         folders = [path for path in Path().glob("[!.]*") if path.is_dir()]
-        folders += [Path(name) for name in shown]
+        folders += [Path(name) for name in client_folders]
         values = [
             str(path.parent)
             for folder in folders

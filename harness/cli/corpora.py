@@ -44,8 +44,8 @@ def show(name: str, as_json: bool) -> None:
     from harness.corpora import show as show_corpus
 
     corpus, card = show_corpus(name)
-    facts = "\n".join(f"{key}: {value}" for key, value in corpus if value)
-    text = f"{facts}\n\n{card}" if card else facts
+    figures = "\n".join(f"{key}: {value}" for key, value in corpus if value)
+    text = f"{figures}\n\n{card}" if card else figures
     emit({**corpus.model_dump(mode="json"), "card": card}, as_json, text)
 
 
@@ -92,10 +92,10 @@ def convert(name: str, path: Path, out: Path, split: str, limit: int | None, as_
     tasks = convert(name, path, out, split, limit)
     family = Counter(task.check for task in tasks).most_common(1)[0][0]
     file = out / f"{split}.jsonl"
-    facts = {"name": name, "tasks": len(tasks), "family": family, "file": str(file)}
+    summary = {"name": name, "tasks": len(tasks), "family": family, "file": str(file)}
     agent = () if family in ("math", "tableqa") else ("--agent", f"graph:{family}")
     following = next_lines([command_line("eval", file, *agent)])
-    emit(facts, as_json, f"{file}: {len(tasks)} tasks\n{following}")
+    emit(summary, as_json, f"{file}: {len(tasks)} tasks\n{following}")
 
 
 @corpora.command()

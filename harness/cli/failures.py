@@ -50,8 +50,8 @@ def failed_rows(run: Path, tasks: Sequence[Task]) -> str:
     widths = (narrow, room - least, least)  # first of all what the check said
     cut = [[_first(cell, width) for cell, width in zip(row, widths, strict=True)] for row in rows]
     more = len(failed) - len(rows)
-    rest = [f"{more} more: {command_line('view', run)}"] if more else []
-    return shown([table(heads, cut), *rest])
+    footer = [f"{more} more: {command_line('view', run)}"] if more else []
+    return shown([table(heads, cut), *footer])
 
 
 def _first(text: str, width: int) -> str:

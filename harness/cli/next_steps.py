@@ -131,9 +131,9 @@ def _typed(*more: str) -> list[str]:
         if not typed or option.name not in (*_SAME, *more):
             continue
         value: Any = context.params[option.name]
-        for each in value if isinstance(value, tuple) else [value]:  # pyright: ignore[reportUnknownVariableType]
-            text = public_url(each) if option.name == "base_url" else redact(str(each))  # pyright: ignore[reportUnknownArgumentType]
-            words += [option.opts[0]] if each is True else [option.opts[0], text]
+        for part in value if isinstance(value, tuple) else [value]:  # pyright: ignore[reportUnknownVariableType]
+            text = public_url(part) if option.name == "base_url" else redact(str(part))  # pyright: ignore[reportUnknownArgumentType]
+            words += [option.opts[0]] if part is True else [option.opts[0], text]
     return words
 
 

@@ -104,7 +104,9 @@ class LazyGroup(click.Group):
             for heading, entries in self.intents.items()
         }
         if self.commands:
-            rows = [(name, own.get_short_help_str(80)) for name, own in self.commands.items()]
+            rows = [
+                (name, command.get_short_help_str(80)) for name, command in self.commands.items()
+            ]
             sections.setdefault("Commands", [])[:0] = rows
         for name in self.plugin_names():
             usual = PLUGIN_HEADING if self.path == "" else next(iter(sections), "Commands")
@@ -120,11 +122,11 @@ class LazyGroup(click.Group):
             sections.setdefault(heading, []).append(row)
         if self.path == "":
             rows = {row[0]: row for rows in sections.values() for row in rows}
-            rest = {
+            remaining = {
                 heading: [row for row in rows if row[0] not in FIRST]
                 for heading, rows in sections.items()
             }
-            sections = {"Start here": [rows[name] for name in FIRST if name in rows], **rest}
+            sections = {"Start here": [rows[name] for name in FIRST if name in rows], **remaining}
         for heading, rows in sections.items():
             if not rows:
                 continue
@@ -142,8 +144,10 @@ class DefaultGroup(LazyGroup):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the first command before arguments that name none."""
-        named = bool(args) and (args[0] in self.list_commands(ctx) or args[0] in ("-h", "--help"))
-        return super().parse_args(ctx, args if named else [self.default, *args])
+        names_command = bool(args) and (
+            args[0] in self.list_commands(ctx) or args[0] in ("-h", "--help")
+        )
+        return super().parse_args(ctx, args if names_command else [self.default, *args])
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Options of the first command, then the others."""

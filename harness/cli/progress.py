@@ -28,8 +28,8 @@ class Progress:
         every: seconds between two lines where there is no terminal.
     """
 
-    def __init__(self, total: int, label: str, every: float = 5.0) -> None:
-        self._total, self._label, self._every = total, label, every
+    def __init__(self, total: int, label: str, interval: float = 5.0) -> None:
+        self._total, self._label, self._every = total, label, interval
         self._started, self._last, self._done = time.monotonic(), 0.0, -1
 
     def update(
@@ -51,8 +51,8 @@ class Progress:
         now = time.monotonic()
         cost = "cost unknown" if cost_usd is None else dollars(cost_usd)
         used = [f"{tokens:,} tokens", cost] if done else []
-        facts = [*used, time_left(now - self._started, done, self._total), waits_for]
-        more = "  ".join(fact for fact in facts if fact)
+        parts = [*used, time_left(now - self._started, done, self._total), waits_for]
+        more = "  ".join(part for part in parts if part)
         if (drawn := bars()) is not None:
             drawn.show(self._label, done, self._total, passed=passed, invalid=invalid, more=more)
         elif now - self._last >= (self._every if done != self._done else UNCHANGED_S) or (
@@ -71,8 +71,8 @@ class EventLines:
         every: seconds between two lines with counts.
     """
 
-    def __init__(self, every: float = 5.0) -> None:
-        self._every, self._last, self._done = every, 0.0, ("", -1)
+    def __init__(self, interval: float = 5.0) -> None:
+        self._every, self._last, self._done = interval, 0.0, ("", -1)
         self._started: dict[str, float] = {}
 
     def __call__(self, event: Event) -> None:
@@ -82,8 +82,8 @@ class EventLines:
             if event.message:
                 echo(f"{event.stage}: {event.message}", err=True)
             return
-        left = time_left(now - self._started.setdefault(event.stage, now), done, total)
-        more = "  ".join(fact for fact in (event.message, left) if fact)
+        remaining = time_left(now - self._started.setdefault(event.stage, now), done, total)
+        more = "  ".join(part for part in (event.message, remaining) if part)
         if (drawn := bars()) is not None:
             drawn.show(event.stage, done, total, more=more)
         elif now - self._last >= (
@@ -100,11 +100,11 @@ def tally_progress(*, resumable: bool = False) -> Callable[[str, Tally], None]:
         resumable: whether to say that a run whose first attempts are all invalid for one reason
             can be stopped, and go on with --resume.
     """
-    shown: dict[str, Progress] = {}
+    by_label: dict[str, Progress] = {}
     warned: set[str] = set()
 
     def update(label: str, tally: Tally) -> None:
-        progress = shown.setdefault(label, Progress(tally.total, label))
+        progress = by_label.setdefault(label, Progress(tally.total, label))
         usage = tally.usage
         progress.update(
             tally.done, tally.passed, tally.invalid, usage.tokens, usage.cost_usd, tally.waits_for

@@ -89,8 +89,8 @@ def init(
     following = [*_missing(), command_line("eval", folder, *agent)]
     text = f"{folder} has {len(files)} files: {count} tasks, an agent, settings\n"
     text += next_lines(following, "or --model openai/NAME --base-url URL")
-    facts = {"folder": str(folder), "files": files, "tasks": count, "next": following}
-    emit(facts, as_json, text)
+    summary = {"folder": str(folder), "files": files, "tasks": count, "next": following}
+    emit(summary, as_json, text)
 
 
 @click.command("try")
@@ -147,7 +147,7 @@ def try_tasks(
     share, words = count / report.items, [f"--model={spec}" for spec in options["models"]]
     words += [f"--base-url={public_url(url)}" for url in filter(None, [options["base_url"]])]
     following = [command_line("eval", folder, "--agent", options["agent"], *words)]
-    facts: dict[str, Any] = {
+    summary: dict[str, Any] = {
         "columns": ", ".join(
             f"{name} as {field}" for name, field in columns.items() if name != DEFAULT_CHECK
         ),
@@ -161,15 +161,15 @@ def try_tasks(
         f"{span(report.seconds * share)} of attempts"
     )
     text = [
-        *fact_lines(facts.items()),
+        *fact_lines(summary.items()),
         "",
         report_text(report, run),
         failed_rows(run, tasks),
         *near_misses(records(run), {task.id: task for task in tasks}),
         total,
     ]
-    facts |= {"report": report.model_dump(mode="json"), "next": following}
-    emit(facts, as_json, shown([*text, next_lines(following)]))
+    summary |= {"report": report.model_dump(mode="json"), "next": following}
+    emit(summary, as_json, shown([*text, next_lines(following)]))
 
 
 def _make_suite(folder: Path, template: str, tasks: str | None, columns: dict[str, str]) -> int:

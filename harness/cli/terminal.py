@@ -91,11 +91,11 @@ def table(
     return Shown("\n".join(line.rstrip() for line in capture.get().strip("\n").split("\n")))
 
 
-def fact_lines(facts: Iterable[tuple[str, Any]]) -> list[str]:
+def fact_lines(pairs: Iterable[tuple[str, Any]]) -> list[str]:
     """`name: value` for people, without what there is none of; a list has a line an item."""
     return [
         f"{name.replace('_', ' ')}: {_in_words(value)}"
-        for name, value in facts
+        for name, value in pairs
         if value is not None and value not in ("", [], (), {})
     ]
 

@@ -107,8 +107,8 @@ def list_corpora() -> list[Corpus]:
         BadInput: if a manifest is malformed (the file is named).
     """
     folder = assets.find("corpora/manifests")
-    ours = (generator.corpus for generator in generators().values())
-    return [*ours, *(read_manifest(path) for path in sorted(folder.glob("*.json")))]
+    generated = (generator.corpus for generator in generators().values())
+    return [*generated, *(read_manifest(path) for path in sorted(folder.glob("*.json")))]
 
 
 def find_corpus(name: str) -> Corpus:
@@ -149,9 +149,9 @@ def generate(name: str, out: Path, split: str = "all", limit: int | None = None)
     generator = _generator(name)
     if split not in SPLITS:
         raise BadInput(f"expected a split out of {', '.join(SPLITS)}, got {split!r}")
-    chosen: list[Split] = [part for part in get_args(Split) if split in ("all", part)]
-    counts: dict[str, int] = {part: len(generator.write(part, out, limit)) for part in chosen}
-    files = {part: str(out / f"{part}.jsonl") for part in chosen}
+    splits: list[Split] = [part for part in get_args(Split) if split in ("all", part)]
+    counts: dict[str, int] = {part: len(generator.write(part, out, limit)) for part in splits}
+    files = {part: str(out / f"{part}.jsonl") for part in splits}
     return Generated(corpus=name, out=str(out), tasks=counts, files=files)
 
 

@@ -122,8 +122,8 @@ def qmsum(row: Row) -> Iterator[Reading]:
             for first, last in query.get("relevant_text_span", []):
                 start, end = int(first), min(int(last), len(turns) - 1)
                 if start <= end:
-                    place = {"start": starts[start], "end": starts[end + 1] - 1}
-                    evidence.append(Evidence(doc=DOCUMENT, **place))
+                    span = {"start": starts[start], "end": starts[end + 1] - 1}
+                    evidence.append(Evidence(doc=DOCUMENT, **span))
             yield _reading(
                 f"qmsum-{digest([text, query['query']])[:12]}", query["query"], [query["answer"]],
                 "rouge", text, evidence=tuple(evidence), meta={"stratum": kind},

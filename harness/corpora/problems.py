@@ -26,10 +26,10 @@ def _problem(kind: str, problem: str, answer: Any, name: str = "", **meta: Any) 
     text = str(answer).strip()
     if not problem.strip() or not text:
         raise ValueError("an empty problem or answer")
-    facts = {key: value for key, value in meta.items() if value is not None}
+    fields = {key: value for key, value in meta.items() if value is not None}
     return Task(
         id=f"{kind}-{name or digest(problem)[:12]}", prompt=problem.strip(), answer=text,
-        check="math", meta=facts,
+        check="math", meta=fields,
     )  # fmt: skip
 
 

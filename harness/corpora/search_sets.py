@@ -49,20 +49,24 @@ def hotpot(kind: str, row: Row) -> Iterator[Reading]:
             documents.add(paragraph["title"], paragraph["text"])
     else:
         for title, sentences in _pairs(row.get("context", []), "sentences"):
-            text, places = joined(sentences)
-            spans[documents.add(title, text)] = places
-    facts = _pairs(row["supporting_facts"], "sent_id")
-    places = [_place(documents, spans, title, int(number)) for title, number in facts]
+            text, bounds = joined(sentences)
+            spans[documents.add(title, text)] = bounds
+    supporting = _pairs(row["supporting_facts"], "sent_id")
+    locations = [_place(documents, spans, title, int(number)) for title, number in supporting]
     meta: dict[str, Any] = {"closed": True, "stratum": row["type"], "type": row["type"]}
     meta |= {key: row[key] for key in ("level", "evidences") if key in row}
-    meta |= {"missing_support": places.count(None)} if None in places and documents.sources else {}
+    meta |= (
+        {"missing_support": locations.count(None)}
+        if None in locations and documents.sources
+        else {}
+    )
     yield _reading(
         f"{kind}-{row.get('_id') or row['id']}",
         row["question"],
         [str(row["answer"])],
         meta,
         documents,
-        dict.fromkeys(place for place in places if place is not None),
+        dict.fromkeys(location for location in locations if location is not None),
     )
 
 
@@ -193,10 +197,10 @@ def _answered(
 ) -> Iterator[Reading]:  # fmt: skip
     """A question whose answers stand in one document, at known places."""
     length = documents.whole(doc).end
-    places = {(start, start + len(answer)) for answer, start in answers}
+    spans = {(start, start + len(answer)) for answer, start in answers}
     evidence = [
         Evidence(doc=doc, start=start, end=end)
-        for start, end in sorted(places)
+        for start, end in sorted(spans)
         if 0 <= start < end <= length
     ]
     if answers:

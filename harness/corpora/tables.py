@@ -101,10 +101,10 @@ def hitab(path: Path) -> Iterator[TableQuestion]:
 
     def read(row: Row) -> Iterator[TableQuestion]:
         name = str(row["table_id"])
-        places = [path.parent / "tables" / kind / f"{name}.json" for kind in ("raw", "hmt")]
-        file = next((place for place in places if place.is_file()), None)
+        candidates = [path.parent / "tables" / kind / f"{name}.json" for kind in ("raw", "hmt")]
+        file = next((candidate for candidate in candidates if candidate.is_file()), None)
         if file is None or "/" in name:
-            raise BadInput(f"expected the table {name!r} at {str(places[0])!r}, found none")
+            raise BadInput(f"expected the table {name!r} at {str(candidates[0])!r}, found none")
         table: dict[str, Any] = read_json(file)
         regions = table.get("merged_regions", ())
         yield TableQuestion(

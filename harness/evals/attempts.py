@@ -117,8 +117,8 @@ class Attempts:
         workdir = self._out / "work" / f"{folder}-{digest(name)[:8]}"
         by_answer = regradable(task, self._plan.agent.spec, self._plan.suite.suite.tools)
         started = time.monotonic()
-        facts = {"sample": name, "task": task.id, "epoch": epoch, "model": self._model.spec}
-        with tracing.operation("invoke_agent", self._plan.agent.spec, **facts) as operation:
+        attributes = {"sample": name, "task": task.id, "epoch": epoch, "model": self._model.spec}
+        with tracing.operation("invoke_agent", self._plan.agent.spec, **attributes) as operation:
             tries = 0
             while True:
                 tries += 1
@@ -130,7 +130,9 @@ class Attempts:
                     work = "" if by_answer else packed_work(workdir)
                     break
                 except BrokenStream:
-                    tracing.note("retry", attempt=tries, error="BrokenStream", spec=facts["model"])
+                    tracing.note(
+                        "retry", attempt=tries, error="BrokenStream", spec=attributes["model"]
+                    )
                 finally:
                     remove_tree(workdir)
             operation.add(outcome=score.outcome, score=score.value)
@@ -189,8 +191,8 @@ class Attempts:
             return attempt, await asyncio.to_thread(scored)
         # A check that asks a model waits for the event loop, and a client's first request for a
         # thread of the loop, which has few: if checks held them all, neither would go on.
-        own = CapacityLimiter(1)
-        return attempt, await run_sync(scored, abandon_on_cancel=True, limiter=own)
+        limiter = CapacityLimiter(1)
+        return attempt, await run_sync(scored, abandon_on_cancel=True, limiter=limiter)
 
     async def _run_agent(
         self, sample: Sample, context: AgentContext, seed: int, tries: int
@@ -361,5 +363,5 @@ def regradable(task: Task, agent: str, tools: tuple[str, ...] | None) -> bool:
         tools: those that the suite names.
     """
     check = task.check or (default_check(task) if task.answer is not None else "")
-    ours = agent.startswith("graph:") and ".py" not in agent
-    return check in BY_ANSWER or (ours and not output_file(task) and not tools)
+    built_in = agent.startswith("graph:") and ".py" not in agent
+    return check in BY_ANSWER or (built_in and not output_file(task) and not tools)

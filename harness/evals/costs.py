@@ -228,7 +228,7 @@ def nearest_run(
     """
     skill_digest = digest_tree(skill) if skill and skill.is_dir() else None
     best: tuple[bool, bool, float] | None = None
-    chosen: RunReader | None = None
+    nearest: RunReader | None = None
     paths = [path for folder in folders for path in (folder, *folder.glob("*"))]
     for path in (path / "run.json" for path in paths if (path / "run.json").is_file()):
         try:
@@ -240,8 +240,8 @@ def nearest_run(
             continue
         rank = (lock["model"] == model, lock["skill"] == skill_digest, path.stat().st_mtime)
         if (best is None or rank > best) and _items_with_calls(reader):
-            best, chosen = rank, reader
-    return chosen
+            best, nearest = rank, reader
+    return nearest
 
 
 def _items_with_calls(run: RunReader) -> list[ItemRecord]:
@@ -287,10 +287,10 @@ def _from_run(
     most = price and len(attempts) * max(
         price.cost(int(use.prompt), int(use.completion)) for use in uses
     )
-    own = sum(task.id in by_task for task in attempts)
+    matched = sum(task.id in by_task for task in attempts)
     basis = (
         f"{len(uses)} attempts of {run.path.name} ({run.lock['model']}, skill "
-        f"{run.lock['skill_name'] or 'none'}); {own} of {len(attempts)} by their own task"
+        f"{run.lock['skill_name'] or 'none'}); {matched} of {len(attempts)} by their own task"
     )
     return total, basis, most
 

@@ -43,7 +43,7 @@ class JudgedRate(Value):
 
 
 def judged_rate(
-    facts: dict[str, Any],
+    judge: dict[str, Any],
     details: Sequence[dict[str, JsonValue]],
     groups: Sequence[Sequence[float]],
 ) -> JudgedRate:
@@ -60,7 +60,7 @@ def judged_rate(
     usage = sum((Usage.model_validate(row["usage"]) for row in used), Usage())
     n, passes = sum(map(len, groups)), sum(map(sum, groups))
     rate = JudgedRate(
-        model=facts["model"],
+        model=judge["model"],
         judged=n,
         lost=sum(row["lost"] for row in used),
         tokens=usage.tokens,
@@ -69,9 +69,9 @@ def judged_rate(
         note="uncalibrated: how often this judge errs is not known, and the interval of the pass "
         "rate leaves it out (`harness judge --calibrate` measures it)",
     )
-    if not facts["calibration"] or not n:
+    if not judge["calibration"] or not n:
         return rate
-    labelled = Calibration.model_validate(facts["calibration"])
+    labelled = Calibration.model_validate(judge["calibration"])
     corrected = corrected_rate(
         passes / n, effective_size(groups), labelled.right_passes, labelled.passes,
         labelled.right_fails, labelled.fails,

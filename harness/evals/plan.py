@@ -286,10 +286,10 @@ def tasks_digest(*suites: LoadedSuite | None, agent: str | None, limit: int | No
     for suite in filter(None, suites):
         tasks, spec = suite.tasks[:limit], agent or suite.suite.agent or ""
         maker = agent_digest(spec, suite.agent_folder(spec))
-        named = {t.check.rpartition(":")[0] for t in tasks if t.check and is_function(t.check)}
-        named.update(*(task.files.values() for task in tasks))
+        file_names = {t.check.rpartition(":")[0] for t in tasks if t.check and is_function(t.check)}
+        file_names.update(*(task.files.values() for task in tasks))
         rows += [suite.digest, maker, [task.group for task in tasks]]
-        rows += [[path, _content(suite.base / path)] for path in sorted(named)]
+        rows += [[path, _content(suite.base / path)] for path in sorted(file_names)]
     return digest(rows)
 
 
@@ -364,7 +364,7 @@ def agent_file(spec: str, root: Path) -> Path | None:
 
 
 def _named(name: str, root: Path, *, folder: bool = True) -> Path | None:
-    paths = (place / name for place in (root, Path.cwd())) if name else ()
+    paths = (base / name for base in (root, Path.cwd())) if name else ()
     return next((path for path in paths if _content(path, folder=folder)), None)
 
 

@@ -214,13 +214,13 @@ def regrade_folder(
             different questions, or none of its attempts can be judged again.
     """
     reader, rows = open_run(run), read_parts(run)
-    named = reference or (rows[-1].suite if rows else "")
-    if not named:
+    suite_name = reference or (rows[-1].suite if rows else "")
+    if not suite_name:
         raise BadInput(f"{str(run)!r} does not say where its suite is: name it with --suite")
     spec = JudgingSpec(sandbox=sandbox, trust_checks=trust_checks)
     # Where workers judge on this machine, a sandbox that is missing is noticed before they start.
     judging = spec.family_of() if executor is None or executor.shares_disk else None
-    suite = load_suite(named, reader.lock.get("split"), trusted=trust)
+    suite = load_suite(suite_name, reader.lock.get("split"), trusted=trust)
     if executor is not None:
         judge = executor.judge(suite, spec)
     else:
@@ -231,7 +231,7 @@ def regrade_folder(
     request = {"run": digest([reader.lock, answers]), "tasks": tasks_digest(suite, agent=None)}
     if earlier := finished_report(out, request):
         return RegradeReport.model_validate(earlier)
-    again_there = command_line("eval", named, "--from", run)
+    again_there = command_line("eval", suite_name, "--from", run)
     _check_same_questions(items, tasks, suite.base, rows, again_there)
     tools = (rows[-1].tools if rows else None) or suite.suite.tools
     unchanged: dict[str, str] = {}
@@ -269,7 +269,7 @@ def regrade_folder(
         update = {"scorer": code_digest("tasks"), "samples": samples, "first": 0}
         parts = rows[0].model_copy(update=update)
         write_atomic(out / PARTS_FILE, f"[{parts.model_dump_json()}]")
-    order = {task: place for place, task in enumerate(tasks)}
+    order = {task: index for index, task in enumerate(tasks)}
     changed = tuple(
         Regraded(
             id=item.id, before=item.outcome, after=judged[item.id].outcome, answer=item.answer,

@@ -278,10 +278,10 @@ def clusters_of(
     return names, [[value for values in cluster for value in values] for cluster in clusters]
 
 
-def _judged(facts: dict[str, Any], items: list[ItemRecord]) -> JudgedRate:
+def _judged(judge: dict[str, Any], items: list[ItemRecord]) -> JudgedRate:
     judged = [item for item in items if JUDGED in item.detail]
     _, clusters = clusters_of(attempts_by_task(judged), judged)
-    return judged_rate(facts, [item.detail for item in judged], clusters)
+    return judged_rate(judge, [item.detail for item in judged], clusters)
 
 
 def read_report(path: Path) -> EvalReport:

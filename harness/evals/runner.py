@@ -300,8 +300,8 @@ async def run_eval(
             attempter = Attempts(plan, out, model, sandbox, family, on_event, gateway)
         else:
             attempter = await stack.enter_async_context(remote)
-        facts = {"suite": plan.suite.suite.name, "planned": tally.total, "kept": len(items)}
-        stack.enter_context(tracing.operation("run", out.name, **facts))
+        attributes = {"suite": plan.suite.suite.name, "planned": tally.total, "kept": len(items)}
+        stack.enter_context(tracing.operation("run", out.name, **attributes))
         waiting = [attempt for attempt in plan.attempts() if attempt_id(*attempt) not in items]
         pool = Pool(attempter, waiting, concurrency)
         control = controlled(out, pool, tally, budget, priced=model.price is not None)

@@ -243,12 +243,12 @@ class ColumnSettings(Value):
     @classmethod
     def _columns_in_reference(cls, values: dict[str, Any]) -> dict[str, Any]:
         """The reference holds both, so that the suite is read the same when found again."""
-        if not (named := columns_of(values)):
+        if not (options := columns_of(values)):
             return values
         if values.get("suite") is None:
             raise BadInput("--map, --check and --group-by are of a suite's tasks: give the suite")
         path, columns = divided_reference(str(values["suite"]))
-        suite = f"{path}?{urlencode({**columns, **named})}"
+        suite = f"{path}?{urlencode({**columns, **options})}"
         return {**values, "suite": suite, "columns": {}, "check": None, "group_by": None}
 
 
@@ -328,8 +328,8 @@ def agent_spec(settings: SuiteSettings, suite: LoadedSuite) -> str:
     size write a program better than they hold a dialogue with tools. All others get
     `graph:react`.
     """
-    if (named := settings.agent or suite.suite.agent) is not None:
-        return named
+    if (spec := settings.agent or suite.suite.agent) is not None:
+        return spec
     embedded = agent_model_spec(settings.models).startswith("local/")
     files = all(output_file(task) for task in suite.tasks)
     return "graph:program" if embedded and files else "graph:react"

@@ -126,16 +126,16 @@ class LoadedSuite(Value):
 
     def agent_folder(self, spec: str) -> Path:
         """Folder that an agent's files start at: that of the suite which names it, or ours."""
-        own = spec.split("?")[0] == str(self.suite.agent).split("?")[0]
-        return self.root if own else Path.cwd()
+        by_suite = spec.split("?")[0] == str(self.suite.agent).split("?")[0]
+        return self.root if by_suite else Path.cwd()
 
     @property
     def files(self) -> tuple[str, ...]:
         """Files that the tasks name, inputs and gold answers, as they name them."""
-        named = {
+        paths = {
             path for task in self.tasks for path in (*task.files.values(), possible_path(task))
         }
-        return tuple(sorted(path for path in named if path and self._is_file(path)))
+        return tuple(sorted(path for path in paths if path and self._is_file(path)))
 
     def origin(self, name: str) -> Origin:
         """Return the origin of all that the part of that name names."""
@@ -196,14 +196,14 @@ def load_suite(reference: str, split: Split | None = None, *, trusted: bool = Fa
     reference, columns = divided_reference(reference)
     path = _find(reference)
     published = _is_spreadsheetbench(path)
-    chosen: Split | None = None
+    used_split: Split | None = None
     if published:
         suite, file = Suite(name=path.stem, tasks=path.name), path
         root = base = path if path.is_dir() else path.parent
     else:
         suite = _read(path)
         root = Path.cwd() if reference.startswith(HUB) else path.parent
-        source, chosen = _tasks_file(suite, root, split)
+        source, used_split = _tasks_file(suite, root, split)
         source, own_columns = divided_reference(source)
         columns = own_columns | columns
         if suite.group_by is not None and "group" not in columns.values():
@@ -231,14 +231,14 @@ def load_suite(reference: str, split: Split | None = None, *, trusted: bool = Fa
         if times > 1:
             raise BadInput(f"{str(file)!r}: task id {name!r} stands there twice")
     if suite.split_by is not None:
-        if chosen is not None:
+        if used_split is not None:
             raise BadInput(f"suite {suite.name!r}: 'split_by' divides one task file, not splits")
-        chosen = split or "test"
-        tasks = divided(tasks, suite.split_by, chosen, suite.name)
-    elif split is not None and chosen is None:
-        tasks, chosen = _half(tasks, suite, split), split
+        used_split = split or "test"
+        tasks = divided(tasks, suite.split_by, used_split, suite.name)
+    elif split is not None and used_split is None:
+        tasks, used_split = _half(tasks, suite, split), split
     loaded = LoadedSuite(
-        suite=suite, split=chosen, tasks=tasks, base=base, root=root, trusted=trusted
+        suite=suite, split=used_split, tasks=tasks, base=base, root=root, trusted=trusted
     )
     _refuse_far_files(loaded)
     refuse_remote_tools(loaded)
@@ -256,24 +256,24 @@ def _refuse_far_files(suite: LoadedSuite) -> None:
 
     Links are followed here once: what sandboxed code writes later is not in this folder.
     """
-    named = [(task, path) for task in suite.tasks for path in _named_files(task)]
-    if suite.trusted or not named:
+    references = [(task, path) for task in suite.tasks for path in _named_files(task)]
+    if suite.trusted or not references:
         return
     own_folder(suite.root)
-    for task, path in named:
+    for task, path in references:
         suite.origin(f"task {task.id!r}").file(suite.base / path)
 
 
 def _named_files(task: Task) -> list[str]:
     """List the files that a task names: its inputs, golden files, and those of its variants."""
     variants = [mapping(row) for row in listing(task.meta.get("variants"))]
-    named: list[JsonValue] = [*task.files.values()]
+    paths: list[JsonValue] = [*task.files.values()]
     for row in variants:
-        named += [*mapping(row.get("files")).values(), *listing(row.get("files"))]
+        paths += [*mapping(row.get("files")).values(), *listing(row.get("files"))]
     if task.check in ("spreadsheet", "output"):
         for gold in (task.answer, *(row.get("answer") for row in variants)):
-            named += listing(gold) or [gold]
-    return [path for path in named if isinstance(path, str)]
+            paths += listing(gold) or [gold]
+    return [path for path in paths if isinstance(path, str)]
 
 
 def _find(reference: str) -> Path:
@@ -329,17 +329,19 @@ def _tasks_file(suite: Suite, root: Path, split: Split | None) -> tuple[str, Spl
     if suite.corpus is not None:
         from harness.corpora import corpus_tasks
 
-        chosen: Split = split or "test"
-        return str(corpus_tasks(suite.corpus, chosen)), chosen
+        used_split: Split = split or "test"
+        return str(corpus_tasks(suite.corpus, used_split)), used_split
     if isinstance(suite.tasks, str):
         return _below(root, suite.tasks), None
     if not suite.tasks:
         raise BadInput(f"suite {suite.name!r} names neither tasks nor a corpus")
     order: tuple[Split, ...] = ("test", "selection", "train")
-    chosen = split or next(name for name in order if name in suite.tasks)
-    if chosen not in suite.tasks:
-        raise BadInput(f"suite {suite.name!r} has no split {chosen!r}, only {list(suite.tasks)}")
-    return _below(root, suite.tasks[chosen]), chosen
+    used_split = split or next(name for name in order if name in suite.tasks)
+    if used_split not in suite.tasks:
+        raise BadInput(
+            f"suite {suite.name!r} has no split {used_split!r}, only {list(suite.tasks)}"
+        )
+    return _below(root, suite.tasks[used_split]), used_split
 
 
 def _below(root: Path, tasks: str) -> str:
@@ -355,10 +357,10 @@ def _half(tasks: tuple[Task, ...], suite: Suite, split: Split) -> tuple[Task, ..
     if split == "test":
         raise BadInput(f"suite {suite.name!r} has one task file: it has no split 'test'")
     train = set(sorted((task.id for task in tasks), key=digest)[: (len(tasks) + 1) // 2])
-    chosen = tuple(task for task in tasks if (task.id in train) == (split == "train"))
-    if not chosen:
+    half = tuple(task for task in tasks if (task.id in train) == (split == "train"))
+    if not half:
         raise BadInput(f"suite {suite.name!r} has too few tasks ({len(tasks)}) to split")
-    return chosen
+    return half
 
 
 def divided(
@@ -377,7 +379,7 @@ def divided(
             overlap.
     """
     if split_by == "stratified":
-        chosen = _stratified(tasks, split)
+        part = _stratified(tasks, split)
     else:
         rows = PAPER if split_by == "paper" else split_by
         if split not in rows:
@@ -390,10 +392,10 @@ def divided(
                 f"suite {name!r}: split {split!r} is rows {first} to {end - 1}, and there are "
                 f"{len(tasks)} tasks"
             )
-        chosen = tuple(tasks[first:end])
-    if not chosen:
+        part = tuple(tasks[first:end])
+    if not part:
         raise BadInput(f"suite {name!r}: the split {split!r} of {len(tasks)} tasks is empty")
-    return chosen
+    return part
 
 
 def _stratified(tasks: Sequence[Task], split: Split) -> tuple[Task, ...]:
@@ -401,9 +403,9 @@ def _stratified(tasks: Sequence[Task], split: Split) -> tuple[Task, ...]:
     stratum moves none of another, and the order of the file does not matter."""
     strata = grouped((str(task.meta.get("stratum", "")), task) for task in tasks)
     low, high = STRATIFIED[split]
-    chosen: set[str] = set()
+    ids: set[str] = set()
     for members in strata.values():
         drawn = sorted(members, key=lambda task: digest(["stratified", task.id]))
         count = len(drawn)
-        chosen |= {task.id for task in drawn[round(low * count) : round(high * count)]}
-    return tuple(task for task in tasks if task.id in chosen)
+        ids |= {task.id for task in drawn[round(low * count) : round(high * count)]}
+    return tuple(task for task in tasks if task.id in ids)

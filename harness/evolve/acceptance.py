@@ -49,17 +49,17 @@ async def accept(
     remaining, refused = iter(rows), list[Discarded]()
     accepted: list[Patch] = []
     for patch in patches:
-        kept: list[Edit] = []
+        accepted_edits: list[Edit] = []
         for edit in patch.edits:
             judgement = judged.edits[next(remaining).id]
             if judgement.better in ("with", "neither"):
-                kept.append(edit)
+                accepted_edits.append(edit)
                 continue
             verdict = "is worse with it" if judgement.better else "gives no verdict"
             reason = f"the judge: {verdict}: {judgement.reason}"
             update = {"judgement": judgement}
             refused.append(Discarded.of(edit, reason).model_copy(update=update))
-        accepted.append(patch.model_copy(update={"edits": tuple(kept)}))
+        accepted.append(patch.model_copy(update={"edits": tuple(accepted_edits)}))
     invalid = sum(not row.judgement.better for row in refused if row.judgement)
     if invalid and invalid == len(edits):
         raise Unreachable(f"--judge: no verdict on any of {invalid} edits: {refused[0].reason}")

@@ -173,14 +173,14 @@ def typical_request(name: str, prompts: Sequence[str], terms: frozenset[str]) ->
     """
     if len(prompts) < FEWEST:
         return ""
-    shown = [header_text(prompt) for prompt in prompts]
-    likeness = tfidf_similarities(shown).sum(axis=1)
-    chosen = _INNER_NAME.sub("…", min(zip(-likeness, shown, strict=True))[1])
-    first, _, rest = chosen.partition(" ")
-    begin = sum(text.startswith(f"{first} ") for text in shown)
-    if begin < FEWEST and not any(first.lower() in text.split() for text in shown):
-        chosen = f"… {rest}"  # perhaps a name: no other request begins with it, or has it inside
-    quoted = shorten(chosen.replace('"', ""), REQUEST, placeholder="…")
+    texts = [header_text(prompt) for prompt in prompts]
+    likeness = tfidf_similarities(texts).sum(axis=1)
+    typical = _INNER_NAME.sub("…", min(zip(-likeness, texts, strict=True))[1])
+    first, _, ending = typical.partition(" ")
+    begin = sum(text.startswith(f"{first} ") for text in texts)
+    if begin < FEWEST and not any(first.lower() in text.split() for text in texts):
+        typical = f"… {ending}"  # perhaps a name: no other request begins with it, or has it inside
+    quoted = shorten(typical.replace('"', ""), REQUEST, placeholder="…")
     title = name.replace("-", " ").capitalize()
     text = f'{title}. Use for requests like this: "{quoted.rstrip(".")}".'
     return text if len(quoted.split()) >= WORDY and fits(name, text, terms) else ""
@@ -236,7 +236,7 @@ def drafts(name: str, words: Words, files: Sequence[str]) -> list[str]:
 
 
 def by_words(
-    text: str, own: Sequence[str], rivals: Sequence[str], foreign: Sequence[str]
+    text: str, queries: Sequence[str], rivals: Sequence[str], foreign: Sequence[str]
 ) -> Candidate:
     """Measure a description with a client that opens what shares most words with a request."""
 
@@ -244,7 +244,7 @@ def by_words(
         opened = sum(opens(text, query[:QUERY], rivals) for query in queries)
         return opened / len(queries) if queries else 0.0
 
-    return Candidate(text=text, recall=rate(own), wrong=rate(foreign))
+    return Candidate(text=text, recall=rate(queries), wrong=rate(foreign))
 
 
 def opens(description: str, request: str, rivals: Sequence[str]) -> bool:
@@ -258,8 +258,8 @@ def opens(description: str, request: str, rivals: Sequence[str]) -> bool:
         positive, _, negative = text.partition(" Not for ")
         return len(words & set(content_words(positive))) - len(words & set(content_words(negative)))
 
-    own = shared(description)
-    return own >= SHARED and own >= max(map(shared, rivals), default=0)
+    overlap = shared(description)
+    return overlap >= SHARED and overlap >= max(map(shared, rivals), default=0)
 
 
 def _listed(words: Sequence[str], last: str) -> str:
@@ -279,17 +279,17 @@ async def written_drafts(
             raise ValueError('expected {"descriptions": ["...", "..."]}')
         return [" ".join(str(text).split()) for text in texts[:3]]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  # JSON
 
-    shown = [" ".join(text.split())[:QUERY] for text in prompts[:QUERIES]]
+    excerpts = [" ".join(text.split())[:QUERY] for text in prompts[:QUERIES]]
     kinds = [requests().by_ending[ending].kind for ending in files]
-    prompt = render("skill_describe", name=name.replace("-", " "), tasks=shown, kinds=kinds)
+    prompt = render("skill_describe", name=name.replace("-", " "), tasks=excerpts, kinds=kinds)
     texts, _, usage = await ask_json(model, prompt, read)
     # A name or number that is in the prompts, but in one of them alone.
     counts = Counter(word for text in prompts for word in set(re.findall(r"\w+", text.lower())))
-    usable = [
+    drafts = [
         text
         for text in texts or ()
         if 20 <= len(text) <= LONGEST
         and not set("<>") & set(text)
         and not any(0 < counts[word.lower()] < FEWEST for word in _INNER_NAME.findall(text))
     ]
-    return usable, usage
+    return drafts, usage

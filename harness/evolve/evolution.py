@@ -240,9 +240,9 @@ def horizon(runs: int, min_support: int) -> str:
     """Say in one sentence what so many runs can show and what they cannot."""
     times = {1: "once", 2: "twice"}.get(min_support, f"{min_support} times")
     (rate, chance), *more = [(rate, seen_at_least(min_support, runs, rate)) for rate in RATES]
-    others = "".join(f", with {chance:.0%} if {rate:.0%} do" for rate, chance in more)
+    rarer = "".join(f", with {chance:.0%} if {rate:.0%} do" for rate, chance in more)
     first = f"with {chance:.0%} probability if {rate:.0%} of all runs make it"
-    return f"{runs} runs show a mistake at least {times} {first}{others}"
+    return f"{runs} runs show a mistake at least {times} {first}{rarer}"
 
 
 def check_skill(skill: Skill, execute: Execute | None) -> list[Problem]:

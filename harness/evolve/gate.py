@@ -332,10 +332,10 @@ def compare_paths(
         BadInput: if there are fewer than two runs, or one shares no valid task with the first.
     """
     # Comparison and readers of other tools' results are loaded here: no gate meets them.
-    first, *others = (run for path in paths for run in evals.open_results(path, metric))
-    if not others:
+    first, *rivals = (run for path in paths for run in evals.open_results(path, metric))
+    if not rivals:
         raise BadInput("expected two or more runs, got 1")
-    comparisons = [evals.compare_results(first, run, measure) for run in others]
+    comparisons = [evals.compare_results(first, run, measure) for run in rivals]
     if measure == "outcome" and len(paths) == 2 == len(comparisons) + 1:
         comparisons = [compared_by_gate(comparisons[0], *paths)]
     return comparisons

@@ -138,27 +138,27 @@ def rule_evidence(edits: Iterable[Edit], ground: Ground) -> list[RuleEvidence]:
     lessons = [
         (record.trajectory_id, item.line) for record in ground.records for item in record.items
     ][:LESSONS]
-    places: dict[str, list[Location]] = defaultdict(list)
+    locations: dict[str, list[Location]] = defaultdict(list)
     for record, located in zip(ground.records, ground.places, strict=True):
-        places[record.trajectory_id] += located
+        locations[record.trajectory_id] += located
     common = common_words([text for _, text in lessons])
-    signs = [_signs(edit, merged.get(edit.content), places) for edit in rules]
-    shown = runs_that_show({sign for group in signs for sign in group}, ground)
+    signs = [_signs(edit, merged.get(edit.content), locations) for edit in rules]
+    runs_of = runs_that_show({sign for group in signs for sign in group}, ground)
     outcomes = {run.id: run.outcome for run in ground.runs}
     sampled = Counter(run.outcome for run in sample(ground.runs))
     evidence: list[RuleEvidence] = []
-    for edit, own, group in zip(rules, wordings, signs, strict=True):
-        against = _denials(edit, own, lessons, common)
+    for edit, wordings_of_rule, group in zip(rules, wordings, signs, strict=True):
+        against = _denials(edit, wordings_of_rule, lessons, common)
         rule = merged.get(edit.content)
-        contrast, runs = _contrast(edit, group, shown, outcomes, sampled, rule)
+        contrast, runs = _contrast(edit, group, runs_of, outcomes, sampled, rule)
         evidence.append(
             RuleEvidence(
                 content=edit.content,
-                wordings=own,
+                wordings=wordings_of_rule,
                 quotes=quotes_of(rule),
                 against=(*against, *runs),
                 contrast=contrast,
-                claims=trials_of(edit, own, ground.claims),
+                claims=trials_of(edit, wordings_of_rule, ground.claims),
             )
         )
     return evidence
@@ -204,12 +204,12 @@ def common_words(lessons: Sequence[str]) -> frozenset[str]:
 
 def _denials(
     edit: Edit,
-    own: Mapping[str, Sequence[str]],
+    wordings: Mapping[str, Sequence[str]],
     lessons: Sequence[tuple[str, str]],
     common: frozenset[str],
 ) -> list[Objection]:
     """Lessons that deny a rule: its own wordings first, then those that deny most of it."""
-    merged = {(source, text) for source, texts in own.items() for text in texts}
+    merged = {(source, text) for source, texts in wordings.items() for text in texts}
     strengths = {
         (source, text): denies(edit.content, text, common)
         for source, text in dict.fromkeys([*sorted(merged), *lessons])
@@ -227,10 +227,10 @@ def _denials(
 
 
 def trials_of(
-    edit: Edit, own: Mapping[str, Sequence[str]], claims: Sequence[ClaimResult]
+    edit: Edit, wordings: Mapping[str, Sequence[str]], claims: Sequence[ClaimResult]
 ) -> tuple[Trial, ...]:
     """The programs that checked what a rule, or a lesson that it was made from, says of code."""
-    texts = {text for group in own.values() for text in group}
+    texts = {text for group in wordings.values() for text in group}
     trials: dict[tuple[str, str], Trial] = {}
     for result in claims:
         same = any(result.content.endswith(text) for text in texts)
@@ -244,7 +244,7 @@ def trials_of(
 
 
 def _signs(
-    edit: Edit, rule: Rule | None, places: Mapping[str, Sequence[Location]]
+    edit: Edit, rule: Rule | None, locations: Mapping[str, Sequence[Location]]
 ) -> tuple[str, ...]:
     """List the signs of a rule's evidence, without what belongs to one task; the most quoted first.
 
@@ -257,7 +257,7 @@ def _signs(
     counts = Counter(
         sign
         for source in edit.sources
-        for sign in {pattern(place.fragment) for place in places.get(source, ())}
+        for sign in {pattern(location.fragment) for location in locations.get(source, ())}
         if len(sign) >= SHORTEST and words & set(_LETTERS.findall(sign))
     )
     return tuple(sorted(counts, key=lambda sign: (-counts[sign], -len(sign), sign))[:SIGNS])
@@ -265,7 +265,7 @@ def _signs(
 
 def runs_that_show(signs: set[str], ground: Ground) -> dict[str, dict[str, int]]:
     """Sign -> the runs whose agent shows it, and the step where it first does; of a sample."""
-    shown: dict[str, dict[str, int]] = {sign: {} for sign in signs}
+    steps_by_sign: dict[str, dict[str, int]] = {sign: {} for sign in signs}
     for run in sample(ground.runs) if signs else ():
         (trajectory,) = ground.store.load([run])
         texts = [
@@ -276,25 +276,25 @@ def runs_that_show(signs: set[str], ground: Ground) -> dict[str, dict[str, int]]
         for sign in signs:
             if sign in joined:
                 steps = (number for number, text in enumerate(texts, 1) if sign in text)
-                shown[sign][run.id] = next(steps, 1)
-    return shown
+                steps_by_sign[sign][run.id] = next(steps, 1)
+    return steps_by_sign
 
 
 def sample(runs: Sequence[Run]) -> list[Run]:
     """One run a task and outcome, at most :data:`SAMPLE` that failed and as many that passed."""
     by_task = {(run.outcome, run.task_id): run for run in runs}
-    chosen = sorted(by_task.values(), key=lambda run: digest(run.id))
+    ordered = sorted(by_task.values(), key=lambda run: digest(run.id))
     return [
         run
         for outcome in ("fail", "pass")
-        for run in [run for run in chosen if run.outcome == outcome][:SAMPLE]
+        for run in [run for run in ordered if run.outcome == outcome][:SAMPLE]
     ]
 
 
 def _contrast(
     edit: Edit,
     signs: Sequence[str],
-    shown: Mapping[str, Mapping[str, int]],
+    runs_of: Mapping[str, Mapping[str, int]],
     outcomes: Mapping[str, str],
     sampled: Mapping[str, int],
     rule: Rule | None,
@@ -305,9 +305,9 @@ def _contrast(
     failed ones. Its own sources do not count.
     """
     holding: dict[str, tuple[str, int]] = {}
-    signs = [sign for sign in signs if len(shown[sign]) > 1]  # one run alone is no comparison
+    signs = [sign for sign in signs if len(runs_of[sign]) > 1]  # one run alone is no comparison
     for sign in signs:
-        for run, step in shown[sign].items():
+        for run, step in runs_of[sign].items():
             holding.setdefault(run, (sign, step))
     if not holding:
         return None, []

@@ -32,16 +32,16 @@ from harness.stats import SequentialPlan
 from harness.trajectories import open_trajectories
 
 
-def plan_evolution(asked: EvolveSettings) -> dict[str, Any]:
+def plan_evolution(requested: EvolveSettings) -> dict[str, Any]:
     """Return the plan of an evolution, without a model call: for `--dry-run`.
 
     Raises:
         BadInput: as :func:`harness.evolve.run_evolution`, where the settings alone show it.
     """
-    seed, runs = seed_skill(asked), SuiteRuns(asked, Budget())
+    seed, runs = seed_skill(requested), SuiteRuns(requested, Budget())
     train, gated = runs.train, runs.gated
     runs.refuse_lost(seed.name)
-    runs.settings = settings = asked.settled(train)
+    runs.settings = settings = requested.settled(train)
     users, selects = runs.transfer_plan, settings.select != "all"
     taught = train.tasks[: settings.limit] if train else ()
     held_out = gated.tasks[: settings.limit] if gated else ()
@@ -62,7 +62,7 @@ def plan_evolution(asked: EvolveSettings) -> dict[str, Any]:
         "select": runs.selection_plan(settings.select_tasks) if selects else "all lessons",
         "gate": str(planned(held_out, settings)) if held_out else "none: not gated",
         "transfer": users.lines() if users else None,
-        "notes": plan_notes(asked),
+        "notes": plan_notes(requested),
     }
 
 
@@ -87,15 +87,15 @@ def _analysts(settings: EvolveSettings, train: LoadedSuite, runs: Sequence[Path]
     return f": about {tokens:,} tokens, {time_words(expected.seconds * tokens / used)}"
 
 
-def plan_notes(asked: EvolveSettings) -> list[str]:
+def plan_notes(requested: EvolveSettings) -> list[str]:
     """Sentences on what was chosen where nothing was asked for, and on what will be spent.
 
     Raises:
         BadInput: if a suite cannot be read.
     """
-    runs = SuiteRuns(asked, Budget())
+    runs = SuiteRuns(requested, Budget())
     train = runs.train
-    runs.settings = settings = asked.settled(train)
+    runs.settings = settings = requested.settled(train)
     notes: list[str] = []
     tasks = settings.tasks_to_learn_from(train)
     gated = runs.gated
@@ -106,7 +106,7 @@ def plan_notes(asked: EvolveSettings) -> list[str]:
             "divide otherwise)"
         )
     few = f"only {tasks} tasks to learn from"
-    if asked.analyst == "auto" and not settings.lessons:
+    if requested.analyst == "auto" and not settings.lessons:
         analyst = parse_roles(list(settings.models))["analyst"]
         notes.append(
             f"{few}: a format rule and worked examples from attempts that pass, or from expected "
@@ -114,10 +114,10 @@ def plan_notes(asked: EvolveSettings) -> list[str]:
             f"(--analyst single has {analyst} read every run)"
         )
     foreign = train is not None and is_foreign(settings.agent or train.suite.agent or "")
-    if not asked.epochs and settings.epochs > 1:
-        alone = ", or one if the agent asks for temperature 0" * foreign
-        notes.append(f"{few}: {settings.epochs} attempts at each{alone} (--epochs 1 for one)")
-    elif not asked.epochs and train is not None and tasks < FEW_TASKS:
+    if not requested.epochs and settings.epochs > 1:
+        unless_cold = ", or one if the agent asks for temperature 0" * foreign
+        notes.append(f"{few}: {settings.epochs} attempts at each{unless_cold} (--epochs 1 for one)")
+    elif not requested.epochs and train is not None and tasks < FEW_TASKS:
         why = "the suite's temperature is 0, which would make several alike"
         if foreign or train.suite.sampling.temperature != 0:
             why = "--select, --baselines, --user or --transfer multiplies them"

@@ -158,8 +158,8 @@ def check_out(out: Path) -> None:
     """
     if out.is_file():
         raise BadInput(f"expected a folder for --out, found a file at {str(out)!r}")
-    ours = ("skill", "patches", "agent", "runs", "calls.sqlite", NAME, "writer.lock", RESULT)
-    if out.is_dir() and any(out.iterdir()) and not any((out / name).exists() for name in ours):
+    own_files = ("skill", "patches", "agent", "runs", "calls.sqlite", NAME, "writer.lock", RESULT)
+    if out.is_dir() and any(out.iterdir()) and not any((out / name).exists() for name in own_files):
         raise BadInput(f"{str(out)!r} holds other files: give an empty folder for --out")
 
 
@@ -241,16 +241,21 @@ def write_all(evolved: Finished, result: EvolveResult) -> None:
             parent_provenance=earlier,
         )
     # The analysts' records, each quote with the step of the trajectory that holds it.
-    places = locate(evolved)
+    locations = locate(evolved)
     rows: list[dict[str, Any]] = []
-    for record, located in zip(records, places, strict=True):
+    for record, located in zip(records, locations, strict=True):
         row = record.model_dump(mode="json")
         if located:
-            row["evidence_steps"] = [place.step for place in located]
-            row["evidence_places"] = [place.model_dump(mode="json") for place in located]
+            row["evidence_steps"] = [location.step for location in located]
+            row["evidence_places"] = [location.model_dump(mode="json") for location in located]
         rows.append(row)
     ground = Ground(
-        records, places, evolved.runs.runs, evolution.store, evolved.rules, evolved.claims.results
+        records,
+        locations,
+        evolved.runs.runs,
+        evolution.store,
+        evolved.rules,
+        evolved.claims.results,
     )
     recorded = evolved.collected.recorded
     details = {
@@ -310,15 +315,15 @@ def locate(evolved: Finished) -> list[list[Location]]:
     if not any(record.evidence for record in records):
         return [[] for _ in records]
     locator = Locator.of(store.load(sample(evolved.runs.runs)))
-    places: list[list[Location]] = []
+    locations: list[list[Location]] = []
     for record in records:
         run = runs.get(record.trajectory_id)
         if run is None or not record.evidence:
-            places.append([])
+            locations.append([])
             continue
         (trajectory,) = store.load([run])
-        places.append(locator.locate(record.evidence, trajectory))
-    return places
+        locations.append(locator.locate(record.evidence, trajectory))
+    return locations
 
 
 def result_text(result: EvolveResult, tint: Callable[[str], str] = str) -> str:

@@ -117,8 +117,8 @@ def words_of(prompts: Sequence[str], terms: frozenset[str] = frozenset()) -> Wor
         tokens = [".", *_TOKEN.findall(prompt[:PROMPT]), "."]
         words = [token.lower() for token in tokens]
         article = False
-        for place in range(1, len(tokens) - 1):
-            token, (before, word, after) = tokens[place], words[place - 1 : place + 2]
+        for index in range(1, len(tokens) - 1):
+            token, (before, word, after) = tokens[index], words[index - 1 : index + 2]
             article = before in lists["articles"] or (article and _has_content(before))
             begins = before in ".!?:;\n"
             if not _has_content(word):
@@ -140,8 +140,8 @@ def words_of(prompts: Sequence[str], terms: frozenset[str] = frozenset()) -> Wor
                     modified[key].append((_key(before), number))
     # "the blank rows", but not "the person sits": what is a noun elsewhere modifies none here.
     nouns = frozenset(uses["noun"])
-    for key, places in modified.items():
-        uses["noun"][key] |= {number for modifier, number in places if modifier not in nouns}
+    for key, pairs in modified.items():
+        uses["noun"][key] |= {number for modifier, number in pairs if modifier not in nouns}
     least = max(FEWEST, SHARE * len(prompts))
 
     def common(use: str, against: str, banned: frozenset[str]) -> tuple[str, ...]:
@@ -155,8 +155,8 @@ def words_of(prompts: Sequence[str], terms: frozenset[str] = frozenset()) -> Wor
             and not {key, *forms[key]} & (banned | terms)
         }
         keys = sorted(counts, key=lambda key: (-counts[key], key))
-        chosen = (_form(forms[key], plural=use == "noun") for key in keys)
-        return tuple(word for word in chosen if use == "verb" or not word.endswith(("ed", "ing")))
+        words = (_form(forms[key], plural=use == "noun") for key in keys)
+        return tuple(word for word in words if use == "verb" or not word.endswith(("ed", "ing")))
 
     def usual(use: str, share: float) -> tuple[str, ...]:
         """List words that at least that share of the prompts holds, most first."""

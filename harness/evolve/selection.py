@@ -152,8 +152,8 @@ async def greedy(count: int, score: Score) -> list[Trial]:
     best = await _trial(frozenset(), score)
     trials = [best]
     while len(best.members) < count:
-        chosen = frozenset(best.members)
-        step = [await _trial(chosen | {n}, score) for n in range(count) if n not in chosen]
+        members = frozenset(best.members)
+        step = [await _trial(members | {n}, score) for n in range(count) if n not in members]
         trials += step
         # max takes the first of equals: the better supported candidate.
         leader = max(step, key=lambda trial: trial.score)

@@ -91,9 +91,9 @@ async def _evolve(settings: EvolveSettings, progress: Callable[[Event], None]) -
         message = "it had ended; this is its result, and nothing was run (anew: another --out)"
         progress(Event(stage="resume", message=message))
         return ended
-    asked, settings = settings, settings.settled(train)
+    requested, settings = settings, settings.settled(train)
     runs.settings = settings
-    if not asked.epochs and settings.epochs > 1 and await runs.attempts_are_alike():
+    if not requested.epochs and settings.epochs > 1 and await runs.attempts_are_alike():
         runs.settings = settings = settings.model_copy(update={"epochs": 1})
     plan = plan and replace(plan, epochs=settings.epochs)
     kind = "" if settings.lessons else settings.analyst
@@ -199,15 +199,15 @@ async def beating(
     progress: Callable[[Event], None],
 ) -> AsyncGenerator[Callable[[Event], None]]:
     """Repeats the last count of a stage, and how long it stands, while nothing else is said."""
-    last, at = Event(stage=""), 0.0
+    last, since = Event(stage=""), 0.0
 
     def tell(event: Event) -> None:
-        nonlocal last, at
-        last, at = event, time.monotonic()
+        nonlocal last, since
+        last, since = event, time.monotonic()
         progress(event)
 
     def repeat() -> None:
-        if last.done < last.total and (waited := time.monotonic() - at) >= BEAT_S:
+        if last.done < last.total and (waited := time.monotonic() - since) >= BEAT_S:
             text = f"{last.message}  {span(waited)} under way".lstrip()
             progress(last.model_copy(update={"message": text}))
 

@@ -298,18 +298,18 @@ class EvolveSettings(
             BadInput: if a judge is to judge where no lessons are proposed, or for an earlier run
                 beside trajectories.
         """
-        chosen: dict[str, Any] = {"epochs": self.epochs or 1}
+        changes: dict[str, Any] = {"epochs": self.epochs or 1}
         if self.analyst == "auto":
-            chosen["analyst"] = "single"
+            changes["analyst"] = "single"
             read = self.models or self.patches or self.merge == "model" or self.judge
             unread = train is None and not read
             if unread and self.tasks_to_learn_from(None) < FEW_TASKS:
-                chosen["analyst"] = "exemplar"
+                changes["analyst"] = "exemplar"
         if train is not None and len(train.tasks[: self.limit]) < FEW_TASKS:
-            named = any(spec[:8] == "analyst=" for spec in self.models)
-            asked = named or self.merge == "model" or self.judge is not None
-            if self.analyst == "auto" and not asked and not any(map(output_file, train.tasks)):
-                chosen["analyst"] = "exemplar"
+            has_analyst = any(spec[:8] == "analyst=" for spec in self.models)
+            by_model = has_analyst or self.merge == "model" or self.judge is not None
+            if self.analyst == "auto" and not by_model and not any(map(output_file, train.tasks)):
+                changes["analyst"] = "exemplar"
             multiplied = self.users or self.transfer or self.baselines or self.select != "all"
             # A foreign agent has settings of its own.
             varies = (
@@ -317,10 +317,10 @@ class EvolveSettings(
                 or train.suite.sampling.temperature != 0
             )
             if not self.epochs and varies and not multiplied:
-                chosen["epochs"] = REPEATS
+                changes["epochs"] = REPEATS
         if self.earlier is not None and train is None:
             raise BadInput("--from is a run of the suite: expected it with --suite")
-        settled = self.model_copy(update=chosen)
+        settled = self.model_copy(update=changes)
         if settled.judge is not None and not settled.lessons:
             raise BadInput(
                 f"--judge judges what analysts propose, and --analyst {settled.analyst} asks none"

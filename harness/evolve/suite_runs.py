@@ -78,9 +78,9 @@ def earlier_run(settings: EvolveSettings) -> Path | None:
 
 def taken_over(steps: Sequence[Step], earlier: Path | None) -> str:
     """Say how many attempts are taken over from an earlier run, and where none is, why."""
-    kept = sum(step.action != "RERUN" for step in steps)
-    text = f"{kept} of {len(steps)} attempts are those of {earlier}"
-    return text if kept else f"{text}: {Counter(step.why for step in steps).most_common(1)[0][0]}"
+    reused = sum(step.action != "RERUN" for step in steps)
+    text = f"{reused} of {len(steps)} attempts are those of {earlier}"
+    return text if reused else f"{text}: {Counter(step.why for step in steps).most_common(1)[0][0]}"
 
 
 @dataclass
@@ -120,10 +120,10 @@ class SuiteRuns:
         changed: dict[str, Any] = {**remaining, "epochs": epochs or self.settings.epochs or 1}
         if user is not None:
             changed["models"] = (user,)
-        chosen = eval_settings(self.settings, suite, skill, earlier=earlier, **changed)
-        own = budget_of(chosen)
+        evaluation = eval_settings(self.settings, suite, skill, earlier=earlier, **changed)
+        run_budget = budget_of(evaluation)
         above = "" if folder.parent.name == "runs" else f"{folder.parent.name} "
-        await Evaluator(chosen, suite, own).run(
+        await Evaluator(evaluation, suite, run_budget).run(
             folder,
             skill,
             lambda label, tally: self.progress(
@@ -139,7 +139,7 @@ class SuiteRuns:
                 Event(stage=folder.name, message=taken_over(steps, earlier))
             ),
         )
-        budget.spent += own.spent
+        budget.spent += run_budget.spent
         return records(folder)
 
     def split_of(self, reference: str, split: Split) -> LoadedSuite:
@@ -178,14 +178,14 @@ class SuiteRuns:
         Raises:
             BadInput: as :func:`harness.agents.refuse_lost_skill`, or if it cannot be opened.
         """
-        named = self.settings.agent
-        trusted = named is not None or self.settings.trust
+        typed = self.settings.agent
+        trusted = typed is not None or self.settings.trust
         # Splits of one suite have one agent; opening it may import a user's file.
-        both = filter(None, (self.train, self.gated))
-        suites = {(suite.root, suite.suite.name): suite for suite in both}
+        loaded = filter(None, (self.train, self.gated))
+        suites = {(suite.root, suite.suite.name): suite for suite in loaded}
         for suite in suites.values():
-            if spec := named or suite.suite.agent:
-                agent = open_agent(spec, base=Path.cwd() if named else suite.root, trusted=trusted)
+            if spec := typed or suite.suite.agent:
+                agent = open_agent(spec, base=Path.cwd() if typed else suite.root, trusted=trusted)
                 refuse_lost_skill(agent, skill, suite.suite.skill_mode)
 
     @cached_property
@@ -200,8 +200,8 @@ class SuiteRuns:
             raise BadInput("--select runs tasks: give --suite, or --tasks SUITE")
         tasks = suite.tasks[: settings.limit]
         count = min(settings.select_tasks, len(tasks))
-        chosen = random.Random(settings.select_seed).sample(tasks, count)
-        return suite.model_copy(update={"tasks": tuple(chosen)})
+        sampled = random.Random(settings.select_seed).sample(tasks, count)
+        return suite.model_copy(update={"tasks": tuple(sampled)})
 
     def selection_plan(self, tasks: int) -> str:
         """Describe in one sentence what a selection will run."""
@@ -303,8 +303,8 @@ class SuiteRuns:
         self._looks[name] += 1
         folder = self.settings.out / "runs" / name / f"look-{self._looks[name]:02d}"
         ids = set(tasks)
-        chosen = tuple(task for task in self.gated.tasks if task.id in ids)
-        return await self.attempts(self.gated.model_copy(update={"tasks": chosen}), folder, skill)
+        selected = tuple(task for task in self.gated.tasks if task.id in ids)
+        return await self.attempts(self.gated.model_copy(update={"tasks": selected}), folder, skill)
 
     async def judged(self) -> tuple[Path, Usage]:
         """The given trajectories, all with an outcome."""
@@ -375,8 +375,8 @@ class SuiteRuns:
         if settings.analyst == "exemplar":
             passed = len({run.task_id for run in runs if run.outcome == "pass"})
             if passed >= settings.examples or not self.expected:
-                shown = [run for run in runs if settings.teaches(run.outcome)]
-                return Draft(patch=exemplar_patch(shown, settings.examples, formal)), Usage()
+                teaching = [run for run in runs if settings.teaches(run.outcome)]
+                return Draft(patch=exemplar_patch(teaching, settings.examples, formal)), Usage()
             of_all = f"{passed} of {len({run.task_id for run in runs})} tasks"
             message = f"attempts passed at {of_all}: the examples are made of expected answers"
             self.progress(Event(stage="map", message=message))

@@ -129,10 +129,10 @@ def prepare(settings: AuditSettings) -> Prepared:
     stops = settings.model_dump(include={"width", "futility"})
     plan = plan_audit(len(parsed.units), len(tasks), settings.rollouts, **stops)
     random.Random(settings.seed).shuffle(tasks)
-    chosen = suite.model_copy(update={"tasks": tuple(tasks[: plan.tasks])})
-    names = cluster_names([task.id for task in chosen.tasks], task_groups(chosen.tasks))
+    sampled = suite.model_copy(update={"tasks": tuple(tasks[: plan.tasks])})
+    names = cluster_names([task.id for task in sampled.tasks], task_groups(sampled.tasks))
     plan = plan.model_copy(update={"groups": len(set(names))})
-    return Prepared(parsed=parsed, suite=chosen, plan=plan)
+    return Prepared(parsed=parsed, suite=sampled, plan=plan)
 
 
 def plan_of(settings: AuditSettings) -> dict[str, Any]:

@@ -203,15 +203,15 @@ def program_pairs(ladder: Path, tasks: Iterable[Task]) -> Iterator[ProgramPair]:
     before = {run.task_id: run for run in open_trajectories(ladder / "none")}
     after = {run.task_id: run for run in open_trajectories(ladder / "skill")}
     reasons = {item.task_id: item.reason for item in records(ladder / "none")}
-    shown = set[str]()
+    kinds = set[str]()
     for task in tasks:
         kind = str(task.meta.get("kind", ""))
-        if kind in shown or task.id not in before or task.id not in after:
+        if kind in kinds or task.id not in before or task.id not in after:
             continue
         old, new = before[task.id], after[task.id]
         programs, better = programs_run(old), programs_run(new)
         if old.outcome == "fail" and new.outcome == "pass" and programs and better:
-            shown.add(kind)
+            kinds.add(kind)
             yield ProgramPair(
                 kind=kind,
                 prompt=task.prompt,

@@ -97,7 +97,7 @@ def group_effects(records: Records, parsed: Cut) -> tuple[GroupEffect, ...]:
         row for row in records.rows if row.outcome != "invalid" and row.task in header.by_values
     ]
     members = grouped((header.by_values[row.task], row) for row in valid)
-    named = {unit.number: named_groups(unit.text, members) for unit in parsed.units}
+    groups_of = {unit.number: named_groups(unit.text, members) for unit in parsed.units}
     fits, tasks_of = dict[str, EffectFit](), dict[str, int]()
     for group, rows in sorted(members.items()):
         tasks_of[group] = len({row.task for row in rows})
@@ -111,7 +111,7 @@ def group_effects(records: Records, parsed: Cut) -> tuple[GroupEffect, ...]:
         (unit, group)
         for unit in parsed.units
         for group in fits
-        if group in (named[unit.number] or fits)
+        if group in (groups_of[unit.number] or fits)
     ]
     looked = len(pairs) * len(plan.looks)
     effects = {
@@ -153,7 +153,7 @@ def groups_by(
         groups = {value for value in values.values() if len(value) > 2 and not value.isdigit()}
         if 1 < len(groups) <= MOST_GROUPS and len(values) == len(rows):
             count = sum(bool(named_groups(unit.text, groups)) for unit in units)
-            best = max(best, (count, name, values), key=lambda each: each[0])
+            best = max(best, (count, name, values), key=lambda candidate: candidate[0])
     return best[1:]
 
 

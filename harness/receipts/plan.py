@@ -132,7 +132,7 @@ def plan_audit(
         BadInput: if that cannot tell the units apart.
     """
     pairs = rollouts // 2
-    chosen = min(tasks, max(2, pairs // 2))
+    task_count = min(tasks, max(2, pairs // 2))
     if units < 1:
         raise BadInput("the skill has no unit to audit: nothing under its headings, no files")
     if tasks < LEAST_TASKS:
@@ -143,7 +143,7 @@ def plan_audit(
             f"{rollouts} rollouts cannot tell {units} units apart: expected {needed} or more"
         )
     return AuditPlan(
-        units=units, tasks=chosen, pairs=pairs, alpha=alpha, width=width, futility=futility
+        units=units, tasks=task_count, pairs=pairs, alpha=alpha, width=width, futility=futility
     )
 
 
@@ -187,6 +187,6 @@ def design(tasks: tuple[str, ...], units: int, pairs: int, seed: int) -> tuple[R
     for number, row in enumerate(rows.tolist()):
         pair, task = divmod(number, len(tasks))
         for side, present in enumerate((True, False)):
-            chosen = tuple(unit for unit in range(units) if row[unit] is present)
-            rollouts.append(Rollout(task=tasks[task], pair=pair, side=side, units=chosen))
+            numbers = tuple(unit for unit in range(units) if row[unit] is present)
+            rollouts.append(Rollout(task=tasks[task], pair=pair, side=side, units=numbers))
     return tuple(rollouts)

@@ -229,17 +229,17 @@ def receipt_of(records: Records, parsed: Cut) -> Receipt:
     full: list[Interval] | None = None
     interactions: list[Interaction] = []
     if pairs is not None and (flagged := np.flatnonzero(pairs.p < LEVEL).tolist()):
-        chosen = [(int(pairs.first[pair]), int(pairs.second[pair])) for pair in flagged]
+        unit_pairs = [(int(pairs.first[pair]), int(pairs.second[pair])) for pair in flagged]
         # Each of these intervals holds for itself, at one look.
         value = alone(plan.alpha, plan.units, main.degrees)
-        full = intervals(with_ends(*effects_at_full(data, chosen), value), 100)
+        full = intervals(with_ends(*effects_at_full(data, unit_pairs), value), 100)
         interactions = [
             Interaction(
                 units=(names[first], names[second]),
                 effect=round(100 * float(pairs.effects[pair]), 2),
                 p=round(float(pairs.p[pair]), 4),
             )
-            for pair, (first, second) in zip(flagged, chosen, strict=True)
+            for pair, (first, second) in zip(flagged, unit_pairs, strict=True)
         ]
     units: list[UnitReceipt] = []
     for unit, effect in zip(parsed.units, effects, strict=True):

@@ -291,8 +291,8 @@ def echoed_units(trajectory: Trajectory, units: tuple[Unit, ...]) -> tuple[int, 
         _runs(" ".join(content_text(s.message) for s in trajectory.steps if s.source == source))
         for source in ("agent", "user")
     )
-    own = agent.union(*map(_runs, _calls(trajectory))) - user
-    return tuple(unit.number for unit in units if own and own & _unit_runs(unit.text))
+    added = agent.union(*map(_runs, _calls(trajectory))) - user
+    return tuple(unit.number for unit in units if added and added & _unit_runs(unit.text))
 
 
 def _calls(trajectory: Trajectory) -> list[str]:

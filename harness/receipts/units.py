@@ -114,15 +114,15 @@ class Cut:
     units: tuple[Unit, ...]
     texts: Mapping[str, tuple[tuple[Segment, ...], tuple[str, ...]]]
 
-    def render(self, chosen: Collection[int]) -> Skill:
+    def render(self, numbers: Collection[int]) -> Skill:
         """The skill with these units only; with all of them it is the skill itself."""
-        if len(set(chosen)) == len(self.units):
+        if len(set(numbers)) == len(self.units):
             return self.skill
-        gone = {p for unit in self.units if unit.number not in chosen for p in unit.files}
+        gone = {p for unit in self.units if unit.number not in numbers for p in unit.files}
         files = {path: data for path, data in self.skill.files.items() if path not in gone}
         for path in self.texts.keys() & files.keys():
-            files[path] = self.text(path, chosen).encode()
-        body = self.text(SKILL_FILE, chosen)
+            files[path] = self.text(path, numbers).encode()
+        body = self.text(SKILL_FILE, numbers)
         if not body.strip():
             body = f"\n# {self.skill.name.replace('-', ' ').capitalize()}\n"
         part = replace(
@@ -130,18 +130,18 @@ class Cut:
         )
         return _repaired(self.skill, part)
 
-    def text(self, path: str, chosen: Collection[int]) -> str:
+    def text(self, path: str, numbers: Collection[int]) -> str:
         """A Markdown file of the skill with these units only."""
         segments, behind = self.texts[path]
         lines: list[str] = []
         gap: tuple[str, ...] = ()
         for segment in segments:
             gap = max(gap, segment.gap, key=len)
-            shown = [p for p in segment.pieces if not p.needs or p.needs & set(chosen)]
-            if not shown:
+            pieces = [p for p in segment.pieces if not p.needs or p.needs & set(numbers)]
+            if not pieces:
                 continue
-            text = segment.marker + "".join(piece.text for piece in shown)
-            if shown[-1] is not segment.pieces[-1]:
+            text = segment.marker + "".join(piece.text for piece in pieces)
+            if pieces[-1] is not segment.pieces[-1]:
                 text = text.rstrip()
             lines += [*gap, *text.split("\n")]
             gap = ()
@@ -250,15 +250,15 @@ def _segments(
     segments: list[Segment] = []
     before = 0
     for index, block in enumerate(body):
-        own = frozenset({owners[index]}) if owners and index in owners else ALWAYS
+        needed = frozenset({owners[index]}) if owners and index in owners else ALWAYS
         marker = _MARKER.match(block.text) if block.kind == "item" else None
         pieces = tuple(
-            Piece(piece, ALWAYS.union(*(needs[path] for path in _named(piece, needs))) or own)
+            Piece(piece, ALWAYS.union(*(needs[path] for path in _named(piece, needs))) or needed)
             for piece in _pieces(block)
         )
         undivided = len(pieces) == 1 and pieces[0].text == block.text
-        shown = marker.group() if marker and not undivided else ""
-        segments.append(Segment(tuple(lines[before : block.start]), shown, pieces))
+        mark = marker.group() if marker and not undivided else ""
+        segments.append(Segment(tuple(lines[before : block.start]), mark, pieces))
         before = block.end
     if owners is not None:
         _give_leaders_needs(lines, body, segments)

@@ -183,11 +183,11 @@ def _rows_differ(records: Records) -> Iterator[str]:
 def tasks_differ(suite: LoadedSuite, header: Conditions) -> list[str]:
     """Tasks of the audit that are not as they were; the suite may have more by now."""
     expected = dict(header.tasks)
-    chosen = {task.id: task for task in suite.tasks if task.id in expected}
-    differs = [*changes("tasks", expected, dict(task_digests([*chosen.values()])))]
-    if task_groups([*chosen.values()]) != header.groups:
+    present = {task.id: task for task in suite.tasks if task.id in expected}
+    differs = [*changes("tasks", expected, dict(task_digests([*present.values()])))]
+    if task_groups([*present.values()]) != header.groups:
         differs.append("groups: the suite names others than the records have: intervals differ")
-    part = tuple(chosen[task] for task in expected if task in chosen)
+    part = tuple(present[task] for task in expected if task in present)
     if not differs and suite.model_copy(update={"tasks": part}).digest != header.suite_digest:
         differs.append("tasks: the suite's settings or the files of its tasks were changed")
     return differs
@@ -213,13 +213,13 @@ def rescore(suite: LoadedSuite, attempts: Sequence[Attempted]) -> tuple[list[str
     return wrong[:3], len(rows)
 
 
-def files_differ(name: str, path: Path, page: Path, text: str, shown: str) -> Iterator[str]:
+def files_differ(name: str, path: Path, page: Path, text: str, html: str) -> Iterator[str]:
     """List what of a receipt, and of the page that shows it, is not as it was computed.
 
     Args:
         name: of the receipt, for the sentences.
         path: of its file; `text` is what it should hold.
-        page: that shows it; `shown` is what it should hold.
+        page: that shows it; `html` is what it should hold.
     """
     raw, expected = read_foreign(path), dict(_leaves(json.loads(text)))
     if raw != text.encode():
@@ -228,27 +228,27 @@ def files_differ(name: str, path: Path, page: Path, text: str, shown: str) -> It
             written = dict(_leaves(json.loads(raw)))
         except (ValueError, RecursionError):  # nested too deep for any reader
             written, difference = expected, "it is no JSON"
-        for place in expected | written:
-            if place not in written or place not in expected:
-                difference = f"{place} stands in one only"
+        for key in expected | written:
+            if key not in written or key not in expected:
+                difference = f"{key} stands in one only"
                 break
-            if written[place] != expected[place]:
-                difference = f"{place} is {written[place]!r}, computed {expected[place]!r}"
+            if written[key] != expected[key]:
+                difference = f"{key} is {written[key]!r}, computed {expected[key]!r}"
                 break
         yield f"{name}: {difference} (in {path.name})"
     if not page.is_file():
         yield f"card: {page.name} is gone"
-    elif read_foreign(page) != shown.encode():
+    elif read_foreign(page) != html.encode():
         yield f"card: {page.name} does not show this {name}"
 
 
-def _leaves(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
+def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """The values in a JSON document that hold no others, by their place."""
     if value and isinstance(value, dict):
         for key, inner in cast("dict[str, Any]", value).items():
-            yield from _leaves(inner, f"{place}.{key}".lstrip("."))
+            yield from _leaves(inner, f"{path}.{key}".lstrip("."))
     elif value and isinstance(value, list):
         for number, inner in enumerate(cast("list[Any]", value)):
-            yield from _leaves(inner, f"{place}[{number}]")
+            yield from _leaves(inner, f"{path}[{number}]")
     else:
-        yield place, value
+        yield path, value

@@ -182,9 +182,9 @@ def read_version(skill_dir: Path, name: str) -> Version:
     recorded = _digests(skill_dir)
     matches = [row for row in recorded if row.startswith(name)] if len(name) >= SHORTEST else []
     if len(matches) != 1:
-        shown = ", ".join(row[:12] for row in recorded) or "none was recorded"
+        listed = ", ".join(row[:12] for row in recorded) or "none was recorded"
         many = f"{len(matches)} versions" if matches else "no version"
-        raise BadInput(f"{many} {name!r} of {str(skill_dir)!r}: expected one of {shown}")
+        raise BadInput(f"{many} {name!r} of {str(skill_dir)!r}: expected one of {listed}")
     path = versions_path(skill_dir) / f"{matches[0]}.json"
     return read_value(path, Version, "is missing or damaged")
 
@@ -230,15 +230,15 @@ def rollback(skill_dir: Path, to: str | None = None) -> Rollback:
         if not to:
             raise BadInput("this is the first version of the skill: name another one with --to")
     target = read_version(skill_dir, to)
-    chosen = version_skill(skill_dir, target)
+    restored = version_skill(skill_dir, target)
     if by_hand:
         provenance = None
         with suppress(BadInput):
             provenance = read_provenance(skill_dir)
         record_version(skill_dir, "edited by hand", provenance, skill=current)
-    install_version(skill_dir, target, chosen)
+    install_version(skill_dir, target, restored)
     return Rollback(
-        before=current.digest, after=target.digest, kept=by_hand, diff=diff(current, chosen)
+        before=current.digest, after=target.digest, kept=by_hand, diff=diff(current, restored)
     )
 
 

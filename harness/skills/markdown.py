@@ -161,10 +161,12 @@ def find_sections(text: str | Sequence[str], name: str) -> list[Section]:
     level, title = (len(match.group(1)), match.group(2)) if match else (None, name)
     parts = [_plain(part.lstrip("# ")) for part in title.split(" > ")]
     rows = sections(text)
-    named = [row for row in rows if _plain(row.title) == _plain(title)]
-    if not named and len(parts) > 1:
-        named = [row for row in rows if [_plain(part) for part in row.path][-len(parts) :] == parts]
-    return [row for row in named if row.level == level] or named
+    matching = [row for row in rows if _plain(row.title) == _plain(title)]
+    if not matching and len(parts) > 1:
+        matching = [
+            row for row in rows if [_plain(part) for part in row.path][-len(parts) :] == parts
+        ]
+    return [row for row in matching if row.level == level] or matching
 
 
 def _plain(title: str) -> str:

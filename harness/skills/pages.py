@@ -119,8 +119,8 @@ def markdown_blocks(text: str) -> list[Block]:
     for tokens in _top(parser.parse(text)):
         for token in tokens:
             if token.type == "heading_open":
-                wanted = min(6, TOP_HEADING - 1 + int(token.tag[1]))
-                level = min(wanted, level + 1)
+                heading_level = min(6, TOP_HEADING - 1 + int(token.tag[1]))
+                level = min(heading_level, level + 1)
             if token.type in ("heading_open", "heading_close"):
                 token.tag = f"h{level}"
         span = next((token.map for token in tokens if token.map), None)

@@ -199,7 +199,7 @@ def explain_file(provenance: Provenance, skill: Skill, file: str) -> tuple[Expla
     return tuple(rows)
 
 
-def explain_place(place: str) -> Explanation:
+def explain_place(location: str) -> Explanation:
     """Explain `path/to/skill/FILE:LINE`: its edit, the analysts' records, the steps they quote.
 
     The provenance lies beside the skill, the records where :func:`read_sources` looks.
@@ -207,9 +207,9 @@ def explain_place(place: str) -> Explanation:
     Raises:
         BadInput: if the place is malformed, in no skill, or there is no provenance.
     """
-    name, _, number = place.rpartition(":")
+    name, _, number = location.rpartition(":")
     if not name or not number.isdecimal():
-        raise BadInput(f"expected FILE:LINE, got {place!r}")
+        raise BadInput(f"expected FILE:LINE, got {location!r}")
     path = Path(name).resolve()
     root = next((folder for folder in path.parents if (folder / SKILL_FILE).is_file()), None)
     if root is None:
@@ -223,8 +223,8 @@ def explain_place(place: str) -> Explanation:
     records: list[Source] = []
     for record in matching(read_sources(root), line.edit.sources):
         # Of a record with several lessons, what the lessons of this rule quote.
-        own = evidence.quotes.get(record.trajectory_id, ())
-        quotes = tuple(quote for quote in record.quotes if quote.text in own) or record.quotes
+        quoted = evidence.quotes.get(record.trajectory_id, ())
+        quotes = tuple(quote for quote in record.quotes if quote.text in quoted) or record.quotes
         wordings = evidence.wordings.get(record.trajectory_id, ())
         records.append(record.model_copy(update={"wordings": wordings, "quotes": quotes}))
     return line.model_copy(update={"records": tuple(records), "evidence": evidence})
@@ -312,8 +312,8 @@ def evolution_file(skill: Path, name: str) -> Path | None:
     (`OUT/skill/NAME` and `OUT/NAME`).
     """
     skill = skill.resolve()
-    own = skill.parent / f"{skill.name}.{name}"
-    candidates = (own, skill.parent / name, skill.parent.parent / name)
+    beside = skill.parent / f"{skill.name}.{name}"
+    candidates = (beside, skill.parent / name, skill.parent.parent / name)
     return next((path for path in candidates if path.is_file()), None)
 
 
@@ -335,7 +335,7 @@ def sources_of(rows: Iterable[Mapping[str, Any]]) -> tuple[Source, ...]:
             continue
         texts, proof = listing(row.get("evidence")), row.get("proof")
         steps = listing(row.get("evidence_steps"))[: len(texts)]
-        places = listing(row.get("evidence_places"))[: len(texts)]
+        locations = listing(row.get("evidence_places"))[: len(texts)]
         proven = None
         if isinstance(proof, dict):
             # As the harness judges a proof: the clean input and two perturbed ones, all passed.
@@ -353,8 +353,8 @@ def sources_of(rows: Iterable[Mapping[str, Any]]) -> tuple[Source, ...]:
                 for lesson in _objects(row.get("items"))
             ),
             quotes=tuple(
-                _quote(str(text), step, place)
-                for text, step, place in zip_longest(texts, steps, places)
+                _quote(str(text), step, location)
+                for text, step, location in zip_longest(texts, steps, locations)
             ),
             proven=proven,
         )
@@ -362,9 +362,9 @@ def sources_of(rows: Iterable[Mapping[str, Any]]) -> tuple[Source, ...]:
     return tuple(sources)
 
 
-def _quote(text: str, step: Any, place: Any) -> Quote:
+def _quote(text: str, step: Any, location: Any) -> Quote:
     """A quote of a record, which older evolutions wrote with the number of its step alone."""
-    fields = mapping(place)
+    fields = mapping(location)
     how, passage = fields.get("how"), fields.get("passage")
     return Quote(
         text=text,

@@ -48,20 +48,20 @@ def mcp_tools(name: str, bench: Bench) -> tuple[Tool, ...]:
         BadInput: if the SDK is missing, the server does not answer, or a named tool is not there.
     """
     base, _, server = name.partition(":")
-    wanted = base.partition("[")[2].rstrip("]").split(",") if "[" in base else []
+    requested = base.partition("[")[2].rstrip("]").split(",") if "[" in base else []
     if not server.strip():
         raise BadInput(f"{name!r}: expected a command or an address behind 'mcp:'")
     key = (server, "" if bench.sandbox is None else bench.sandbox.name)
     if key not in _LISTED:
         _LISTED[key] = _listed(server, bench)
     rows = {row["name"]: row for row in _LISTED[key]}
-    if missing := [tool for tool in wanted if tool.strip() not in rows]:
+    if missing := [tool for tool in requested if tool.strip() not in rows]:
         raise BadInput(
             f"the MCP server {server!r} has no tool {missing[0]!r}: expected one of "
             f"{', '.join(rows) or 'none'}"
         )
     tools: dict[str, Tool] = {}
-    for row in [rows[tool.strip()] for tool in wanted] if wanted else rows.values():
+    for row in [rows[tool.strip()] for tool in requested] if requested else rows.values():
         plain = _NOT_IN_NAMES.sub("_", row["name"])[:LONGEST_NAME]
         numbered = (f"{plain}_{number}" for number in count(2))
         name = next(name for name in chain([plain], numbered) if name not in tools)

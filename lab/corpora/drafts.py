@@ -113,10 +113,10 @@ class FileCorpus:
         kinds = self.kinds_of(split)
         tasks: list[Task] = []
         for number in range(self.split_size(split))[:limit]:
-            turn, place = divmod(number, len(kinds))
+            turn, index = divmod(number, len(kinds))
             # The difficulty shifts from kind to kind.
-            difficulty = DIFFICULTIES[(turn + place) % len(DIFFICULTIES)]
-            tasks.append(self._write_task(split, number, kinds[place], difficulty, out))
+            difficulty = DIFFICULTIES[(turn + index) % len(DIFFICULTIES)]
+            tasks.append(self._write_task(split, number, kinds[index], difficulty, out))
         write_tasks(tasks, out, split, defaults=True)
         return tasks
 

@@ -70,20 +70,20 @@ def _record(profile: Profile, log: str, failed: bool) -> dict[str, Any]:
     """Describe what one log shows, with the lines that show it."""
     modes = _recognised(profile, log) if failed else []
     first = next((line.strip() for line in log.splitlines() if line.strip()), "")
-    shown: list[str] = []
+    quotes: list[str] = []
     for mode in modes:
         # The line of the symptom, with the one before it: a symptom alone may be short.
         symptom = re.search(mode.symptom, log)
         assert symptom is not None, "it was recognised"
         before = log.rfind("\n", 0, max(0, log.rfind("\n", 0, symptom.start())))
         ending = log[symptom.end() :].partition("\n")[0]
-        shown.append((log[before + 1 : symptom.end()] + ending).strip()[-200:])
+        quotes.append((log[before + 1 : symptom.end()] + ending).strip()[-200:])
     lessons = [(mode.name, mode.lesson) for mode in modes] or [("care", _IDLE)]
     cause = ", ".join(mode.name for mode in modes) or "nothing that the log explains"
     return {
         "analyst_type": "error" if failed else "success",
         "root_cause" if failed else "success_surface": f"The log shows: {cause}.",
-        "evidence": shown or [first[:100]],
+        "evidence": quotes or [first[:100]],
         "memory_items": [
             {"title": name, "lesson": lesson, "generalization": "every task of this kind"}
             for name, lesson in lessons

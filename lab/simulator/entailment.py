@@ -124,7 +124,7 @@ CLASSES: dict[str, str] = {
 }
 
 
-def expanded(pattern: str, own: Mapping[str, str]) -> str:
+def expanded(pattern: str, classes: Mapping[str, str]) -> str:
     """The pattern with every `{class}` replaced by its expression, a profile's own classes first.
 
     Raises:
@@ -133,11 +133,11 @@ def expanded(pattern: str, own: Mapping[str, str]) -> str:
 
     def expression(match: re.Match[str]) -> str:
         name = match[1]
-        if name not in own and name not in CLASSES:
-            names = ", ".join(sorted({*own, *CLASSES}))
+        if name not in classes and name not in CLASSES:
+            names = ", ".join(sorted({*classes, *CLASSES}))
             raise ValueError(f"no class of words {name!r}; expected one of {names}")
-        outer = {key: value for key, value in own.items() if key != name}
-        return f"(?:{expanded(own[name], outer) if name in own else CLASSES[name]})"
+        outer = {key: value for key, value in classes.items() if key != name}
+        return f"(?:{expanded(classes[name], outer) if name in classes else CLASSES[name]})"
 
     return _NAMED.sub(expression, pattern)
 

@@ -76,18 +76,18 @@ def _cells(line: str) -> tuple[str, ...]:
 def _from_table(question: str, table: Table) -> str | None:
     lowered = question.lower()
     words = content_words(question)
-    chosen = [
+    matching = [
         row
         for row in table.rows
         if any(len(cell) > 1 and re.search(_whole(cell.lower()), lowered) for cell in row)
     ]
     if re.search(r"\bhow many\b|\bnumber of\b|\bcount\b", lowered):
-        return str(len(chosen or table.rows))
+        return str(len(matching or table.rows))
     if re.search(r"\btotal\b|\bsum\b|\baltogether\b|\baverage\b", lowered):
         column = _numeric_column(table, words)
         if column is None:
             return None
-        values = [_number(row[column]) or 0.0 for row in chosen or table.rows]
+        values = [_number(row[column]) or 0.0 for row in matching or table.rows]
         total = sum(values) / len(values) if "average" in lowered else sum(values)
         return f"{round(total, 2):g}"
     extreme = re.search(
@@ -95,9 +95,9 @@ def _from_table(question: str, table: Table) -> str | None:
     )
     if extreme:
         return _extreme(table, lowered, extreme[1] in ("smallest", "lowest", "least"))
-    if not chosen:
+    if not matching:
         return None
-    row = chosen[0]
+    row = matching[0]
     candidates = {
         index for index, cell in enumerate(row) if not re.search(_whole(cell.lower()), lowered)
     }
@@ -121,8 +121,8 @@ def _numeric_column(table: Table, words: set[str]) -> int | None:
         if all(_number(row[index]) is not None for row in table.rows)
         and not counts_rows([row[index] for row in table.rows])
     ]
-    named = [index for index in numeric if content_words(table.header[index]) & words]
-    return (named or numeric[-1:] or [None])[0]
+    mentioned = [index for index in numeric if content_words(table.header[index]) & words]
+    return (mentioned or numeric[-1:] or [None])[0]
 
 
 def counts_rows(cells: list[str]) -> bool:
@@ -139,8 +139,8 @@ def _extreme(table: Table, question: str, smallest: bool) -> str | None:
     sign = -1 if smallest else 1
     row = max(table.rows, key=lambda row: sign * (_number(row[by]) or 0.0))
     columns = [index for index in range(len(table.header)) if index != by]
-    named = {index: question.find(table.header[index].lower()) for index in columns}
-    first = min(columns, key=lambda index: (named[index] < 0, named[index], index))
+    position = {index: question.find(table.header[index].lower()) for index in columns}
+    first = min(columns, key=lambda index: (position[index] < 0, position[index], index))
     return row[first]
 
 

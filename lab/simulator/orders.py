@@ -93,8 +93,8 @@ def read_task(text: str) -> tuple[str, str, tuple[Order, ...]] | None:
 def answer(kind: str, name: str, orders: Sequence[Order], slips: set[Slip]) -> tuple[str, str]:
     """(reasoning, answer) to a question, wrong in the ways of `slips`; right without any."""
     of_item = kind in ("weight", "customers")
-    own = [order for order in orders if name == (order.item if of_item else order.customer)]
-    return ANSWERS[kind](own, slips)
+    matching = [order for order in orders if name == (order.item if of_item else order.customer)]
+    return ANSWERS[kind](matching, slips)
 
 
 def _kept(orders: Sequence[Order], slips: set[Slip]) -> tuple[str, list[Order]]:

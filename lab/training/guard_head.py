@@ -77,12 +77,12 @@ def ordinary(folder: Path) -> Floats:
     return embed(texts)
 
 
-def fitted(prompts: Prompts, others: Floats) -> Any:
+def fitted(prompts: Prompts, harmless: Floats) -> Any:
     """A head; both labels weigh the same."""
     from sklearn.linear_model import LogisticRegression  # pyright: ignore[reportMissingTypeStubs]
 
-    vectors = np.concatenate([prompts.vectors, others])
-    labels = np.concatenate([prompts.unsafe, np.zeros(len(others), bool)])
+    vectors = np.concatenate([prompts.vectors, harmless])
+    labels = np.concatenate([prompts.unsafe, np.zeros(len(harmless), bool)])
     model: Any = LogisticRegression(max_iter=2000, class_weight="balanced")
     return model.fit(vectors, labels)
 
@@ -92,24 +92,24 @@ def scores(model: Any, vectors: Floats) -> Floats:
     return model.predict_proba(vectors)[:, 1]
 
 
-def by_theme(prompts: Prompts, others: Floats) -> Floats:
+def by_theme(prompts: Prompts, harmless: Floats) -> Floats:
     """The score of each prompt by a head that was trained without its theme."""
     result = np.zeros(len(prompts.unsafe))
     for name in np.unique(prompts.themes):
         inside = prompts.themes == name
-        rest = prompts.where(~inside)
-        result[inside] = scores(fitted(rest, others), prompts.vectors[inside])
+        other_themes = prompts.where(~inside)
+        result[inside] = scores(fitted(other_themes, harmless), prompts.vectors[inside])
     return result
 
 
-def thresholds(prompts: Prompts, others: Floats) -> tuple[float, float]:
+def thresholds(prompts: Prompts, ordinary_vectors: Floats) -> tuple[float, float]:
     """Set the thresholds of Unsafe and Controversial by the harmless prompts of other themes."""
-    harmless = by_theme(prompts, others)[~prompts.unsafe]
+    harmless = by_theme(prompts, ordinary_vectors)[~prompts.unsafe]
     ends = np.quantile(harmless, [1 - HARMLESS_UNSAFE, 1 - HARMLESS_CONTROVERSIAL])
     return float(ends[0]), float(ends[1])
 
 
-def held_out(prompts: Prompts, others: Floats, vectors: Floats) -> NDArray[np.int_]:
+def held_out(prompts: Prompts, harmless: Floats, vectors: Floats) -> NDArray[np.int_]:
     """0, 1 or 2 (Unsafe) for each prompt, by head and thresholds made without its theme.
 
     Args:
@@ -120,9 +120,11 @@ def held_out(prompts: Prompts, others: Floats, vectors: Floats) -> NDArray[np.in
     result = np.zeros(len(prompts.unsafe), int)
     for name in np.unique(prompts.themes):
         inside = prompts.themes == name
-        rest = prompts.where(~inside)
-        marks = scores(fitted(rest, others), vectors[inside])
-        result[inside] = sum((marks >= end).astype(int) for end in thresholds(rest, others))
+        other_themes = prompts.where(~inside)
+        marks = scores(fitted(other_themes, harmless), vectors[inside])
+        result[inside] = sum(
+            (marks >= end).astype(int) for end in thresholds(other_themes, harmless)
+        )
     return result
 
 
@@ -131,9 +133,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", type=Path)
     options = parser.parse_args()
-    prompts, others = xstest(options.folder), ordinary(options.folder)
-    model = fitted(prompts, others)
-    unsafe, controversial = thresholds(prompts, others)
+    prompts, harmless = xstest(options.folder), ordinary(options.folder)
+    model = fitted(prompts, harmless)
+    unsafe, controversial = thresholds(prompts, harmless)
     head = {
         "encoder": load("encoders", "sentences")().name,
         "unsafe": round(unsafe, 4),

@@ -60,7 +60,7 @@ def case_of(question: Question, encoder: Encoder) -> Case:
     return Case(
         question.source,
         features(question.query.text, question.units, vectors[0], vectors[1:]),
-        np.asarray([place in question.gold for place in range(len(question.units))]),
+        np.asarray([index in question.gold for index in range(len(question.units))]),
         np.asarray([len(unit.text) for unit in question.units], dtype=np.float64),
         question.group,
     )
@@ -99,12 +99,12 @@ def _scored(cases: Sequence[Case], source: str, penalty: float) -> list[Scored]:
     The features of talk are zero elsewhere, so that other sources say nothing about them: there
     one half of the meetings stands for the other.
     """
-    own = [case for case in cases if case.source == source]
+    of_source = [case for case in cases if case.source == source]
     foreign = [case for case in cases if case.source != source]
-    folds = [(foreign, own)]
+    folds = [(foreign, of_source)]
     if source == TALK:
-        groups = sorted({case.group for case in own})
-        halves = [[case for case in own if groups.index(case.group) % 2 == h] for h in (0, 1)]
+        groups = sorted({case.group for case in of_source})
+        halves = [[case for case in of_source if groups.index(case.group) % 2 == h] for h in (0, 1)]
         folds = [([*foreign, *halves[1 - h]], halves[h]) for h in (0, 1) if halves[h]]
     pairs: list[Scored] = []
     for train, test in folds:
@@ -142,12 +142,12 @@ def coefficients(cases: Sequence[Case], penalty: float) -> Array:
 def recall_at(case: Case, scores: Array, budget: float) -> float:
     """Share of the gold units among the best, which is always kept, and those that still fit."""
     room = budget * case.sizes.sum()
-    chosen: list[int] = []
-    for place in map(int, np.argsort(-scores, kind="stable")):
-        if case.sizes[place] <= room or not chosen:
-            chosen.append(place)
-            room -= case.sizes[place]
-    return float(case.gold[chosen].sum() / case.gold.sum())
+    kept_units: list[int] = []
+    for index in map(int, np.argsort(-scores, kind="stable")):
+        if case.sizes[index] <= room or not kept_units:
+            kept_units.append(index)
+            room -= case.sizes[index]
+    return float(case.gold[kept_units].sum() / case.gold.sum())
 
 
 def left_out(scored: Mapping[str, Sequence[Scored]]) -> dict[str, dict[str, dict[str, float]]]:

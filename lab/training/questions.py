@@ -144,15 +144,15 @@ def in_turn(groups: Mapping[str, Sequence[T]], rng: random.Random) -> list[T]:
 def units_of(passages: Sequence[Sequence[str]], *, joined: bool) -> list[Unit]:
     """Units of passages, each a document of its own or a paragraph of one."""
     units: list[Unit] = []
-    place = 0
+    offset = 0
     for number, sentences in enumerate(passages):
         if not joined:
-            place = 0
+            offset = 0
         for text in sentences:
             doc = "text" if joined else f"passage {number}"
-            units.append(Unit(doc, place, place + len(text), text, "sentence"))
-            place += len(text) + 1
-        place += 1
+            units.append(Unit(doc, offset, offset + len(text), text, "sentence"))
+            offset += len(text) + 1
+        offset += 1
     return units
 
 
@@ -178,7 +178,7 @@ def _asked(source: str, example: Example, stack: Sequence[Example], *, joined: b
     index = next(number for number, member in enumerate(stack) if member is example)
     before = sum(len(member.passage.sentences) for member in stack[:index])
     units = units_of([member.passage.sentences for member in stack], joined=joined)
-    gold = frozenset(before + place for place in example.gold)
+    gold = frozenset(before + index for index in example.gold)
     return Question(source, example.passage.group, Query("", example.query), tuple(units), gold)
 
 

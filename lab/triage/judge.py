@@ -67,8 +67,8 @@ def meaning(trade: Trade, rule: str) -> Statement:
     words = _words(text)
 
     def alike(statement: Statement) -> float:
-        own = _words(statement.text)
-        return len(words & own) / max(1, len(words | own))
+        statement_words = _words(statement.text)
+        return len(words & statement_words) / max(1, len(words | statement_words))
 
     best = max(trade.statements(), key=alike)
     return best if alike(best) >= ALIKE else UNKNOWN

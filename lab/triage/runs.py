@@ -89,7 +89,7 @@ def _run(
         likely = BESIDE if policy is not None and policy.name == beside else ELSEWHERE
         extra += [line] if chance.random() < likely else []
     chance.shuffle(extra)
-    chosen = filled(chance.choice(decision))
+    decision_line = filled(chance.choice(decision))
     habits = [line for line, *_ in trade.habits if chance.random() < HABIT]
     routine = chance.sample(trade.routine, chance.randint(1, len(trade.routine)))
     return Run(
@@ -98,9 +98,9 @@ def _run(
         near=near,
         passed=passed,
         ticket=(filled(subject), *extra),
-        acts=(*habits, *routine, chosen),
+        acts=(*habits, *routine, decision_line),
         answer=trade.answer.format(label=label if passed else wrong),
-        decision=chosen,
+        decision=decision_line,
         label=label,
     )
 
@@ -126,7 +126,7 @@ def trajectory(trade: Trade, run: Run) -> Trajectory:
         )  # fmt: skip
     message = "\n".join([*acts, run.answer])
     steps.append(Step(step_id=len(steps) + 1, source="agent", message=message))
-    facts: dict[str, JsonValue] = {
+    metadata: dict[str, JsonValue] = {
         "task_id": run.task, "outcome": "pass" if run.passed else "fail", "answer": message,
         "simulated": True, "task": {"prompt": prompt, "expected": run.label},
     }  # fmt: skip
@@ -134,5 +134,5 @@ def trajectory(trade: Trade, run: Run) -> Trajectory:
         trajectory_id=f"run-{run.task}",
         agent=AgentInfo(name="triage", version="1"),
         steps=tuple(steps),
-        extra={"harness": facts},
+        extra={"harness": metadata},
     )

@@ -101,7 +101,7 @@ class Trade(Value):
             groups: tuple[tuple[Kind, tuple[str, ...]], ...] = (
                 ("policy", policy.lessons), ("opposite", policy.opposite), ("true", policy.praise),
             )  # fmt: skip
-            rows += [Statement(kind, policy.name, text) for kind, own in groups for text in own]
+            rows += [Statement(kind, policy.name, text) for kind, texts in groups for text in texts]
         for line, *texts in self.habits:
             rows += [Statement("habit", line, text) for text in texts]
         for _, line, *texts in self.correlates:

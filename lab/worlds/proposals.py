@@ -50,9 +50,9 @@ class House:
     fault: Fault
 
 
-def question(building: str, asked: str = "birthplace") -> str:
+def question(building: str, relation: str = "birthplace") -> str:
     """The question about a building, in words that the scripted checker can read."""
-    return f"In the register, what is the {asked} of the person who is the keeper of the building called {building}?"  # noqa: E501
+    return f"In the register, what is the {relation} of the person who is the keeper of the building called {building}?"  # noqa: E501
 
 
 class World:
@@ -88,11 +88,11 @@ class World:
             self.houses[town] = House(building, keeper, town, kind)
             self._fact(building, keeper, town)
             if kind in ("ambiguous", "wrong gold"):
-                second, other, elsewhere = next(names), next(names), next(names)
-                self._fact(building if kind == "ambiguous" else second, other, elsewhere)
+                second, namesake, elsewhere = next(names), next(names), next(names)
+                self._fact(building if kind == "ambiguous" else second, namesake, elsewhere)
         self._second = {
-            house.town: self._texts[place + 2].split()[3]
-            for place, house in self._places()
+            house.town: self._texts[index + 2].split()[3]
+            for index, house in self._places()
             if house.fault == "wrong gold"
         }
 
@@ -101,10 +101,10 @@ class World:
                         f"The birthplace of {keeper} is {town}."]  # fmt: skip
 
     def _places(self) -> list[tuple[int, House]]:
-        place, rows = 0, list[tuple[int, House]]()
+        index, rows = 0, list[tuple[int, House]]()
         for house in self.houses.values():
-            rows.append((place, house))
-            place += 4 if house.fault in ("ambiguous", "wrong gold") else 2
+            rows.append((index, house))
+            index += 4 if house.fault in ("ambiguous", "wrong gold") else 2
         return rows
 
     def write(self, folder: Path) -> None:
@@ -158,11 +158,11 @@ class World:
                 return rng.choice(["Answer: none", "Answer: Nowhere"])
             if "[[YES]]" in prompt:
                 return "They differ. [[NO]]"
-            asked = _ASKED.search(prompt)
-            if asked is None or asked[1] != "birthplace":
+            match = _ASKED.search(prompt)
+            if match is None or match[1] != "birthplace":
                 return "Answer: none"
             born = dict(cast("list[tuple[str, str]]", _BORN.findall(prompt)))
-            keepers = [name for building, name in _KEEPER.findall(prompt) if building == asked[2]]
+            keepers = [name for building, name in _KEEPER.findall(prompt) if building == match[2]]
             lacking = [name for name in keepers if name not in born]
             if lacking and "Search: " in prompt:
                 return "\n".join(f"Search: birthplace of {name}" for name in lacking[:3])

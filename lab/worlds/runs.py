@@ -99,9 +99,11 @@ def tasks(world: World, count: int, prefix: str) -> tuple[WorldTask, ...]:
         voice = Voice(world.words, chance, 0.0)
         kind = chance.choice(world.kinds)
         holds = frozenset(sign.name for sign in world.signs if chance.random() < sign.present)
-        shown = [sign.objects[0] for sign in world.signs if sign.present < 1 and sign.name in holds]
+        objects = [
+            sign.objects[0] for sign in world.signs if sign.present < 1 and sign.name in holds
+        ]
         question = voice.text(kind.ask).replace("<who>", voice.pick(world.words.who))
-        table = f"The table holds {' and '.join(shown)}. " if shown else ""
+        table = f"The table holds {' and '.join(objects)}. " if objects else ""
         prompt = f"File {number + 1} of the desk. {table}{question}"
         task = Task(id=name, prompt=prompt, meta={"kind": kind.name})
         drawn.append(WorldTask(task, kind.name, holds))
@@ -128,8 +130,8 @@ def outcome(world: World, task: WorldTask, skill: Held = NOTHING) -> Outcome:
     """Decide the result of the attempt at a task with a skill: always the same."""
     name = task.task.id
 
-    def chance(what: str, sign: str = "") -> float:
-        return draw(what, world.seed, name, sign)
+    def chance(event: str, sign: str = "") -> float:
+        return draw(event, world.seed, name, sign)
 
     struck: set[str] = set()
     wrong: set[str] = set()
@@ -195,7 +197,7 @@ def trajectory(world: World, run: Attempt) -> Trajectory:
         part, lines = lines[:size], lines[size:]
         steps.append(_step(len(steps) + 1, part, chance))
     steps.append(Step(step_id=len(steps) + 1, source="agent", message=f"The answer is {answer}."))
-    facts: dict[str, JsonValue] = {
+    metadata: dict[str, JsonValue] = {
         "task_id": name, "outcome": "pass" if run.passed else "fail", "answer": answer,
         "simulated": True, "task": {"prompt": run.task.task.prompt},
     }  # fmt: skip
@@ -203,7 +205,7 @@ def trajectory(world: World, run: Attempt) -> Trajectory:
         trajectory_id=f"run-{name}",
         agent=AgentInfo(name="planted", version="1"),
         steps=tuple(steps),
-        extra={"harness": facts},
+        extra={"harness": metadata},
     )
 
 

@@ -183,10 +183,10 @@ def load_ranges(path: Path | None = None) -> Ranges:
     """
     ranges = _ranges(FOLDER / "ranges.json")
     if path is not None:
-        own = _ranges(path)
-        if unknown := sorted(own.keys() - ranges.keys()):
+        overrides = _ranges(path)
+        if unknown := sorted(overrides.keys() - ranges.keys()):
             raise BadInput(f"{path}: no such ranges: {unknown}; expected some of {sorted(ranges)}")
-        ranges |= own
+        ranges |= overrides
     return ranges
 
 
@@ -231,10 +231,10 @@ def make_world(seed: int, ranges: Ranges | None = None, words: Path | None = Non
         entries = [entry for entry in entries if not entry.get("reserved")]
     else:
         data |= {name: [*data[name], *texts] for name, texts in reserved.items()}
-    chosen = draw_entries(entries, len(roles), ranges["kinship"].low, chance)
-    chance.shuffle(chosen)
+    selected = draw_entries(entries, len(roles), ranges["kinship"].low, chance)
+    chance.shuffle(selected)
     signs: list[Sign] = []
-    for role, entry in zip(roles, chosen, strict=True):
+    for role, entry in zip(roles, selected, strict=True):
         frame = frames[entry["frame"]]
         numbers = draw_numbers(role, kinds, bool(frame.get("abstract")), ranges, chance)
         if role == "friend":
@@ -262,13 +262,13 @@ def draw_entries(
     entries: Sequence[dict[str, Any]], count: int, kinship: float, chance: Random
 ) -> list[dict[str, Any]]:
     """Signs for a world, some of which share frames and objects."""
-    chosen: list[dict[str, Any]] = []
-    while len(chosen) < count:
-        free = [entry for entry in entries if entry not in chosen]
-        used = {entry[key] for entry in chosen for key in ("frame", "object")}
+    drawn: list[dict[str, Any]] = []
+    while len(drawn) < count:
+        free = [entry for entry in entries if entry not in drawn]
+        used = {entry[key] for entry in drawn for key in ("frame", "object")}
         kin = [entry for entry in free if {entry["frame"], entry["object"]} & used]
-        chosen.append(chance.choice(kin if kin and chance.random() < kinship else free))
-    return chosen
+        drawn.append(chance.choice(kin if kin and chance.random() < kinship else free))
+    return drawn
 
 
 def draw_numbers(
@@ -276,8 +276,8 @@ def draw_numbers(
 ) -> dict[str, Any]:
     """Condition and chances of a sign."""
     if role == "habit":
-        shown = "strike" if chance.random() < ranges["blamed_habits"].low else "narrated"
-        return {shown: ranges["habit_rate"].number(chance)}
+        rate_name = "strike" if chance.random() < ranges["blamed_habits"].low else "narrated"
+        return {rate_name: ranges["habit_rate"].number(chance)}
     narrated = ranges["narrated"].number(chance)
     if role == "friend":
         return {

@@ -22,6 +22,8 @@ SOURCES = ("harness", "graphs", "lab", "benchmarks", "corpora")
 _VAGUE = """
 one other others found told said asked known given kept left made taken done wanted here there at
 it them these those thing things something nothing nobody anybody somebody both rest what whole
+place places fact facts chosen named shown stood meant fit usable each every own ours theirs
+beyond alone
 """
 VAGUE = frozenset(_VAGUE.split())
 """Names that say nothing."""

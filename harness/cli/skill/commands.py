@@ -119,9 +119,9 @@ def explain_line(place: str, as_json: bool) -> None:
             lines.append(f"  its signs stand {evidence.contrast}")
         lines += [f"  checked: {trial.claim}: {trial.verdict}" for trial in evidence.claims]
         lines += [f"  may speak against it: {objection}" for objection in evidence.against]
-    shown = [record for record in origin.records if record.summary or record.quotes]
-    lines += [f"  {line}" for record in shown for line in str(record).splitlines()]
-    if origin.records and not shown:
+    records = [record for record in origin.records if record.summary or record.quotes]
+    lines += [f"  {line}" for record in records for line in str(record).splitlines()]
+    if origin.records and not records:
         lines.append("  no analyst wrote it, or its record was not kept beside the skill")
     emit(origin, as_json, "\n".join(lines))
 

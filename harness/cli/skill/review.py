@@ -198,20 +198,20 @@ def _show(
 def origin_text(edit: Edit) -> str:
     """Summarise the evidence for an edit: the number of tasks, and the first of its runs."""
     more = len(edit.sources) - SHOWN_SOURCES
-    named = ", ".join(edit.sources[:SHOWN_SOURCES]) or "no source"
+    runs = ", ".join(edit.sources[:SHOWN_SOURCES]) or "no source"
     further = f" and {more} more" if more > 0 else ""
-    return f"support {edit.support} task{'s'[: edit.support != 1]}, from {named}{further}"
+    return f"support {edit.support} task{'s'[: edit.support != 1]}, from {runs}{further}"
 
 
 def _row(row: ReviewRow, judged: JudgedEdits | None) -> str:
     edit = row.edit
-    place = f"{edit.file} {edit.target_section}".strip()
-    lines = [f"[{row.number}] {row.id}  {row.verdict or 'not judged'}  {edit.op} {place}"]
+    target = f"{edit.file} {edit.target_section}".strip()
+    lines = [f"[{row.number}] {row.id}  {row.verdict or 'not judged'}  {edit.op} {target}"]
     lines += [f"  - {line}" for line in edit.old_text.splitlines()]
     lines += [f"  + {line}" for line in edit.content.splitlines()]
     lines.append(f"  {origin_text(edit)}")
     if judged is not None:
         lines.append(f"  judge: {judged.edits[row.id]}")
-    shown = [record for record in row.records if record.summary or record.quotes]
-    lines += [f"    {line}" for record in shown for line in str(record).splitlines()]
+    records = [record for record in row.records if record.summary or record.quotes]
+    lines += [f"    {line}" for record in records for line in str(record).splitlines()]
     return "\n".join(lines)

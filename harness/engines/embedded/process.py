@@ -161,8 +161,8 @@ def physical_cores() -> int:
 
 def speed_file(path: Path) -> Path | None:
     """Return the file with a model's speed: beside it in our cache; none beside a user's file."""
-    ours = (cache_root() / "models").resolve()
-    return path.with_suffix(".speed.json") if path.parent == ours else None
+    cache_folder = (cache_root() / "models").resolve()
+    return path.with_suffix(".speed.json") if path.parent == cache_folder else None
 
 
 def _watch(server: Any, files: Files, launch: Launch, speeds: Path | None) -> None:

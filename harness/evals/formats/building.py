@@ -61,8 +61,8 @@ class Attempts:
         if trajectory is None:
             return
         extra = dict(trajectory.extra or {})
-        facts = {"task_id": task, "outcome": outcome, "score": value, "reason": reason}
-        extra["harness"] = {**trajectory.harness, **facts, "answer": answer}
+        grade = {"task_id": task, "outcome": outcome, "score": value, "reason": reason}
+        extra["harness"] = {**trajectory.harness, **grade, "answer": answer}
         update = {"trajectory_id": name, "extra": extra}
         self.trajectories.append(trajectory.model_copy(update=update))
 

@@ -29,14 +29,14 @@ def inspect_results(log: Path) -> list[Results]:
     header = header_of(log) if log.suffix == ".eval" else mapping(read_json(log))
     attempts = Attempts()
     for trajectory in read_inspect(log):
-        facts = trajectory.harness
-        value, answer = facts.get("score"), facts.get("answer")
-        reason = str(facts.get("reason") or "")
+        metadata = trajectory.harness
+        value, answer = metadata.get("score"), metadata.get("answer")
+        reason = str(metadata.get("reason") or "")
         value = float(value) if isinstance(value, int | float) else math.nan
-        outcome: Outcome = "pass" if facts.get("outcome") == "pass" else "fail"
-        if facts.get("outcome") == "invalid" or math.isnan(value):
+        outcome: Outcome = "pass" if metadata.get("outcome") == "pass" else "fail"
+        if metadata.get("outcome") == "invalid" or math.isnan(value):
             outcome, value, reason = "invalid", 0.0, reason or NO_SCORE
-        seconds = mapping(facts.get("inspect")).get("total_time")
+        seconds = mapping(metadata.get("inspect")).get("total_time")
         total = trajectory.final_metrics
         usage = Usage(
             calls=sum(step.source == "agent" for step in trajectory.steps),
@@ -47,7 +47,7 @@ def inspect_results(log: Path) -> list[Results]:
             seconds=float(seconds) if isinstance(seconds, int | float) else 0.0,
         )
         attempts.add(
-            str(facts["task_id"]), outcome, value,
+            str(metadata["task_id"]), outcome, value,
             reason=reason, answer=answer if isinstance(answer, str) else None, usage=usage,
             trajectory=trajectory,
         )  # fmt: skip

@@ -62,21 +62,21 @@ def lm_eval_results(path: Path, metric: str | None = None) -> list[Results]:
 
 
 def _read(file: Path, task: str, metric: str | None, model: str, attempts: Attempts) -> None:
-    wanted, _, wanted_filter = (metric or "").partition(",")
+    metric_name, _, wanted_filter = (metric or "").partition(",")
     seen: set[str] = set()
     used = 0
     for number, row in read_rows(file):
         names = [string(name) for name in listing(row.get("metrics")) if name in row]
         kind = string(row.get("filter"))
         seen |= {f"{name},{kind}" for name in names}
-        chosen = wanted or (names[0] if names else "")
+        column = metric_name or (names[0] if names else "")
         wanted_filter = wanted_filter or kind  # the first of the file, where none is named
-        if kind != wanted_filter or chosen not in names:
+        if kind != wanted_filter or column not in names:
             continue
-        value = row[chosen]
+        value = row[column]
         if not isinstance(value, int | float) or not 0 <= value <= 1:
             raise BadInput(
-                f"{file}:{number}: expected {chosen!r} between 0 and 1, got {value!r:.40}; "
+                f"{file}:{number}: expected {column!r} between 0 and 1, got {value!r:.40}; "
                 f"another is named with --metric: {', '.join(sorted(seen))}"
             )
         used += 1
@@ -89,9 +89,9 @@ def _read(file: Path, task: str, metric: str | None, model: str, attempts: Attem
             answer=answer, stratum=task, trajectory=conversation(messages, "lm-eval", model),
         )  # fmt: skip
     if not used:
-        known = ", ".join(sorted(seen)) or "none"
+        listed = ", ".join(sorted(seen)) or "none"
         raise BadInput(
-            f"{str(file)!r}: expected samples with {metric or 'a metric'}, found {known}"
+            f"{str(file)!r}: expected samples with {metric or 'a metric'}, found {listed}"
         )
 
 
@@ -104,11 +104,11 @@ def _asked(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
     except ValueError:
         chat = []
     messages = [mapping(message) for message in chat]
-    usable = all(
+    readable = all(
         message.get("role") in ("system", "user", "assistant") and string(message.get("content"))
         for message in messages
     )
-    yield from messages if messages and usable else [{"role": "user", "content": text}]
+    yield from messages if messages and readable else [{"role": "user", "content": text}]
 
 
 def _model(config: dict[str, Any]) -> str:
@@ -117,7 +117,9 @@ def _model(config: dict[str, Any]) -> str:
     if isinstance(arguments, str):
         pairs = (pair.partition("=") for pair in arguments.split(","))
         arguments = {name.strip(): value for name, _, value in pairs}
-    named = mapping(arguments)
+    options = mapping(arguments)
     return (
-        string(named.get("model")) or string(named.get("pretrained")) or string(config.get("model"))
+        string(options.get("model"))
+        or string(options.get("pretrained"))
+        or string(config.get("model"))
     )

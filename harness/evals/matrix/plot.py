@@ -39,9 +39,9 @@ def pareto(points: Sequence[Point]) -> list[int]:
     """Indexes of the points that none beats in cost and quality, ties too, the cheapest first."""
 
     def beaten(point: Point) -> bool:
-        place = point.cost, point.quality
-        rivals = (rival for rival in points if (rival.cost, rival.quality) != place)
-        return any(rival.cost <= place[0] and rival.quality >= place[1] for rival in rivals)
+        figures = point.cost, point.quality
+        rivals = (rival for rival in points if (rival.cost, rival.quality) != figures)
+        return any(rival.cost <= figures[0] and rival.quality >= figures[1] for rival in rivals)
 
     front = (index for index, point in enumerate(points) if not beaten(point))
     return sorted(front, key=lambda index: points[index].cost)

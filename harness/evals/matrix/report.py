@@ -79,12 +79,12 @@ def matrix_report(folder: Path) -> MatrixReport:
     front: set[str] = set()
     for suite in lock.base:
         cells = [row for row in rows if row.cell.suite == suite]
-        shown = [row for row in cells if row.report and row.report.score is not None]
-        shown = [row for row in shown if row.cost is not None]
-        points = [_point(row, cells) for row in shown]
+        measured = [row for row in cells if row.report and row.report.score is not None]
+        measured = [row for row in measured if row.cost is not None]
+        points = [_point(row, cells) for row in measured]
         if points:
             plots[suite] = cost_plot(points, f"{lock.name}: {suite}", unit)
-            front |= {shown[index].run for index in pareto(points)}
+            front |= {measured[index].run for index in pareto(points)}
     rows = [row.model_copy(update={"front": row.run in front}) for row in rows]
     return MatrixReport(
         name=lock.name, unit=unit, comparisons=len(compared), cells=tuple(rows), plots=plots

@@ -128,12 +128,12 @@ class MatrixRun:
 
     def _path(self, name: str) -> Path:
         """Beside the matrix file, else from the current folder."""
-        beside, here = self._base / name, Path(name)
-        if beside.exists() or not here.exists():
+        beside, current = self._base / name, Path(name)
+        if beside.exists() or not current.exists():
             return self._origin.file(beside)
         if not self._settings.trust:
             own_folder(Path())
-        return self._origin._replace(root=Path()).file(here)
+        return self._origin._replace(root=Path()).file(current)
 
     def _settings_of(self, cell: Cell) -> EvalSettings:
         matrix, model = self.matrix, self.matrix.models[cell.model]

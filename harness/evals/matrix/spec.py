@@ -132,8 +132,8 @@ class MatrixFile(Value):
     def base_of(self, suite: str) -> Cell:
         """The cell that others of this suite are compared with."""
         axes = {"model": self.models, "skill": self.skills, "context": self.contexts}
-        chosen = {axis: self.base.get(axis, next(iter(names))) for axis, names in axes.items()}
-        return Cell(suite=suite, **chosen)
+        levels = {axis: self.base.get(axis, next(iter(names))) for axis, names in axes.items()}
+        return Cell(suite=suite, **levels)
 
 
 def read_matrix(path: Path) -> MatrixFile:

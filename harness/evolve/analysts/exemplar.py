@@ -75,8 +75,8 @@ def with_answers(runs: Iterable[Trajectory], answers: Mapping[str, str]) -> list
     taught: list[Trajectory] = []
     for run in runs:
         if answer := answers.get(run.task_id):
-            facts = {**run.harness, "answer": answer, "outcome": "pass", "expected": True}
-            extra = {**(run.extra or {}), "harness": facts}
+            metadata = {**run.harness, "answer": answer, "outcome": "pass", "expected": True}
+            extra = {**(run.extra or {}), "harness": metadata}
             taught.append(run.model_copy(update={"extra": extra}))
     return taught
 
@@ -187,20 +187,20 @@ def worked_examples(trajectories: Sequence[Trajectory], count: int) -> list[Edit
     short = [run for run in candidates if len(run.prompt) <= longest]
     pool = short if len(short) >= count else candidates
     similarity = tfidf_similarities([run.prompt for run in pool])
-    chosen = [0]
+    selected = [0]
 
     def likeness(i: int) -> float:
         return max(
             similarity[i, j]
             + SequenceMatcher(None, pool[i].answer, pool[j].answer).ratio()
             + (forms[pool[i].task_id] == forms[pool[j].task_id])
-            for j in chosen
+            for j in selected
         )
 
-    while len(chosen) < min(count, len(pool)):
-        unchosen = [i for i in range(len(pool)) if i not in chosen]
-        chosen.append(min(unchosen, key=lambda i: (round(likeness(i), 9), i)))
-    return [example_edit(pool[i]) for i in chosen]
+    while len(selected) < min(count, len(pool)):
+        unchosen = [i for i in range(len(pool)) if i not in selected]
+        selected.append(min(unchosen, key=lambda i: (round(likeness(i), 9), i)))
+    return [example_edit(pool[i]) for i in selected]
 
 
 def unsupported_words(trajectory: Trajectory) -> list[str]:
@@ -213,12 +213,12 @@ def unsupported_words(trajectory: Trajectory) -> list[str]:
     """
     if trajectory.harness.get("expected"):
         return []
-    shown = [trajectory.prompt]
+    texts = [trajectory.prompt]
     for step in trajectory.steps:
-        shown += [content_text(step.message)] if step.source == "user" else []
+        texts += [content_text(step.message)] if step.source == "user" else []
         results = step.observation.results if step.observation is not None else ()
-        shown += [content_text(result.content or "") for result in results]
-    text = "\n".join(shown)
+        texts += [content_text(result.content or "") for result in results]
+    text = "\n".join(texts)
     if re.search(r"^\[image: ", text, re.MULTILINE):
         return []
     stems = {stem(word) for word in _words(text)}

@@ -109,12 +109,12 @@ class Locator:
         if not total:
             return Location()
         forms = _OF_THE_SKILL.search(quote) is not None
-        fragment, places = run.fragment(quote, forms)
+        fragment, steps = run.fragment(quote, forms)
         best, passage = (0.0, -1), ""
         for number, step_id in enumerate(run.ids):
             share, start = run.score(number, words, weights, forms)
             score = share / total
-            if len(places) == 1 and number in places:
+            if len(steps) == 1 and number in steps:
                 score += sum(weights.get(word, 0.0) for word in _words(fragment)) / total
             if run.prompts[number] and not _OF_THE_TASK.search(quote):
                 score *= PROMPT
@@ -122,7 +122,7 @@ class Locator:
                 best, passage = (score, step_id), run.passage(number, start)
         if best[0] < ENOUGH:
             return Location()
-        part = run.as_written(fragment, places) if len(fragment) >= MIN_QUOTE else ""
+        part = run.as_written(fragment, steps) if len(fragment) >= MIN_QUOTE else ""
         return Location(step=best[1], how="fragment", passage=passage, fragment=part)
 
 
@@ -162,12 +162,12 @@ class _Run:
         """Index each step: word, or pair of words -> numbers of the lines that hold it."""
         steps: list[dict[str | tuple[str, str], set[int]]] = []
         for lines in self._lines:
-            places: dict[str | tuple[str, str], set[int]] = defaultdict(set)
+            lines_of: dict[str | tuple[str, str], set[int]] = defaultdict(set)
             for number, line in enumerate(lines):
                 words = _words(line)
                 for word in (*words, *pairwise(words)):
-                    places[word].add(number)
-            steps.append(places)
+                    lines_of[word].add(number)
+            steps.append(lines_of)
         return steps
 
     def verbatim(self, quote: str) -> int | None:
@@ -191,15 +191,15 @@ class _Run:
         for size in range(len(atoms) - 1, 1, -1):
             for start in range(len(atoms) - size + 1):
                 part = " ".join(atoms[start : start + size])
-                places = [n for n, text in enumerate(texts) if f" {part} " in text]
-                if places:
-                    return part, places
+                steps = [n for n, text in enumerate(texts) if f" {part} " in text]
+                if steps:
+                    return part, steps
         return "", []
 
-    def as_written(self, fragment: str, places: Sequence[int]) -> str:
+    def as_written(self, fragment: str, steps: Sequence[int]) -> str:
         """A fragment as the first of these steps has it."""
         atoms = [_NUMBER if atom == "#" else re.escape(atom) for atom in fragment.split()]
-        written = re.search(r"\s*".join(atoms), self._texts[places[0]], re.IGNORECASE)
+        written = re.search(r"\s*".join(atoms), self._texts[steps[0]], re.IGNORECASE)
         return "" if written is None else written[0]
 
     def score(
@@ -214,7 +214,7 @@ class _Run:
             forms: whether lines count that many runs share.
         """
         skipped = set[int]() if forms else self._forms[step]
-        places = {
+        lines_of = {
             key: lines - skipped
             for key in (*words, *pairwise(words))
             if (lines := self._places[step].get(key, set[int]())) - skipped
@@ -227,12 +227,12 @@ class _Run:
                 windows[start] += weight
 
         for word in dict.fromkeys(words):
-            if word in places:
+            if word in lines_of:
                 held += weights[word]
-                add(places[word], weights[word])
+                add(lines_of[word], weights[word])
         for first, second in dict.fromkeys(pairwise(words)):
-            if (first, second) in places:
-                add(places[first, second], PAIR * (weights[first] + weights[second]))
+            if (first, second) in lines_of:
+                add(lines_of[first, second], PAIR * (weights[first] + weights[second]))
         start = min(windows, key=lambda number: (-round(windows[number], 6), number), default=0)
         return held + windows.get(start, 0.0), start
 

@@ -110,9 +110,9 @@ def accepted(
     shared = tuple(quote for quote in record.evidence if quote not in missing)
     items: list[MemoryItem] = []
     for item in record.items:
-        own = tuple(quote for quote in item.evidence if quote not in missing)
-        if own or (shared and not item.evidence):
-            items.append(item.model_copy(update={"evidence": own}))
+        quotes_kept = tuple(quote for quote in item.evidence if quote not in missing)
+        if quotes_kept or (shared and not item.evidence):
+            items.append(item.model_copy(update={"evidence": quotes_kept}))
     if not items:
         raise ValueError(f"no evidence quote occurs in the transcript: {sorted(missing)[:1]!r}")
     evidence = dict.fromkeys([*shared, *(quote for item in items for quote in item.evidence)])

@@ -66,10 +66,10 @@ class Background(NamedTuple):
 
     def right(self, trajectory: Trajectory) -> str:
         """Return the answer that was expected and the objection of the check, as far as known."""
-        facts = trajectory.harness
+        metadata = trajectory.harness
         rows = {
-            "Expected": mapping(facts.get("task")).get("expected"),
-            "The check said": facts.get("reason"),
+            "Expected": mapping(metadata.get("task")).get("expected"),
+            "The check said": metadata.get("reason"),
         }
         lines = [f"{name}: {str(row)[:MOST_SHOWN]}" for name, row in rows.items() if row]
         return "" if self.blind or not lines else fence_untrusted("\n".join(lines))

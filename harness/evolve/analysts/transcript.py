@@ -99,13 +99,13 @@ def extract(trajectory: Trajectory, limit: int = MAX_CHARACTERS) -> str:
         for text in _observations(step):
             first = first_shown.setdefault(text, step.step_id)
             again = first != step.step_id and len(text) >= MIN_CHARACTERS
-            shown = f"[the same as in step {first}]" if again else text
-            parts.append((step.step_id, f"OBSERVATION {shown}", False))
-    own_length = sum(len(text) for _, text, own in parts if own)
+            observation = f"[the same as in step {first}]" if again else text
+            parts.append((step.step_id, f"OBSERVATION {observation}", False))
+    own_length = sum(len(text) for _, text, by_agent in parts if by_agent)
     long = {
         str(index): text
-        for index, (_, text, own) in enumerate(parts)
-        if len(text) >= MIN_CHARACTERS and not (own and own_length <= OWN_SHARE * limit)
+        for index, (_, text, by_agent) in enumerate(parts)
+        if len(text) >= MIN_CHARACTERS and not (by_agent and own_length <= OWN_SHARE * limit)
     }
     fixed = sum(len(text) for index, (_, text, _) in enumerate(parts) if str(index) not in long)
     query = f"{trajectory.prompt}\n{trajectory.answer}"
@@ -138,11 +138,11 @@ def _compressed(texts: Mapping[str, str], room: int, query: str) -> dict[str, st
     marked: dict[str, str] = {}
     for name, text in texts.items():
         pieces: list[str] = []
-        place = 0
+        position = 0
         for start, end in [*spans.get(name, ()), (len(text), len(text))]:
-            if start - place > 1:
-                pieces.append(f"[... {start - place} characters left out ...]")
+            if start - position > 1:
+                pieces.append(f"[... {start - position} characters left out ...]")
             pieces.append(text[start:end])
-            place = end
+            position = end
         marked[name] = "\n".join(filter(None, pieces))
     return marked

@@ -196,7 +196,7 @@ async def run_baselines(
     tasks = tuple(task for task in suite.tasks if task.id in attempted)
     if not tasks:
         raise BadInput(f"the evolved skill was run on no task of {suite.suite.name!r}")
-    chosen = suite.model_copy(update={"tasks": tasks})
+    compared = suite.model_copy(update={"tasks": tasks})
     rows: list[BaselineRow] = []
     for name in names:
         baseline = await make(name, ground)
@@ -205,7 +205,7 @@ async def run_baselines(
             out = ground.done.evolution.options.out
             folder = out / "baselines" / baseline.name / baseline.skill.name
             write_skill(baseline.skill, folder)
-        given_suite = baseline.memories(chosen) if baseline.memories else chosen
+        given_suite = baseline.memories(compared) if baseline.memories else compared
         items = await evaluate(name, folder, given_suite)
         passed = [item.outcome == "pass" for item in items if item.outcome != "invalid"]
         pairs = compare_paired(items, evolved)

@@ -96,8 +96,8 @@ async def random_half(ground: Ground) -> Baseline:
     evolved = ground.done
     patches = evolved.levels[0]
     count = (len(patches) + 1) // 2
-    chosen = sorted(random.Random(ground.seed).sample(range(len(patches)), count))
-    result, steps, used = await merged_skill(ground, [patches[number] for number in chosen])
+    numbers = sorted(random.Random(ground.seed).sample(range(len(patches)), count))
+    result, steps, used = await merged_skill(ground, [patches[number] for number in numbers])
     return Baseline(
         name="random-half",
         skill=result.skill,

@@ -26,11 +26,11 @@ async def parametric(ground: Ground) -> Baseline:
         Unreachable, LimitReached: from the model.
     """
     start, tasks = ground.start, list(ground.prompts.values())
-    chosen = random.Random(ground.seed).sample(tasks, min(EXAMPLES, len(tasks)))
+    examples = random.Random(ground.seed).sample(tasks, min(EXAMPLES, len(tasks)))
     prompt = render(
         "parametric_skill",
         name=start.name.replace("-", " "),
-        tasks=[fence_untrusted(task[:PROMPT_CHARACTERS]) for task in chosen],
+        tasks=[fence_untrusted(task[:PROMPT_CHARACTERS]) for task in examples],
     )
 
     def read(data: dict[str, Any]) -> Skill:
@@ -48,7 +48,7 @@ async def parametric(ground: Ground) -> Baseline:
         skill=skill or start,
         usage=usage,
         losses=() if skill else (reason,),
-        note=f"written from {len(chosen)} task prompts" if skill else "the seed: no usable reply",
+        note=f"written from {len(examples)} task prompts" if skill else "the seed: no usable reply",
     )
 
 

@@ -56,7 +56,7 @@ class Answer(NamedTuple):
         """
         right = str(mapping(run.harness.get("task")).get(EXPECTED) or "").strip()
         with suppress(ValueError):
-            texts = (each for each in mapping(json.loads(right)).values() if isinstance(each, str))
+            texts = (text for text in mapping(json.loads(right)).values() if isinstance(text, str))
             right = next(texts, right)
         return cls(
             run.trajectory_id,
@@ -88,8 +88,8 @@ class Answers:
         if "" in labels or not 1 < len(labels) <= min(LABELS, len(replies) // 2):
             return cls()
         answers = [reply._replace(given=last_named(reply.given, labels)) for reply in replies]
-        chosen = sum(bool(answer.given) for answer in answers)
-        few = chosen >= CHOSEN * len(answers)
+        answered = sum(bool(answer.given) for answer in answers)
+        few = answered >= CHOSEN * len(answers)
         return cls({answer.run: answer for answer in answers} if few else {}, labels)
 
     @cached_property
@@ -154,12 +154,12 @@ class Answers:
 def last_named(reply: str, labels: Sequence[str]) -> str:
     """The answer that a reply gives: the last that it names, the longest of those; "" if none."""
     folded = reply.casefold()
-    places = [
+    matches = [
         (match.end(), len(label), label)
         for label in labels
         for match in re.finditer(rf"(?<!\w){re.escape(label.casefold())}(?!\w)", folded)
     ]
-    return max(places, default=(0, 0, ""))[2]
+    return max(matches, default=(0, 0, ""))[2]
 
 
 @lru_cache(maxsize=4096)
@@ -219,7 +219,7 @@ def _root(word: str) -> str:
 def _form(word: str, words: Collection[str]) -> bool:
     """Return True if a word is a form of one of some words."""
     return word in words or any(
-        word[:shared] == each[:shared]
-        for each in words
-        for shared in (max(SHORTEST, math.ceil(FORM * min(len(word), len(each)))),)
+        word[:shared] == other_word[:shared]
+        for other_word in words
+        for shared in (max(SHORTEST, math.ceil(FORM * min(len(word), len(other_word)))),)
     )

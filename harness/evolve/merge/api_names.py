@@ -164,9 +164,9 @@ def objects_of(wording: str) -> frozenset[str]:
     return frozenset(OBJECTS) - (frozenset() if _SHEETS.search(wording) else _AMBIGUOUS)
 
 
-def advised_against(sentence: str, place: int) -> bool:
+def advised_against(sentence: str, position: int) -> bool:
     """Return whether a name follows a word such as "not" or "instead of"."""
-    return _DENIED.search(sentence[:place]) is not None
+    return _DENIED.search(sentence[:position]) is not None
 
 
 def free_names(code: str) -> set[str]:

@@ -104,8 +104,8 @@ async def merge_batch(
     edits = {f"e{number}": edit for number, edit in enumerate(all_edits, start=1)}
     rows: list[dict[str, Any]] = []
     for key, edit in edits.items():
-        shown = edit.model_dump(exclude={"sources", "support"}, exclude_defaults=True)
-        text = json.dumps(shown, ensure_ascii=False)
+        fields = edit.model_dump(exclude={"sources", "support"}, exclude_defaults=True)
+        text = json.dumps(fields, ensure_ascii=False)
         rows.append({"id": key, "support": edit.support, "edit": text})
     prompt = render("patch_merge", edits=rows)
     merge, reason, usage = await ask_json(
@@ -170,22 +170,22 @@ def verified(
         terms: words of the benchmark that no rule may hold.
         labels: answers that agents choose among.
     """
-    listed = [(place, edit) for place, edits in enumerate(members) for edit in edits]
+    listed = [(index, edit) for index, edits in enumerate(members) for edit in edits]
     alike = similarities([edit.content for edit in (*patch.edits, *(edit for _, edit in listed))])
     joined: list[list[Edit]] = [[] for _ in members]
     separate: list[Edit] = []
     discarded: list[Discarded] = []
-    for (place, lesson), likeness in zip(
+    for (index, lesson), likeness in zip(
         listed, alike[len(members) :, : len(members)], strict=True
     ):
-        rule, votes = patch.edits[place], sum(edit.support for edit in members[place])
-        texts = [" ".join(each.text for each in of_edit(edit)) for edit in (rule, lesson)]
+        rule, votes = patch.edits[index], sum(edit.support for edit in members[index])
+        texts = [" ".join(part.text for part in of_edit(edit)) for edit in (rule, lesson)]
         answers, lesson_answers = (named_answers(text, labels)[0] for text in texts)
         words, lesson_words = (set(content_words(text)) for text in texts)
-        near = bool(words & lesson_words) and likeness[place] >= NEAREST * likeness.max()
+        near = bool(words & lesson_words) and likeness[index] >= NEAREST * likeness.max()
         apart = distinct(*texts, labels) or disagreement(*map(sides, texts))
         if texts[0] == texts[1] or (not apart and (near or answers & lesson_answers)):
-            joined[place].append(lesson)
+            joined[index].append(lesson)
             if texts[0] != texts[1]:
                 row = Discarded.of(lesson, SAID)
                 discarded.append(row.model_copy(update={"rule": rule.content}))
@@ -219,7 +219,7 @@ def faithful(
         terms: words of the benchmark that no rule may hold.
     """
     lessons_of: dict[str, list[Lesson]] = defaultdict(list)
-    for edit in (edit for own in patches for edit in own.edits):
+    for edit in (edit for member in patches for edit in member.edits):
         for lesson in of_edit(edit):
             for source in edit.sources:
                 lessons_of[source].append(lesson)
@@ -242,8 +242,8 @@ def faithful(
         words = set(content_words(edit.content))
         likeness = [len(words & set(content_words(text))) for text in wordings]
         nearest = sorted(range(len(lessons)), key=lambda index: -likeness[index])
-        own = best_wording(lessons, nearest, terms)
-        content = own.markdown() if own is not None else ""
+        wording = best_wording(lessons, nearest, terms)
+        content = wording.markdown() if wording is not None else ""
         reason = f"a wording of the model's: {faults[0]}"
         refused.append(Discarded.of(edit, reason).model_copy(update={"rule": content}))
         checked += [edit.model_copy(update={"content": content})] if content else []
@@ -252,7 +252,7 @@ def faithful(
 
 def with_grounds(
     patch: Patch,
-    known: Sequence[Rule],
+    rules: Sequence[Rule],
     records: Sequence[AnalystRecord],
     tasks: Mapping[str, str],
     contrast: Contrast | None,
@@ -266,7 +266,7 @@ def with_grounds(
         tasks: trajectory id -> task id.
         contrast: the runs; None where no lesson quotes any.
     """
-    contents = {rule.content for rule in known}
+    contents = {rule.content for rule in rules}
     lessons = [lesson for edit in patch.edits for lesson in of_edit(edit)]
     lessons = [lesson for lesson in lessons if lesson.for_readers() not in contents]
     by_run = {record.trajectory_id: record for record in records if record.items}
@@ -291,7 +291,7 @@ def with_grounds(
     ]
     signs = signs_of(rows, quotes, blamed)
     merged = Lessons(rows=rows, tasks=tasks, quotes=quotes, praise=praise, confusions=confusions)
-    return [*known, *(rule_of(merged, cause, signs) for cause in causes)]
+    return [*rules, *(rule_of(merged, cause, signs) for cause in causes)]
 
 
 async def translate_anchors(
@@ -324,8 +324,8 @@ async def translate_anchors(
             anchors = {name: str(raw[name]) for name in ANCHORS if name in raw}  # pyright: ignore[reportUnknownArgumentType]  # JSON
             return edit.model_copy(update=anchors)
 
-        shown = edit.model_dump_json(exclude={"sources", "support"}, exclude_defaults=True)
-        prompt = render("patch_translate", edit=shown, reason=reason, file=edit.file, text=text)
+        edit_json = edit.model_dump_json(exclude={"sources", "support"}, exclude_defaults=True)
+        prompt = render("patch_translate", edit=edit_json, reason=reason, file=edit.file, text=text)
         new, _, usage = await ask_json(model, prompt, corrected)
         total += usage
         translated.append(new or edit)

@@ -140,10 +140,10 @@ def sift(
     for patch in patches:
         remaining: list[Edit] = []
         for edit in patch.edits:
-            own = of_edit(edit)
-            true = [own[i] for i in range(len(own)) if number + i not in refuted]
-            number += len(own)
-            if len(true) == len(own):
+            lessons = of_edit(edit)
+            true = [lessons[i] for i in range(len(lessons)) if number + i not in refuted]
+            number += len(lessons)
+            if len(true) == len(lessons):
                 remaining.append(edit)
             elif true:
                 content = "\n".join(lesson.markdown() for lesson in true)
@@ -163,11 +163,11 @@ def claims_of(lesson: Lesson, program: str = "") -> list[Claim]:
     objects = objects_of(f"{lesson.wording} {lesson.code}")
     for sentence in _SENTENCE.split(lesson.text):
         stated = behaviour_claims(sentence)
-        named = (
+        name_checks = (
             Claim(sentence=sentence, kind="name", **claim._asdict())
             for claim in name_claims(sentence, lesson.wording)
         )
-        for claim in (*stated, *named):
+        for claim in (*stated, *name_checks):
             claims.setdefault((claim.subject, claim.asserted), claim)
         for code in _inline_code(sentence, objects):
             claims[code, True] = _runs(sentence, "its code runs", code, "code")
@@ -287,11 +287,11 @@ def _run(claims: Iterable[Claim], execute: Execute) -> tuple[dict[str, Any], dic
     What a model wrote never shares a start of the sandbox with programs of ours.
     """
     kinds = {claim.program: claim.kind for claim in claims}
-    ours = sorted(text for text, kind in kinds.items() if kind in ("behaviour", "name"))
+    generated = sorted(text for text, kind in kinds.items() if kind in ("behaviour", "name"))
     ends: dict[str, Any] = {}
     packages: dict[str, str] = {}
     runner = Path(claim_runner.__file__).read_bytes()
-    for programs in (ours, sorted(kinds.keys() - set(ours))):
+    for programs in (generated, sorted(kinds.keys() - set(generated))):
         for start in range(0, len(programs), TOGETHER):
             batch = programs[start : start + TOGETHER]
             rows = [{"program": text, "code": kinds[text] == "code"} for text in batch]

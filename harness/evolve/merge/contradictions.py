@@ -231,13 +231,13 @@ def contradictions(lessons: Sequence[Lesson]) -> list[Contradiction]:
             alike[positions].append(index)
     distinct = list(alike)
     holders: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for place, positions in enumerate(distinct):
-        for matter, side in sorted({(each.matter, each.side) for each in positions}):
-            holders[matter][side].append(place)
+    for number, positions in enumerate(distinct):
+        for matter, side in sorted({(stance.matter, stance.side) for stance in positions}):
+            holders[matter][side].append(number)
     pairs: dict[tuple[int, int], str] = {}
     for matter in sorted(holders):
-        for places, opposite in combinations(holders[matter].values(), 2):
-            for first, second in product(places, opposite):
+        for indexes, opposite in combinations(holders[matter].values(), 2):
+            for first, second in product(indexes, opposite):
                 pair = (min(first, second), max(first, second))
                 if pair not in pairs and (about := disagreement(distinct[first], distinct[second])):
                     pairs[pair] = about
@@ -354,9 +354,9 @@ def _yes(answer: bool) -> str:
     return "yes" if answer else "no"
 
 
-def _wanted(text: str, place: int, default: bool | None = True) -> bool | None:
+def _wanted(text: str, position: int, default: bool | None = True) -> bool | None:
     """Return whether a sentence wants the thing at a place; None where it only looks at it."""
-    before = re.sub(r"\([^()]*\)", "", text[:place])  # a refusal in brackets ends there
+    before = re.sub(r"\([^()]*\)", "", text[:position])  # a refusal in brackets ends there
     cues = [cue for cue in _CUE.finditer(before) if not cue["over"] or "prefer" in before.lower()]
     if "whether" in before.lower():
         return None
@@ -364,7 +364,7 @@ def _wanted(text: str, place: int, default: bool | None = True) -> bool | None:
     clause = [cue.start() for cue in cues if cue["yes"] or _CLAUSE.search(before[: cue.start()])]
     if _CHECKING.search(before[clause[-1] if clause else 0 :]):
         return None
-    if _WARNING.search(text[place:]):
+    if _WARNING.search(text[position:]):
         return False
     if cues and _FACT.search(before[: cues[-1].start()] + cues[-1][0]):
         return None

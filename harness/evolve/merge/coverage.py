@@ -52,7 +52,7 @@ def by_coverage(
     counts = Counter(task for row in taught_by for task in row)
     weight = np.array([sum(1 / counts[task] for task in row) for row in taught_by])
     covered = np.zeros(len(texts))
-    unplaced, chosen = list(range(len(wordings))), list[int]()
+    unplaced, order = list(range(len(wordings))), list[int]()
     sizes = Counter[str]()
 
     def place(number: int) -> tuple[float, ...]:
@@ -63,7 +63,7 @@ def by_coverage(
     while unplaced:
         best = min(unplaced, key=place)
         unplaced.remove(best)
-        chosen.append(best)
+        order.append(best)
         sizes[sections[best]] += 1
         covered = np.maximum(covered, alike[:, best])
-    return chosen
+    return order

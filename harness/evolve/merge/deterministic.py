@@ -108,11 +108,11 @@ def merge_deterministic(
     }
     edits: list[Edit] = []
     rules: list[Rule] = []
-    for cause, others in joined(lessons, causes, speaking):
+    for cause, restated in joined(lessons, causes, speaking):
         text = rule_texts[cause.number]
         rules.append(rule_of(lessons, cause, signs))
         sources = set(cause.sources)
-        for members in (cause.members, *others):
+        for members in (cause.members, *restated):
             # Praise that says the same supports a rule, and is no evidence of what it blames.
             reworded = [n for n in members if compact(rows[n]).text != cause.wording.text]
             sources.update(lessons.sources(members))
@@ -222,9 +222,9 @@ def find_causes(
         against = {
             n: why for n, why in votes.items() if rows[part[n]].wording not in lessons.confirmed
         }
-        for place, reason in against.items():
-            discarded += lessons.discarded([part[place]], reason)
-        part = [number for place, number in enumerate(part) if place not in against]
+        for index, reason in against.items():
+            discarded += lessons.discarded([part[index]], reason)
+        part = [number for index, number in enumerate(part) if index not in against]
         by_confusion = grouped((lessons.confusions[number], number) for number in part)
         part = by_confusion.pop("", [])
         for confused in by_confusion.values():
@@ -233,7 +233,7 @@ def find_causes(
                 distance=CONFUSED_DISTANCE,
             )
             for group in alike:
-                causes += parted([confused[place] for place in group], rows, answers.labels)
+                causes += parted([confused[index] for index in group], rows, answers.labels)
         groups = similar_groups(
             [f"{rows[number].wording} {scopes.get(rows[number].text, '')}" for number in part],
             [" ".join(lessons.quotes[number]) for number in part],
@@ -241,7 +241,7 @@ def find_causes(
         groups = [
             side
             for group in groups
-            for side in parted([part[place] for place in group], rows, answers.labels)
+            for side in parted([part[index] for index in group], rows, answers.labels)
         ]
         moved = {
             number: cause
@@ -272,8 +272,8 @@ def worded(
         answers: of the runs; a wording that asks for one goes before others.
     """
     follows = [
-        bool(quotes) and not shown and not praise
-        for quotes, shown, praise in zip(lessons.quotes, signs, lessons.praise, strict=True)
+        bool(quotes) and not lesson_signs and not praise
+        for quotes, lesson_signs, praise in zip(lessons.quotes, signs, lessons.praise, strict=True)
     ]
     voices = [
         frozenset[str]() if praise else lessons.taught_by(row.sources)
@@ -291,16 +291,16 @@ def worded(
         if min(opposed[n] for n in members) > OPPOSED:
             discarded += lessons.discarded(members, OPPOSITE)
             continue
-        chosen = typical(members, lessons.rows, follows)
+        candidates = typical(members, lessons.rows, follows)
         if lessons.confusions[members[0]]:
-            chosen = [n for n in members if answers.named(lessons.rows[n].text)[0]] or members
+            candidates = [n for n in members if answers.named(lessons.rows[n].text)[0]] or members
         agreed = [n for n in members if opposed[n] <= 0]
-        first = [n for n in chosen if opposed[n] <= 0] or agreed or chosen
-        wording = best_wording(lessons.rows, first, terms, lessons.general) if chosen else None
-        if chosen and wording is None:
+        first = [n for n in candidates if opposed[n] <= 0] or agreed or candidates
+        wording = best_wording(lessons.rows, first, terms, lessons.general) if candidates else None
+        if candidates and wording is None:
             wording = best_wording(lessons.rows, agreed or members, terms, lessons.general)
         if wording is None:
-            discarded += lessons.discarded(members, UNFIT if chosen else DIVIDED)
+            discarded += lessons.discarded(members, UNFIT if candidates else DIVIDED)
         else:
             sources, praise = lessons.sources(members), lessons.praise[members[0]]
             causes.append(Cause(number, members, wording, sources, praise))
@@ -324,22 +324,22 @@ def agreeing(
         [cause.wording for cause in causes], [lessons.taught_by(names) for names in voices]
     )
     against = {
-        place: reason
-        for place, reason in votes.items()
-        if lessons.confirmed.isdisjoint(lessons.by_wording(causes[place].members))
+        index: reason
+        for index, reason in votes.items()
+        if lessons.confirmed.isdisjoint(lessons.by_wording(causes[index].members))
     }
     withheld, conflicts = settle(
         [
-            cause.wording.model_copy(update={"sources": () if place in against else cause.sources})
-            for place, cause in enumerate(causes)
+            cause.wording.model_copy(update={"sources": () if index in against else cause.sources})
+            for index, cause in enumerate(causes)
         ],
         [support(names, lessons.tasks) for names in voices],
     )
     against |= withheld
     discarded = [
         row
-        for place, reason in against.items()
-        for row in lessons.discarded(causes[place].members, reason)
+        for index, reason in against.items()
+        for row in lessons.discarded(causes[index].members, reason)
     ]
     return [cause for n, cause in enumerate(causes) if n not in against], conflicts, discarded
 
@@ -370,13 +370,13 @@ def rule_of(lessons: Lessons, cause: Cause, signs: Sequence[Sequence[str]]) -> R
         return tuple(dict.fromkeys(sign for number in numbers for sign in signs[number]))
 
     words = [saying(compact(lessons.rows[n]).text) - {"not"} for n in cause.members]
-    shown = signs_in(cause.members)
+    rule_signs = signs_in(cause.members)
     return Rule(
         content=cause.wording.for_readers(),
-        signs=shown,
+        signs=rule_signs,
         praise=cause.praise,
         related=any(lessons.confusions[n] for n in cause.members)
-        or any(row & saying(sign) for sign in shown for row in words),
+        or any(row & saying(sign) for sign in rule_signs for row in words),
         quoted=any(lessons.quotes[number] for number in cause.members),
         members=tuple(
             Member(wording=wording, sources=lessons.sources(group), quotes=signs_in(group))

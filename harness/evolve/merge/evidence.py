@@ -107,27 +107,27 @@ def nearer(
     row = {text: n for n, text in enumerate(sorted({lesson.wording for lesson in lessons}))}
     vectors = model.fit_transform(row)
     cells = [
-        (place, row[lessons[index].wording], 1 / len(causes[n]))
-        for place, n in enumerate(established)
+        (row_number, row[lessons[index].wording], 1 / len(causes[n]))
+        for row_number, n in enumerate(established)
         for index in causes[n]
     ]
-    places, columns, shares = zip(*cells, strict=True)
+    rows, columns, shares = zip(*cells, strict=True)
     centres = (
-        sparse.csr_matrix((shares, (places, columns)), shape=(len(established), len(row))) @ vectors
+        sparse.csr_matrix((shares, (rows, columns)), shape=(len(established), len(row))) @ vectors
     )
-    place_of = {n: place for place, n in enumerate(established)}
+    place_of = {n: row_number for row_number, n in enumerate(established)}
     moved: dict[int, int] = {}
     members = [(number, index) for number, cause in enumerate(causes) for index in cause]
     for start in range(0, len(members), BLOCK):
         block = members[start : start + BLOCK]
         near = (vectors[[row[lessons[index].wording] for _, index in block]] @ centres.T).toarray()
         for (number, index), scores in zip(block, near, strict=True):
-            size, own = len(causes[number]), 0.0
+            size, own_score = len(causes[number]), 0.0
             if number in place_of:  # its own cause without itself
-                own = (scores[place_of[number]] * size - 1.0) / max(1, size - 1)
+                own_score = (scores[place_of[number]] * size - 1.0) / max(1, size - 1)
                 scores[place_of[number]] = -1.0
             best = int(np.argmax(scores))
-            if scores[best] > own + NEARER:
+            if scores[best] > own_score + NEARER:
                 moved[index] = established[best]
     return moved
 
@@ -187,18 +187,18 @@ def signs_of(
 
     signs = [tuple(row) for row in quotes]
     for members in causes:
-        wanted = [parts[index][0] for index in members if len(parts[index][0]) > 1]
-        common = [phrase for phrase, _ in Counter(wanted).most_common(ASKED)]
-        shown: dict[str, bool] = {}
+        asked_for = [parts[index][0] for index in members if len(parts[index][0]) > 1]
+        common = [phrase for phrase, _ in Counter(asked_for).most_common(ASKED)]
+        is_sign: dict[str, bool] = {}
         for index in members:
             for quote in quotes[index]:
                 words = saying(quote)
-                if quote not in shown:
-                    shown[quote] = "not" in words or not any(
+                if quote not in is_sign:
+                    is_sign[quote] = "not" in words or not any(
                         weight(words & phrase) >= FOLLOWED * min(weight(words), weight(phrase))
                         for phrase in common
                     )
-            signs[index] = tuple(quote for quote in quotes[index] if shown[quote])
+            signs[index] = tuple(quote for quote in quotes[index] if is_sign[quote])
     return signs
 
 
@@ -216,8 +216,8 @@ def outvoted(lessons: Sequence[Lesson], tasks: Sequence[frozenset[str]]) -> dict
 
     sparse: Any = import_module("scipy.sparse")
     teaching: dict[str, set[str]] = defaultdict(set)  # text -> tasks
-    for lesson, own in zip(lessons, tasks, strict=True):
-        teaching[lesson.text] |= own
+    for lesson, lesson_tasks in zip(lessons, tasks, strict=True):
+        teaching[lesson.text] |= lesson_tasks
     texts = sorted(teaching)
     phrases = [phrase for text in texts for phrase in advice(text)]
     counts = Counter(word for phrase in phrases for word in phrase)
@@ -238,12 +238,12 @@ def outvoted(lessons: Sequence[Lesson], tasks: Sequence[frozenset[str]]) -> dict
     for start in range(0, len(texts), BLOCK):
         stop = min(start + BLOCK, len(texts))
         shared = (matrix[2 * start : 2 * stop] @ matrix.T).toarray()
-        own = size[2 * start : 2 * stop, None]
-        least, most = np.minimum(own, size[None, :]), np.maximum(own, size[None, :])
+        sizes = size[2 * start : 2 * stop, None]
+        least, most = np.minimum(sizes, size[None, :]), np.maximum(sizes, size[None, :])
         alike = (shared >= SAME_WORDS * least) & (shared >= PART * most) & (least > 0)
-        wanted, refused = alike[0::2], alike[1::2]
-        same = wanted[:, 0::2] | refused[:, 1::2]
-        opposed = (wanted[:, 1::2] | refused[:, 0::2]) & ~same
+        asked_for, refused = alike[0::2], alike[1::2]
+        same = asked_for[:, 0::2] | refused[:, 1::2]
+        opposed = (asked_for[:, 1::2] | refused[:, 0::2]) & ~same
         for index in np.flatnonzero(opposed.any(axis=1)):
             votes = [
                 len(
@@ -271,29 +271,31 @@ def opposition(lessons: Sequence[Lesson], tasks: Sequence[frozenset[str]]) -> li
     """
     spoken = [[[*combinations(sorted(side), 2)] for side in advice(row.text)] for row in lessons]
     votes: tuple[Votes, Votes] = (defaultdict(set), defaultdict(set))  # asked for, refused
-    for sides, own in zip(spoken, tasks, strict=True):
+    for sides, own_tasks in zip(spoken, tasks, strict=True):
         for voted, pairs in zip(votes, sides, strict=True):
             for pair in pairs:
-                voted[pair] |= own
-    asked, refused = (sum(map(len, voted.values())) + 1 for voted in votes)
-    usual = refused / (asked + refused)
+                voted[pair] |= own_tasks
+    asked_pairs, refused = (sum(map(len, voted.values())) + 1 for voted in votes)
+    usual = refused / (asked_pairs + refused)
     scores: list[float] = []
-    for sides, own in zip(spoken, tasks, strict=True):
+    for sides, own_tasks in zip(spoken, tasks, strict=True):
         score, against = 0.0, set[str]()
         for pairs, same, opposite, share in (
             (sides[0], votes[0], votes[1], usual),
             (sides[1], votes[1], votes[0], 1 - usual),
         ):
             for pair in pairs:
-                refusing = opposite.get(pair, own)
-                unlike = len(refusing) - len(refusing & own)
-                alike = len(same[pair]) - len(own)  # it votes for each of its pairs
+                refusing = opposite.get(pair, own_tasks)
+                unlike = len(refusing) - len(refusing & own_tasks)
+                alike = len(same[pair]) - len(own_tasks)  # it votes for each of its pairs
                 score += math.log((unlike + share) / (alike + 1 - share))
                 score -= math.log(share / (1 - share))
                 # Sets of a million tasks are not copied: whether there are so many is all.
                 if len(against) < FEWEST:
-                    others = (task for task in refusing if not (task in own or task in against))
-                    against.update([*islice(others, FEWEST)])
+                    rivals = (
+                        task for task in refusing if not (task in own_tasks or task in against)
+                    )
+                    against.update([*islice(rivals, FEWEST)])
         count = sum(map(len, sides))
         scores.append(score / math.sqrt(count) if len(against) >= FEWEST else 0.0)
     return scores
@@ -322,22 +324,22 @@ def typical(
         common, least = len(first & second), min(len(first), len(second))
         return common / least if common > 1 else 0.0
 
-    def agreement(place: int) -> float:
+    def agreement(index: int) -> float:
         """Agreement of a lesson with those of others: an analyst does not speak against itself."""
-        wanted, refused = parts[place]
+        asked_for, refused = parts[index]
         return sum(
-            shared(wanted, also) + shared(refused, not_either)
-            - shared(wanted, not_either) - shared(refused, also)
+            shared(asked_for, also) + shared(refused, not_either)
+            - shared(asked_for, not_either) - shared(refused, also)
             for number, (also, not_either) in enumerate(parts)
-            if analysts[number] != analysts[place]
+            if analysts[number] != analysts[index]
         )  # fmt: skip
 
     order = sorted(
         range(len(parts)),
-        key=lambda place: (follows[members[place]], -round(agreement(place), 9), place),
+        key=lambda index: (follows[members[index]], -round(agreement(index), 9), index),
     )
     alike = len({follows[index] for index in members}) == 1
     if alike and len(order) > 1 and agreement(order[0]) < 0:
         return []
     half = sorted(order[: -(-len(order) // 2)], key=lambda n: (follows[members[n]], n))
-    return [members[place] for place in half]
+    return [members[index] for index in half]

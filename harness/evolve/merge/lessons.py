@@ -150,8 +150,8 @@ def split(content: str, section: str = "") -> list[tuple[str, str, str, str]]:
                 heading = local
         elif kind == "code":
             if lessons:
-                title, words, place, code = lessons[-1]
-                lessons[-1] = (title, words, place, f"{code}\n\n{text}".strip())
+                title, words, heading_of, code = lessons[-1]
+                lessons[-1] = (title, words, heading_of, f"{code}\n\n{text}".strip())
         else:
             title, words = local if local != heading else "", text
             if bold := _BOLD.match(text):

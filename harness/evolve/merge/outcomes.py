@@ -91,15 +91,15 @@ class Contrast:
         import numpy as np
 
         by_task = {(run.outcome, run.task_id): run for run in runs}
-        chosen = sorted(by_task.values(), key=lambda run: digest(run.id))
+        runs_in_order = sorted(by_task.values(), key=lambda run: digest(run.id))
         samples = {
-            outcome: [run for run in chosen if run.outcome == outcome][:SAMPLE]
+            outcome: [run for run in runs_in_order if run.outcome == outcome][:SAMPLE]
             for outcome in ("fail", "pass")
         }
         sample = samples["fail"] + samples["pass"]
         replies: list[Answer] = []
         lines: dict[Saying, list[int]] = defaultdict(list)
-        shown: Counter[str] = Counter()
+        seen_in: Counter[str] = Counter()
         instructions: dict[str, Saying] = {}
         for number, run in enumerate(sample):
             trajectory = store.get(run.digest, Trajectory)
@@ -107,12 +107,12 @@ class Contrast:
             for step, text in zip(trajectory.steps, step_texts(trajectory), strict=True):
                 sayings = {"system": instructions, "agent": written}.get(step.source, observed)
                 sayings.update(_sayings(text))
-            shown.update(observed.keys() - written.keys())
+            seen_in.update(observed.keys() - written.keys())
             for line in {*written.values(), *observed.values()}:
                 lines[line].append(number)
             replies.append(Answer.of(trajectory, LONGEST))
         if len(sample) >= MANY:
-            common = (text for text, count in shown.items() if count == len(sample))
+            common = (text for text, count in seen_in.items() if count == len(sample))
             instructions |= {text: saying(text) for text in common}
         failed = np.arange(len(sample)) < len(samples["fail"])
         for line in instructions.values():
@@ -121,8 +121,8 @@ class Contrast:
         answers = Answers.of(replies)
         if answers.labels:
             loaded = {run.id for run in sample}
-            unread = store.load(run for run in chosen if run.id not in loaded)
-            answers = Answers.of([*replies, *(Answer.of(each, LONGEST) for each in unread)])
+            unread = store.load(run for run in runs_in_order if run.id not in loaded)
+            answers = Answers.of([*replies, *(Answer.of(run, LONGEST) for run in unread)])
         return cls([run.id for run in sample], failed, prompts, lines, instructions, answers)
 
     @property
@@ -205,11 +205,11 @@ class Contrast:
         row, column = zip(*numbers, strict=True)
         denies = np.array(["not" in line for line in lines])
         columns: list[Bools] = []
-        for chosen in (~denies, denies):
-            shown = sparse.csr_matrix(
-                (chosen[list(row)].astype(float), (row, column)), shape=(len(lines), len(self.runs))
+        for side in (~denies, denies):
+            by_run = sparse.csr_matrix(
+                (side[list(row)].astype(float), (row, column)), shape=(len(lines), len(self.runs))
             )
-            columns.append((shares.astype(float) @ shown).toarray() > 0)
+            columns.append((shares.astype(float) @ by_run).toarray() > 0)
         return columns[0], columns[1]
 
 
@@ -253,17 +253,17 @@ def outcomes(rules: Sequence[Rule], contrast: Contrast | None) -> list[Outcome]:
     """
     import numpy as np
 
-    wanted = list(dict.fromkeys(sign for rule in rules for sign in rule.signs))
-    if contrast is None or not contrast.comparable or not wanted:
+    signs = list(dict.fromkeys(sign for rule in rules for sign in rule.signs))
+    if contrast is None or not contrast.comparable or not signs:
         return [Outcome()] * len(rules)
     failed, number_of = contrast.failed, {name: n for n, name in enumerate(contrast.runs)}
-    sayings = [saying(sign) for sign in wanted]
+    sayings = [saying(sign) for sign in signs]
     plain, denying = contrast.holding(sayings, SHOWN)
     denies = np.array(["not" in words for words in sayings])
-    shows = dict(zip(wanted, np.where(denies[:, None], denying, plain), strict=True))
+    shows = dict(zip(signs, np.where(denies[:, None], denying, plain), strict=True))
     if answers := contrast.answers.of_runs:
         confused = np.array([answers[run].confusion for run in contrast.runs])
-        shows |= {sign: confused == sign for sign in set(wanted).intersection(confused)}
+        shows |= {sign: confused == sign for sign in set(signs).intersection(confused)}
     counted = Counter(word for prompt in contrast.prompts for word in prompt)
     least = max(FEWEST, len(failed) // 50)
     # Where answers tell what went wrong, tasks that fail alike would make a condition of any habit.
@@ -276,39 +276,39 @@ def outcomes(rules: Sequence[Rule], contrast: Contrast | None) -> list[Outcome]:
         for sign, column in shows.items()
     }
     marking = {sign for sign, column in shows.items() if column[~failed].sum() < FEWEST}
-    shown = np.zeros((len(failed), len(rules)), dtype=np.bool_)
-    applies, taught, marked = np.ones_like(shown), np.zeros_like(shown), np.zeros_like(shown)
+    seen = np.zeros((len(failed), len(rules)), dtype=np.bool_)
+    applies, taught, marked = (np.ones_like(seen), np.zeros_like(seen), np.zeros_like(seen))
     for number, rule in enumerate(rules):
         idle = sum(len(m.sources) for m in rule.members if all(ordinary[q] for q in m.quotes))
         total = sum(len(m.sources) for m in rule.members)
         habit = rule.praise or 2 * idle > total
         for sign in rule.signs:
             if habit or not ordinary[sign]:
-                shown[:, number] |= shows[sign]
+                seen[:, number] |= shows[sign]
         for member in rule.members:
             # A failed run that teaches a cause shows it; praise is not confirmed by its own runs.
             if rule.praise or any(habit or not ordinary[sign] for sign in member.quotes):
-                own = [number_of[name] for name in member.sources if name in number_of]
-                shown[own, number] = not rule.praise
+                sources_in = [number_of[name] for name in member.sources if name in number_of]
+                seen[sources_in, number] = not rule.praise
         if not rule.praise:
-            applies[:, number] = _applies(shown[:, number], failed, tasks)
+            applies[:, number] = _applies(seen[:, number], failed, tasks)
             sources = {name for member in rule.members for name in member.sources}
             taught[[number_of[name] for name in sources if name in number_of], number] = True
             for sign in marking.intersection(rule.signs):
                 marked[:, number] |= shows[sign]
-    shown &= applies
+    seen &= applies
     blames = np.array([not rule.praise for rule in rules])
-    selected, beside = explain_failures(shown & blames, failed, GAIN, len(rules))
+    selected, beside = explain_failures(seen & blames, failed, GAIN, len(rules))
     taught &= failed[:, None]
     by_others = np.zeros_like(taught)
     for number in range(len(rules)):
-        others = [cause for cause, *_ in selected if cause != number]
-        by_others[:, number] = (taught | marked)[:, others].any(axis=1)
+        other_causes = [cause for cause, *_ in selected if cause != number]
+        by_others[:, number] = (taught | marked)[:, other_causes].any(axis=1)
     # Failures that taught a rule and no other one explains.
     unexplained_own = (taught & ~by_others).sum(axis=0)
     judged: list[Outcome] = []
     for number, (rule, column, where, harm) in enumerate(
-        zip(rules, shown.T, applies.T, beside, strict=True)
+        zip(rules, seen.T, applies.T, beside, strict=True)
     ):
         counts = [int((column & failed).sum()), int((where & failed).sum())]
         counts += [int((column & ~failed).sum()), int((where & ~failed).sum())]
@@ -332,13 +332,13 @@ def outcomes(rules: Sequence[Rule], contrast: Contrast | None) -> list[Outcome]:
         fields = dict(zip(names, counts, strict=True))
         judged.append(Outcome.model_validate({"standing": standing, **fields}))
     unexplained = failed.copy()
-    for place, (number, power, gain, _) in enumerate(selected, start=1):
+    for rank, (number, power, gain, _) in enumerate(selected, start=1):
         update = {
-            "standing": "cause", "power": power, "gain": gain, "order": place,
-            "alone": int((shown[:, number] & unexplained).sum()),
+            "standing": "cause", "power": power, "gain": gain, "order": rank,
+            "alone": int((seen[:, number] & unexplained).sum()),
         }  # fmt: skip
         judged[number] = judged[number].model_copy(update=update)
-        unexplained &= ~shown[:, number]
+        unexplained &= ~seen[:, number]
     return judged
 
 

@@ -67,34 +67,38 @@ def assemble(
         size: how much is written of the rules.
     """
     rested = {rule.content: rule for rule in rules}
-    places: dict[str, list[tuple[Lesson, Edit]]] = {
+    groups: dict[str, list[tuple[Lesson, Edit]]] = {
         "main": [], "unquoted": [], "rare": [], "praise": [], "more": [],
     }  # fmt: skip
     for edit in merged:
         for lesson in of_edit(edit):
             rule = rested.get(lesson.for_readers(), Rule(content=""))
-            places[_place(rule, edit.support, min_support)].append((lesson, edit))
+            groups[_place(rule, edit.support, min_support)].append((lesson, edit))
     lines = skill.text.split("\n")
-    own = {
+    own_sections = {
         section.title: "\n".join(lines[section.content : section.end])
         for section in sections(lines)
         if section.level == 2
     }
-    reserved = min(len(places["rare"]), int(RESERVED * max_rules))
-    first = [*places["main"], *covering(places["unquoted"], rested, tasks, own), *places["praise"]]
+    reserved = min(len(groups["rare"]), int(RESERVED * max_rules))
+    first = [
+        *groups["main"],
+        *covering(groups["unquoted"], rested, tasks, own_sections),
+        *groups["praise"],
+    ]
     main = first[: max_rules - reserved]
-    rare = places["rare"][: max_rules - len(main)]
+    rare = groups["rare"][: max_rules - len(main)]
     strong = [*main, *rare]
     if size == "compact":
         orders = {rule.content: rule.outcome.order or len(merged) for rule in rules}
         strong.sort(key=lambda pair: orders.get(pair[0].for_readers(), len(merged)))
         strong = fitting(skill, strong)
     placed = set(map(id, strong))
-    unplaced = [*first, *places["rare"], *places["more"]]
+    unplaced = [*first, *groups["rare"], *groups["more"]]
     unplaced = [pair for pair in unplaced if id(pair) not in placed]
     further = [pair for pair in unplaced if says_something(pair[0].text)]
     further.sort(key=lambda pair: not specific(pair[0].text))
-    edits = _edits("SKILL.md", strong, own, RULES if size == "compact" else "")
+    edits = _edits("SKILL.md", strong, own_sections, RULES if size == "compact" else "")
     discarded: list[Discarded] = []
     for edit in merged:
         if of_edit(edit):
@@ -138,20 +142,20 @@ def fitting(skill: Skill, rules: Sequence[tuple[Lesson, Edit]]) -> list[tuple[Le
     """
     title, _, written = skill.body.strip().partition("\n")
     text = f"{'' if written.strip() else title}\n\n## {RULES}\n\n"
-    chosen: list[tuple[Lesson, Edit]] = []
+    fitted: list[tuple[Lesson, Edit]] = []
     for rule in rules:
         longer = f"{text}{rule[0].for_readers()}\n"
         if count_tokens(longer) <= COMPACT_TOKENS:
-            chosen.append(rule)
+            fitted.append(rule)
             text = longer
-    return chosen
+    return fitted
 
 
 def covering(
     rules: Sequence[tuple[Lesson, Edit]],
     rested: Mapping[str, Rule],
     tasks: Mapping[str, str],
-    own: Mapping[str, str],
+    sections: Mapping[str, str],
 ) -> list[tuple[Lesson, Edit]]:
     """Rules in the order in which they get a place: support, then what the skill has least of.
 
@@ -162,14 +166,14 @@ def covering(
         own: headings of the seed -> text of their sections.
     """
     unquoted = [rule for rule in rested.values() if not rule.quoted][:COMPARED]
-    places = by_coverage(
+    order = by_coverage(
         [lesson.wording for lesson, _ in rules],
         [edit.support for _, edit in rules],
-        file_under([lesson for lesson, _ in rules], own),
+        file_under([lesson for lesson, _ in rules], sections),
         [member for rule in unquoted for member in rule.members[:LESSONS]],
         tasks,
     )
-    return [rules[place] for place in places]
+    return [rules[index] for index in order]
 
 
 def _place(rule: Rule, support: int, min_support: int) -> Place:
@@ -184,15 +188,15 @@ def _place(rule: Rule, support: int, min_support: int) -> Place:
         return "unquoted" if support >= min_support else "more"
     if rule.praise and rule.outcome.standing == "not measured":
         return "praise" if support >= min_support else "more"
-    alone = rule.outcome.standing == "cause" and not rule.outcome.passed
+    explains = rule.outcome.standing == "cause" and not rule.outcome.passed
     compared = rule.outcome.of_failed + rule.outcome.of_passed > 0
-    if support >= min_support and (rule.related or alone or not (compared and rule.signs)):
+    if support >= min_support and (rule.related or explains or not (compared and rule.signs)):
         return "main"
-    return "rare" if alone and rule.related else "more"
+    return "rare" if explains and rule.related else "more"
 
 
 def _edits(
-    file: str, rules: Sequence[tuple[Lesson, Edit]], own: Mapping[str, str], section: str = ""
+    file: str, rules: Sequence[tuple[Lesson, Edit]], sections: Mapping[str, str], section: str = ""
 ) -> list[Edit]:
     """One edit a rule, so that each line has its sources.
 
@@ -201,8 +205,8 @@ def _edits(
     """
     rules = sorted(rules, key=lambda pair: -pair[1].support)
     lessons = [lesson for lesson, _ in rules]
-    headings = [section] * len(rules) if section else file_under(lessons, own)
-    last = next(reversed([*own]), "")
+    headings = [section] * len(rules) if section else file_under(lessons, sections)
+    last = next(reversed([*sections]), "")
     edits: list[Edit] = []
     for (lesson, edit), heading in zip(rules, headings, strict=True):
         edits.append(
@@ -210,7 +214,7 @@ def _edits(
                 file=file,
                 op="add_section",
                 target_section=f"## {heading}",
-                after_section="" if heading in own else last,
+                after_section="" if heading in sections else last,
                 content=lesson.for_readers(),
                 sources=edit.sources,
                 support=edit.support,

@@ -120,16 +120,16 @@ def speakers(
     alike |= near
     words = [cause.wording.text for cause in causes[: len(alike)]]
     pairs: list[tuple[int, int]] = list(zip(*alike.nonzero(), strict=True))
-    for place, better in pairs:
-        alike[place, better] &= not distinct(words[place], words[better], labels)
+    for index, better in pairs:
+        alike[index, better] &= not distinct(words[index], words[better], labels)
     near &= alike
-    for place, own in enumerate(stated):
-        same = (n for n in range(place) if alike[place, n] or own & stated[n])
-        first[place] = causes[next((n for n in same if first[n] is causes[n]), place)]
+    for index, claims in enumerate(stated):
+        same = (n for n in range(index) if alike[index, n] or claims & stated[n])
+        first[index] = causes[next((n for n in same if first[n] is causes[n]), index)]
     # Praise stands behind blame, however many tasks gave it.
-    for place, cause in enumerate(causes[: len(stated)]):
-        later = (n for n in range(place + 1, len(stated)) if near[place, n])
-        better = causes[next((n for n in later if first[n] is causes[n]), place)]
+    for index, cause in enumerate(causes[: len(stated)]):
+        later = (n for n in range(index + 1, len(stated)) if near[index, n])
+        better = causes[next((n for n in later if first[n] is causes[n]), index)]
         first = [better if speaker is cause else speaker for speaker in first]
     return first
 
@@ -175,10 +175,10 @@ def kindred(lessons: Lessons, causes: Sequence[Cause]) -> NDArray[np.bool_]:
 
     alike = np.zeros((len(causes), len(causes)), dtype=np.bool_)
     quoted = [any(lessons.quotes[number] for number in cause.members) for cause in causes]
-    places = [place for place in range(len(causes)) if not quoted[place]]
-    if len(places) > 1:
-        wordings = [lessons.by_wording(causes[place].members) for place in places]
-        tasks = np.array([support(causes[place].sources, lessons.tasks) for place in places])
-        near = word_similarities([" ".join(own) for own in wordings]) >= KINDRED
-        alike[np.ix_(places, places)] = near & (tasks >= tasks[:, None])
+    unquoted = [index for index in range(len(causes)) if not quoted[index]]
+    if len(unquoted) > 1:
+        wordings = [lessons.by_wording(causes[index].members) for index in unquoted]
+        tasks = np.array([support(causes[index].sources, lessons.tasks) for index in unquoted])
+        near = word_similarities([" ".join(texts) for texts in wordings]) >= KINDRED
+        alike[np.ix_(unquoted, unquoted)] = near & (tasks >= tasks[:, None])
     return alike

@@ -242,7 +242,7 @@ def best_wording(
         terms: words of the benchmark.
         general: as for :func:`residue`.
     """
-    usable = [
+    candidates = [
         lesson
         for lesson in (compact(lessons[index]) for index in central)
         if says_something(lesson.text)
@@ -259,7 +259,7 @@ def best_wording(
         far = 4 * (idle + bool(_SWEEPING.search(text))) + 2 * missing + min(several, 2)
         return far, -len(content_words(text))
 
-    return min(usable[: max(3, len(usable) // 3)], key=unfit, default=None)
+    return min(candidates[: max(3, len(candidates) // 3)], key=unfit, default=None)
 
 
 def fault(text: str, wordings: Iterable[str], vocabulary: frozenset[str]) -> str:

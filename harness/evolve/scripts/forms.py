@@ -278,14 +278,14 @@ def enumerations(text: str) -> tuple[tuple[Mention, ...], ...]:
     """Texts, or numbers, that a text enumerates: each with at least two members."""
     listed: list[tuple[Mention, ...]] = []
     for forms in (("quoted",), ("name",), ("word", "file"), ("number",)):
-        chosen = [m for m in mentions(text) if m.form in forms]
-        chosen = [m for m in chosen if m.form != "name" or not text[m.start].isdigit()]
+        candidates = [m for m in mentions(text) if m.form in forms]
+        candidates = [m for m in candidates if m.form != "name" or not text[m.start].isdigit()]
         following = dict[int, list[Mention]]()
-        for mention in chosen:
+        for mention in candidates:
             following.setdefault(mention.start, []).append(mention)
-        after = {m: linked(m, text, following) for m in chosen}
+        after = {m: linked(m, text, following) for m in candidates}
         later = set(after.values())
-        for mention in chosen:
+        for mention in candidates:
             run = [mention]
             while (member := after[run[-1]]) is not None:
                 run.append(member)

@@ -168,16 +168,16 @@ class Function:
     def shown(self) -> list[str]:
         """Tasks that it solves, for worked examples: as different as they can be."""
         tasks: list[str] = list(self.proven)
-        shown: list[str] = []
-        while tasks and len(shown) < self.examples:
-            shown.append(max(tasks, key=lambda task: self._unlike(task, shown)))
-            tasks = [task for task in tasks if self._unlike(task, shown)]
-        return shown
+        examples: list[str] = []
+        while tasks and len(examples) < self.examples:
+            examples.append(max(tasks, key=lambda task: self._unlike(task, examples)))
+            tasks = [task for task in tasks if self._unlike(task, examples)]
+        return examples
 
-    def _unlike(self, task: str, shown: Sequence[str]) -> int:
+    def _unlike(self, task: str, examples: Sequence[str]) -> int:
         """In how many values a task differs from each that is shown, at least."""
         values = [p.values[task] for p in self.parameters]
-        rows = (sum(map(ne, values, (p.values[t] for p in self.parameters))) for t in shown)
+        rows = (sum(map(ne, values, (p.values[t] for p in self.parameters))) for t in examples)
         return min(rows, default=len(values))
 
     def call(self, task: str) -> str:
@@ -308,13 +308,13 @@ def unexplained(function: Function, tasks: Mapping[str, TrainTask]) -> list[str]
     """
     source, tree = tasks[function.source], ast.Module(list(function.body), [])
     inputs = [task.values for task in tasks.values() if task.suffixes == source.suffixes]
-    chosen = {value for value in source.values - source.fields if re.search(r"\w", value)}
-    chosen -= source.values.intersection(*inputs)
+    specific = {value for value in source.values - source.fields if re.search(r"\w", value)}
+    specific -= source.values.intersection(*inputs)
     return sorted(
         {
             repr(node.value)
             for node in constants_in(tree)
-            if (isinstance(node.value, str) and node.value in chosen)
+            if (isinstance(node.value, str) and node.value in specific)
             or (
                 isinstance(node.value, int | float)
                 and not isinstance(node.value, bool)

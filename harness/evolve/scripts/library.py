@@ -131,21 +131,21 @@ async def learn(
     """
     learned = Learned([], [])
     solved = {task for function in functions for task in function.proven}
-    chosen = learned.functions
+    selected = learned.functions
     for function in functions:
         if reason := await objection(function, tasks, solved, prove):
             learned.left_out.append((function.name, function.proven, reason))
-        elif fits([*chosen, brief := replace(function, examples=1)], tokens):
-            chosen.append(brief)
+        elif fits([*selected, brief := replace(function, examples=1)], tokens):
+            selected.append(brief)
         else:
             room = f"no room in {tokens} tokens and {LINES} lines (--size full has the most)"
             learned.left_out.append(
                 (function.name, function.proven, f"proven on {len(function.proven)} tasks; {room}")
             )
-    for place, brief in enumerate(chosen):  # a second example, where there is room
-        chosen[place] = replace(brief, examples=SHOWN)
-        if not fits(chosen, tokens):
-            chosen[place] = brief
+    for index, brief in enumerate(selected):  # a second example, where there is room
+        selected[index] = replace(brief, examples=SHOWN)
+        if not fits(selected, tokens):
+            selected[index] = brief
     return learned
 
 

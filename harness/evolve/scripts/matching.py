@@ -101,10 +101,10 @@ class Matcher:
             None where the prompt has the template of no function, or of several, or a slot gives no
             value.
         """
-        made = [(f.name, call) for f in self.functions if (call := f.call(prompt))]
-        if len(made) != 1:
+        calls = [(f.name, call) for f in self.functions if (call := f.call(prompt))]
+        if len(calls) != 1:
             return None
-        return f"from {MODULE} import {made[0][0]}\n\n{made[0][1]}\n"
+        return f"from {MODULE} import {calls[0][0]}\n\n{calls[0][1]}\n"
 
 
 def tokens_of(prompt: str) -> list[str]:
@@ -113,7 +113,7 @@ def tokens_of(prompt: str) -> list[str]:
 
 
 def template_of(
-    name: str, prompts: Sequence[str], shown: Sequence[Mapping[str, Value]]
+    name: str, prompts: Sequence[str], examples: Sequence[Mapping[str, Value]]
 ) -> Template | None:
     """Return the template of prompts with the places of the values that examples show.
 
@@ -134,39 +134,39 @@ def template_of(
     for row in rows[1:]:
         blocks = SequenceMatcher(None, words, row, autojunk=False).get_matching_blocks()
         words = [word for start, _, size in blocks for word in words[start : start + size]]
-    every = [slots for row in rows if (slots := slots_of(words, row)) is not None]
+    rows_of_slots = [slots for row in rows if (slots := slots_of(words, row)) is not None]
     longest = max((sum(not VALUE.fullmatch(t) for t in row) for row in rows), default=0)
-    if not words or len(every) < len(rows) or len(words) < ALIKE * longest:
+    if not words or len(rows_of_slots) < len(rows) or len(words) < ALIKE * longest:
         return None
-    places: dict[str, tuple[int, int, Value]] = {}
-    for parameter, like in next(iter(shown), dict[str, Value]()).items():
-        values = [row[parameter] for row in shown if parameter in row]
+    slots_of_parameter: dict[str, tuple[int, int, Value]] = {}
+    for parameter, like in next(iter(examples), dict[str, Value]()).items():
+        values = [row[parameter] for row in examples if parameter in row]
         fitting = (
             (slot, part)
             for slot in range(len(words) + 1)
-            for part in range(max(len(parts_of(slots[slot])) for slots in every))
+            for part in range(max(len(parts_of(slots[slot])) for slots in rows_of_slots))
             if all(
-                any(read(parts_of(s[slot]), part, value) == value for s in every)
+                any(read(parts_of(s[slot]), part, value) == value for s in rows_of_slots)
                 for value in values
             )
         )
-        if (place := next(fitting, None)) is None:
+        if (slot_and_part := next(fitting, None)) is None:
             return None
-        places[parameter] = (*place, like)
-    widths = [list(map(width, slots)) for slots in every]
+        slots_of_parameter[parameter] = (*slot_and_part, like)
+    widths = [list(map(width, slots)) for slots in rows_of_slots]
     most = tuple(
         (max(t for t, _ in row), max(w for _, w in row)) for row in zip(*widths, strict=True)
     )
-    return Template(name, tuple(words), most, places)
+    return Template(name, tuple(words), most, slots_of_parameter)
 
 
 def slots_of(words: Sequence[str], tokens: Sequence[str]) -> Slots | None:
     """What stands before, between and behind words in a prompt; None if it lacks one of them."""
     blocks = SequenceMatcher(None, words, tokens, autojunk=False).get_matching_blocks()
-    places = [there + step for _, there, size in blocks for step in range(size)]
-    if len(places) < len(words):
+    positions = [start + step for _, start, size in blocks for step in range(size)]
+    if len(positions) < len(words):
         return None
-    edges = [-1, *places, len(tokens)]
+    edges = [-1, *positions, len(tokens)]
     return [list(tokens[a + 1 : b]) for a, b in pairwise(edges)]
 
 

@@ -54,7 +54,7 @@ Kinds = Sequence[Sequence[str]]
 """The prompts of the tasks of every kind."""
 
 
-async def names(every: Kinds, values: Kinds, user: Model | None) -> tuple[list[str], Usage]:
+async def names(kinds: Kinds, values: Kinds, user: Model | None) -> tuple[list[str], Usage]:
     """A name for the function of each kind, all different; and what asking for them took.
 
     Args:
@@ -64,11 +64,11 @@ async def names(every: Kinds, values: Kinds, user: Model | None) -> tuple[list[s
     """
     system: Message = {"role": "system", "content": render("function_name")}
     sampling = Sampling(temperature=0.0, max_tokens=REPLY)
-    ours, chosen, usage = words_of(every, values), list[str](), Usage()
+    by_words, selected, usage = words_of(kinds, values), list[str](), Usage()
     if user is None:
-        return ours, usage
-    for prompts, name in zip(every, ours, strict=True):
-        theirs = Counter[str]()
+        return by_words, usage
+    for prompts, name in zip(kinds, by_words, strict=True):
+        votes = Counter[str]()
         for prompt in prompts[:SHOWN]:
             message: Message = {"role": "user", "content": prompt}
             reply = await user.complete([system, *EXCHANGE, message], sampling=sampling)
@@ -77,12 +77,12 @@ async def names(every: Kinds, values: Kinds, user: Model | None) -> tuple[list[s
             if match and not any(
                 word in match[1] and word not in prompt.lower() for word in REPEATED
             ):
-                theirs[match[1]] += 1
-        texts = [usable(text) for text, _ in theirs.most_common()]
+                votes[match[1]] += 1
+        texts = [usable(text) for text, _ in votes.most_common()]
         texts += [f"{text}_{word}" for text in texts[:1] for word in name.split("_")]
-        reserved = {*chosen, *ours} - {name}
-        chosen.append(next((text for text in texts if text not in reserved), name))
-    return chosen, usage
+        reserved = {*selected, *by_words} - {name}
+        selected.append(next((text for text in texts if text not in reserved), name))
+    return selected, usage
 
 
 def usable(name: str) -> str:
@@ -91,14 +91,14 @@ def usable(name: str) -> str:
     return f"{name}_task" if hides else name
 
 
-def words_of(every: Kinds, values: Kinds) -> list[str]:
+def words_of(prompts_of_kinds: Kinds, values: Kinds) -> list[str]:
     """A name for each kind: words that most of its prompts have, and few prompts of others."""
-    kinds = [[plain_words(prompt) for prompt in prompts] for prompts in every]
+    kinds = [[plain_words(prompt) for prompt in prompts] for prompts in prompts_of_kinds]
     shares = [
         {word: uses / len(kind) for word, uses in Counter(w for p in kind for w in set(p)).items()}
         for kind in kinds
     ]
-    taken, texts = Counter[str](), list[str]()
+    uses_of, texts = Counter[str](), list[str]()
     for prompts, share, texts_of_kind in zip(kinds, shares, values, strict=True):
         rivals = [rival for rival in shares if rival is not share]
         excess = {
@@ -108,8 +108,8 @@ def words_of(every: Kinds, values: Kinds) -> list[str]:
         # Of equals those that the first prompt says first.
         best = sorted(excess, key=excess.__getitem__, reverse=True)[:WORDS]
         text = usable("_".join(sorted(best, key=prompts[0].index)) or "solve")
-        taken[text] += 1
-        texts.append(text if taken[text] == 1 else f"{text}_{taken[text]}")
+        uses_of[text] += 1
+        texts.append(text if uses_of[text] == 1 else f"{text}_{uses_of[text]}")
     return texts
 
 
@@ -127,11 +127,11 @@ def shared_words(prompts: Sequence[str], values: str) -> list[str]:
 
 def parameter_name(
     hole: Hole, values: Mapping[str, Argument], tree: ast.AST, prompts: Mapping[str, str],
-    reserved: Set[str], chosen: Set[str],
+    reserved: Set[str], choices: Set[str],
 ) -> str:  # fmt: skip
     """A free name for a parameter: of its form, or of what the program or prompts say of it."""
     forms = list(names_by_form(hole))
-    best = [*forms, *names_by_program(hole, tree), *names_by_prompts(values, prompts, chosen)]
+    best = [*forms, *names_by_program(hole, tree), *names_by_prompts(values, prompts, choices)]
     best += [f"given_{name}" for name in forms]
     best += [{"list": "names", "number": "number"}.get(hole.sort, "text")]
     free = [name for name in best if name not in reserved and not keyword.iskeyword(name)]
@@ -187,7 +187,7 @@ def unconverted(node: ast.expr) -> ast.expr:
 
 
 def names_by_prompts(
-    values: Mapping[str, Argument], prompts: Mapping[str, str], chosen: Set[str]
+    values: Mapping[str, Argument], prompts: Mapping[str, str], choices: Set[str]
 ) -> Iterator[str]:
     """The word that stands most often beside a value, and that no task chose."""
     words = Counter[str]()
@@ -196,5 +196,5 @@ def names_by_prompts(
             word for mention in mentions(prompt) if values[task] in mention.readings.values()
             for word in around(prompt, mention)
         )  # fmt: skip
-        words.update(w for w in near if re.fullmatch(r"[a-z]{3,}", w) and w not in COMMON | chosen)
+        words.update(w for w in near if re.fullmatch(r"[a-z]{3,}", w) and w not in COMMON | choices)
     yield from (word for word, times in words.most_common(1) if times >= LEAST)

@@ -133,13 +133,13 @@ async def judged(suite: LoadedSuite | None, settings: EvolveSettings) -> tuple[P
     prompts = {task.id: task.prompt for task in suite.tasks} if suite else {}
     lines: list[str] = []
     for run in open_trajectories(settings.trajectories):
-        facts = dict(run.harness)
+        metadata = dict(run.harness)
         if not run.outcome:
             codes = programs_run(run)[-1:]
             passed = codes and await prove(run.task_id, codes[0], "")
-            facts |= {"outcome": "pass" if passed else "fail"}
-            facts.setdefault("task", {"prompt": prompts.get(run.task_id, "")})
-        labelled = run.model_copy(update={"extra": {**(run.extra or {}), "harness": facts}})
+            metadata |= {"outcome": "pass" if passed else "fail"}
+            metadata.setdefault("task", {"prompt": prompts.get(run.task_id, "")})
+        labelled = run.model_copy(update={"extra": {**(run.extra or {}), "harness": metadata}})
         lines.append(labelled.model_dump_json(exclude_none=True) + "\n")
     write_atomic(file, "".join(lines))
     return file, Usage()
@@ -173,12 +173,12 @@ def attempts(suite: LoadedSuite | None, settings: EvolveSettings) -> Attempt:
     async def attempt(task_id: str, program: str, module: str) -> tuple[bool, str]:
         if (task := tasks.get(task_id)) is None:
             return False, ""
-        place = folder / digest(f"{task_id} {program} {module}")[:12]
-        skill, workdir = place / "skill", place / "work"
+        attempt_folder = folder / digest(f"{task_id} {program} {module}")[:12]
+        skill, workdir = attempt_folder / "skill", attempt_folder / "work"
         judge = family(task, sandbox=sandbox, trusted=settings.trust_checks)
         async with slots:
             try:
-                remove_tree(place)  # a killed evolution leaves one
+                remove_tree(attempt_folder)  # a killed evolution leaves one
                 private_folder(workdir)
                 (skill / FILE).parent.mkdir(parents=True)
                 (skill / FILE).write_text(module, "utf-8")
@@ -189,6 +189,6 @@ def attempts(suite: LoadedSuite | None, settings: EvolveSettings) -> Attempt:
                 passed = judge.score(task, suite.base, workdir, answer).outcome == "pass"
                 return passed, answer
             finally:
-                remove_tree(place)
+                remove_tree(attempt_folder)
 
     return attempt

@@ -71,7 +71,8 @@ async def kinds_of(
         waiting = [
             (task, tree)
             for task, tree in waiting
-            if task not in search.solved and all(tree is not other for _, other in begun.values())
+            if task not in search.solved
+            and all(tree is not begun_tree for _, begun_tree in begun.values())
         ]
     kinds: list[Kind] = []
     for kind in sorted(search.kinds, key=lambda kind: -len(kind.proofs)):
@@ -132,9 +133,9 @@ class _Search:
     def template(self, task_id: str, tree: ast.Module) -> Template:
         """A program with holes, also where programs of the same structure differ."""
         task, constants, varied = self._tasks[task_id], constants_in(tree), set[int]()
-        for _, others in self._structures[structure_of(tree)]:
-            pairs = zip(constants, others, strict=True)
-            varied |= {n for n, (mine, other) in enumerate(pairs) if mine.value != other.value}
+        for _, peers in self._structures[structure_of(tree)]:
+            pairs = zip(constants, peers, strict=True)
+            varied |= {n for n, (mine, peer) in enumerate(pairs) if mine.value != peer.value}
         alike = [t.fields for t in self._tasks.values() if t.suffixes == task.suffixes]
         # A document's keys are its content: only a table has columns.
         own_fields = task.fields - task.fields.intersection(*alike)
@@ -202,9 +203,9 @@ def fits(template: Template, task: TrainTask, columns: Sequence[Sequence[Scored]
     """Return True if a task has the fields that a program reads, or others in their place."""
     holes = template.holes
     if task.is_table:
-        found = [
+        matched = [
             column for hole, column in zip(holes, columns, strict=True) if hole.sort == "column"
         ]
-        return template.fields <= task.fields and all(found)
+        return template.fields <= task.fields and all(matched)
     fields = template.fields | {str(hole.value) for hole in holes if hole.sort == "column"}
     return 2 * len(fields & task.fields) >= len(fields)

@@ -183,8 +183,8 @@ class _HoleFinder(ast.NodeTransformer):
                 hole = self._hole(percent, "percent", [(mention, "percent")], node)
                 return ast.parse(expression.format(hole.id), mode="eval").body
         varied, stated = self._indexes.get(id(node)) in self._varied, self._stated(value)
-        chosen = varied or (stated and (value not in (0, 1) or id(node) in self._digits))
-        return self._hole(value, "number", stated, node) if chosen else node
+        variable = varied or (stated and (value not in (0, 1) or id(node) in self._digits))
+        return self._hole(value, "number", stated, node) if variable else node
 
     def _text(self, node: ast.Constant, value: str) -> Any:
         stated, varied = self._stated(value), self._indexes.get(id(node)) in self._varied

@@ -62,7 +62,7 @@ def ask(
         sentences = extract(read.question, read.passages)
         if not sentences:
             note = (*note, "no sentence of the passages comes near the question")
-        text = " ".join(f"{quoted(each)} [{each.number}]" for each in sentences) or None
+        text = " ".join(f"{quoted(citation)} [{citation.number}]" for citation in sentences) or None
         # A quote stands in its passage: no verdict, which would say nothing of the question.
         fields = {"method": "extract", "citations": tuple(sentences)}
         return _finished(read, text, None, began, warnings=note, **fields)
@@ -177,8 +177,8 @@ def check_citations(reply: str, read: Answer) -> tuple[str, tuple[Citation, ...]
     if _NO_ANSWER.search(text):
         return text, (), (*warnings, "the model finds no answer in the passages")
     if cited:
-        chosen = (by_number[number] for number in sorted(cited))
-        return text, tuple(_opened(passage, text, read.question) for passage in chosen), warnings
+        used = (by_number[number] for number in sorted(cited))
+        return (text, tuple(_opened(passage, text, read.question) for passage in used), warnings)
     source = _attributed(text, read)
     if source is None:
         silent = "the answer cites nothing, and no passage says it in its words"
@@ -225,17 +225,17 @@ def extract(question: str, passages: Sequence[Citation]) -> list[Citation]:
         question: not empty.
         passages: where to look.
     """
-    chosen: dict[str, Statement] = {}
+    selected: dict[str, Statement] = {}
     ranked = rank(question, passages)
     for span in ranked if ranked and ranked[0].sure > 0 else ():
         within_chosen = any(
-            span.covers(better) or better.covers(span) for better in chosen.values()
+            span.covers(better) or better.covers(span) for better in selected.values()
         )
-        if len(chosen) < _QUOTES and span.score >= ranked[0].score - _NEAR and not within_chosen:
-            chosen.setdefault(" ".join(span.text().split()), span)
+        if len(selected) < _QUOTES and span.score >= ranked[0].score - _NEAR and not within_chosen:
+            selected.setdefault(" ".join(span.text().split()), span)
     return [
         within(span.passage, span.start, span.end, number)
-        for number, span in enumerate(chosen.values(), start=1)
+        for number, span in enumerate(selected.values(), start=1)
     ]
 
 

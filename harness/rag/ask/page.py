@@ -46,4 +46,6 @@ def shown(answer: Answer) -> list[tuple[Citation, bool]]:
     if answer.method == "extract":  # its numbers are those of sentences, not of passages
         return cited
     numbers = {citation.number for citation in answer.citations}
-    return cited + [(each, False) for each in answer.passages if each.number not in numbers]
+    return cited + [
+        (passage, False) for passage in answer.passages if passage.number not in numbers
+    ]

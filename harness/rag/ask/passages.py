@@ -157,8 +157,8 @@ def _cite(document: Document, start: int, end: int, number: int) -> Citation:
     if source.startswith(("http://", "https://")):
         uri = source
     elif path.is_file():
-        place = f"#page={page}" if page is not None else f"#t={time:.1f}" if time else ""
-        uri = path.resolve().as_uri() + place
+        anchor = f"#page={page}" if page is not None else f"#t={time:.1f}" if time else ""
+        uri = path.resolve().as_uri() + anchor
     inner = (heading for heading in document.headings if start < heading.start < end)
     return Citation(
         number=number,
@@ -198,9 +198,9 @@ def within(
     )
 
 
-def opened_at(citation: Citation, place: int) -> Citation:
+def opened_at(citation: Citation, position: int) -> Citation:
     """The citation with page, second and link of a place in its text."""
-    offset = citation.start + place
+    offset = citation.start + position
     time = time_at(citation.times, offset)
     page = max((page.number for page in citation.pages if page.start <= offset), default=None)
     if time is None and page is None:

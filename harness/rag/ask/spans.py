@@ -123,28 +123,29 @@ def rank(question: str, passages: Sequence[Citation], *, meaning: bool = True) -
         meaning: compare meanings too, where the encoder is installed and knows the language.
     """
     spans = [span for passage in passages for span in statements(passage)]
-    asked = [term for term in terms(question) if term not in ASKING] or terms(question)
+    query_terms = [term for term in terms(question) if term not in ASKING] or terms(question)
     bags = [set(terms(span.text())) for span in spans]
     rarity = {
-        term: math.log(1 + len(bags) / (1 + sum(term in bag for bag in bags))) for term in asked
+        term: math.log(1 + len(bags) / (1 + sum(term in bag for bag in bags)))
+        for term in query_terms
     }
     total = math.fsum(rarity.values()) or 1.0
     unknown = 1 - len(rarity.keys() & set().union(*bags)) / max(1, len(rarity))
     kind = next((kind for ask, kind in _KINDS if re.search(ask, question.lower())), None)
-    said, pairs = set(re.findall(r"\w+", question.lower())), set(pairwise(asked))
-    found: list[tuple[Statement, float]] = []
+    words, pairs = set(re.findall(r"\w+", question.lower())), set(pairwise(query_terms))
+    scored: list[tuple[Statement, float]] = []
     for span in spans:
         text = span.passage.text[span.start : span.end]
         label = set(terms(span.text(span.label)))
         share = math.fsum(rarity[term] for term in rarity.keys() & label) / total
-        holds = kind and any(m[0].lower() not in said for m in re.finditer(kind, f" {text}"))
+        holds = kind and any(m[0].lower() not in words for m in re.finditer(kind, f" {text}"))
         joined = len(pairs & set(pairwise(terms(text)))) / max(1, len(pairs))
         score = _WORDS * share + _KIND * bool(holds) + _PAIRS * joined
         sure = _SURE * share + _UNMET * bool(kind and not holds) + _UNKNOWN * unknown - _LEAST
-        found.append((span._replace(score=score, sure=share - _LEAST_WORDS), sure))
-    found.sort(key=lambda pair: -pair[0].score)
-    by_words = [span for span, _ in found]
-    if not meaning or not found or identify_language(question) not in (None, *ENGLISH):
+        scored.append((span._replace(score=score, sure=share - _LEAST_WORDS), sure))
+    scored.sort(key=lambda pair: -pair[0].score)
+    by_words = [span for span, _ in scored]
+    if not meaning or not scored or identify_language(question) not in (None, *ENGLISH):
         return by_words
     try:
         encoder = open_encoder("local")
@@ -152,7 +153,7 @@ def rank(question: str, passages: Sequence[Citation], *, meaning: bool = True) -
         return by_words
     [query] = encoder.encode_queries([question])
     ranked: list[Statement] = []
-    for span, sure in found[:_SHORTLIST]:
+    for span, sure in scored[:_SHORTLIST]:
         # One text a call: numpy does them, and no framework is imported for a few sentences.
         alike = max(0.0, float(encoder.encode([span.text()])[0] @ query))
         update = {"score": span.score + _MEANING * alike, "sure": sure + _LIKE * alike}

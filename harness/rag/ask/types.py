@@ -57,15 +57,15 @@ class Citation(Value):
     after: str = ""
     post_hoc: bool = False
 
-    def above(self, place: int) -> list[Heading]:
+    def above(self, offset: int) -> list[Heading]:
         """The headings above a place in the text, the highest first."""
-        return headings_at(self.sections, self.start + place)
+        return headings_at(self.sections, self.start + offset)
 
     @property
     def where(self) -> str:
         """For people: `report.pdf, p. 3 [120:340]`; characters of the parsed text."""
-        place = place_of(self.page, self.time)
-        return f"{self.source or self.doc}{place} [{self.start}:{self.end}]"
+        position = place_of(self.page, self.time)
+        return f"{self.source or self.doc}{position} [{self.start}:{self.end}]"
 
 
 class Answer(Printed, Value):

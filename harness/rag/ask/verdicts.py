@@ -74,12 +74,12 @@ def cited_verdict(
 
     An answer that cites nothing, or nothing that is there, has no verdict.
     """
-    bare, places = split_citations(answer)
+    bare, citations = split_citations(answer)
     texts = {document.id: document.text for document in documents}
     passages = [
-        Document(f"{place.doc}:{place.start}-{place.end}", passage)
-        for place in places
-        if (passage := texts.get(place.doc, "")[place.start : place.end]).strip()
+        Document(f"{citation.doc}:{citation.start}-{citation.end}", passage)
+        for citation in citations
+        if (passage := texts.get(citation.doc, "")[citation.start : citation.end]).strip()
     ]
     if not passages:
         return {"verdict": Outcome.INVALID.value, "reason": "it cites no passage that is there"}

@@ -109,12 +109,12 @@ def checkable(answer: str) -> list[Claim]:
     claims: list[Claim] = []
     for start, end in statements(answer):
         sentence = answer[start:end]
-        named = names(sentence)
+        name_spans = names(sentence)
         values = [  # but for the 4 of "Line 4", which is part of a name
             value
             for value in read(sentence)
             if not value.text.isdigit()
-            or not any(a < value.start and value.end == b for a, b in named)
+            or not any(a < value.start and value.end == b for a, b in name_spans)
         ]
         letters = list(sentence)
         for value in values:
@@ -127,7 +127,7 @@ def checkable(answer: str) -> list[Claim]:
         for value in values:
             kind = "date" if isinstance(value, Period) else number
             spans.append((value.start, value.end, kind))
-        for first, last in named:
+        for first, last in name_spans:
             if not any(first < value.end and value.start < last for value in values):
                 spans.append((first, last, "entity"))
         claims += [
@@ -149,7 +149,8 @@ def statements(answer: str) -> list[tuple[int, int]]:
     closing = _CLOSING.search(answer)
     spans = sentences(answer[: closing.start() + 1] if closing else answer)
     starts = (
-        found.end() if (found := _GREETING.match(answer, *span)) else span[0] for span in spans
+        greeting.end() if (greeting := _GREETING.match(answer, *span)) else span[0]
+        for span in spans
     )
     return [
         (start, end)

@@ -40,7 +40,7 @@ def write_html(reports: Sequence[tuple[str, str, Report]], out: Path) -> None:
     Raises:
         BadInput: if `out` cannot be written.
     """
-    shown = [
+    rows = [
         {
             "name": name,
             "report": report,
@@ -49,7 +49,7 @@ def write_html(reports: Sequence[tuple[str, str, Report]], out: Path) -> None:
         }
         for name, answer, report in reports
     ]
-    write_atomic(out, render_page(TEMPLATE, title="Checked answers", reports=shown))
+    write_atomic(out, render_page(TEMPLATE, title="Checked answers", reports=rows))
 
 
 def highlighted(answer: str, claims: Sequence[Checked]) -> list[dict[str, object]]:

@@ -103,14 +103,14 @@ class Source:
         self.sentences = tuple(
             Sentence(a, b, text[a:b], read(text[a:b])) for a, b in sentence_spans(text)
         )
-        lengths = np.array([len(each.reading.stems) for each in self.sentences], np.float32)
+        lengths = np.array([len(sentence.reading.stems) for sentence in self.sentences], np.float32)
         norms = _K1 * (1 - _B + _B * lengths / max(1.0, float(lengths.mean())))
-        places: dict[str, dict[int, int]] = defaultdict(dict)
-        for place, sentence in enumerate(self.sentences):
+        by_stem: dict[str, dict[int, int]] = defaultdict(dict)
+        for index, sentence in enumerate(self.sentences):
             for stem, count in Counter(sentence.reading.stems).items():
-                places[stem][place] = count
+                by_stem[stem][index] = count
         self._postings: dict[str, tuple[NDArray[np.int64], NDArray[np.float32]]] = {}
-        for stem, counted in places.items():  # places of a stem, and its share of their scores
+        for stem, counted in by_stem.items():  # places of a stem, and its share of their scores
             where = np.array(list(counted))
             counts = np.array(list(counted.values()), np.float32)
             idf = np.log(1 + (len(self.sentences) - len(counts) + 0.5) / (len(counts) + 0.5))
@@ -124,8 +124,8 @@ class Source:
         """BM25 of every sentence (Lucene's formula; Kamphuis et al. 2020)."""
         scores = np.zeros(len(self.sentences), np.float32)
         for stem in sorted(self._postings.keys() & claim.content_stems):
-            places, shares = self._postings[stem]
-            scores[places] += shares
+            rows, shares = self._postings[stem]
+            scores[rows] += shares
         return scores
 
     def nearest(self, claim: Reading, count: int = _NEAREST) -> list[int]:
@@ -136,11 +136,11 @@ class Source:
 def closest_sentence(claim: Reading, source: Source) -> tuple[float, Sentence]:
     """The sentence that has most of a claim's content words, and the share of them that it has; 1
     of a claim without any."""
-    wanted = claim.content_stems
-    nearest = [source.sentences[place] for place in source.nearest(claim)]
-    counts = [sum(stem in each.reading.stems for stem in wanted) for each in nearest]
+    stems = claim.content_stems
+    nearest = [source.sentences[index] for index in source.nearest(claim)]
+    counts = [sum(stem in sentence.reading.stems for stem in stems) for sentence in nearest]
     most = max(counts)
-    return most / len(wanted) if wanted else 1.0, nearest[counts.index(most)]
+    return most / len(stems) if stems else 1.0, nearest[counts.index(most)]
 
 
 class OverlapVerifier(RulesVerifier):
@@ -160,20 +160,20 @@ class OverlapVerifier(RulesVerifier):
         if not undecided or claim.type not in STATEMENT_TYPES or read_values(text):
             return finding
         best = (self._overlap(text, source.document) for source in sources)
-        return max(best, key=lambda each: each.verdict is Verdict.SUPPORTED)
+        return max(best, key=lambda candidate: candidate.verdict is Verdict.SUPPORTED)
 
     def _overlap(self, text: str, document: Document) -> Finding:
         share, closest = closest_sentence(read(text), self._source(document.text))
         supported = share >= _LEAST
-        other = another(text, closest.text, closest.start, document.text) if supported else ""
+        difference = another(text, closest.text, closest.start, document.text) if supported else ""
         verdict = Verdict.SUPPORTED if supported else Verdict.NOT_FOUND
         quote = Evidence(
             doc=document.id, start=closest.start, end=closest.end, quote=closest.text
         )  # fmt: skip
         reason = f"the closest sentence has {share:.0%} of the words"
         return Finding(
-            verdict=Verdict.CONTRADICTED if other else verdict,
+            verdict=Verdict.CONTRADICTED if difference else verdict,
             evidence=(quote,),
-            reason=f"{reason}, of {other!r}" if other else reason,
+            reason=f"{reason}, of {difference!r}" if difference else reason,
             confidence=0.5 + abs(share - _LEAST) / 2,
         )

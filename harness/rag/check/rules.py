@@ -88,15 +88,15 @@ def _by_rows(claim: Claim, sources: Sequence[Source]) -> Finding | None:
     if claim.asked and len(words(sentence)) < 2 and not VERB.search(sentence):
         return None  # a bare answer to a question
     items = _table_items(sentence, sources)
-    whole = claim.type in STATEMENT_TYPES
-    spans = [(0, len(sentence))] if whole else [
+    is_statement = claim.type in STATEMENT_TYPES
+    spans = [(0, len(sentence))] if is_statement else [
         match.span() for match in re.finditer(re.escape(claim.text), sentence)
     ]  # fmt: skip
     parts = [
         item.finding for item in items if any(item.start < b and a < item.end for a, b in spans)
     ]
     finding = max(parts, key=lambda part: BY_SUPPORT.index(part.verdict), default=None)
-    if whole and finding and finding.verdict not in FAULTS:
+    if is_statement and finding and finding.verdict not in FAULTS:
         read_parts = all(
             any(a < i.end and i.start < b for i in items) for a, b in clauses(sentence)
         )
@@ -111,10 +111,12 @@ def _table_items(sentence: str, sources: Sequence[Source]) -> list[Item]:
     for item in (item for source in sources for item in items_of(sentence, source)):
         earlier = best.get((item.start, item.end), item)
         best[item.start, item.end] = min(
-            earlier, item, key=lambda each: BY_SUPPORT.index(each.finding.verdict)
+            earlier, item, key=lambda candidate: BY_SUPPORT.index(candidate.finding.verdict)
         )
     for span, item in best.items():
-        value = next((each for each in read(sentence) if (each.start, each.end) == span), None)
+        value = next(
+            (mention for mention in read(sentence) if (mention.start, mention.end) == span), None
+        )
         if value and item.finding.verdict is Verdict.CONTRADICTED:
             finding = judge_value(value, sentence, sources)
             if finding.verdict not in FAULTS:
@@ -130,12 +132,12 @@ def with_wrong_values(claims: Sequence[Claim], findings: Sequence[Finding]) -> l
         for claim, finding in pairs
         if claim.type in VALUE_TYPES and finding.verdict is Verdict.CONTRADICTED
     ]
-    whole: list[Finding] = []
+    corrected: list[Finding] = []
     for claim, finding in pairs:
         inside = (part for value, part in wrong if claim.start <= value.start < claim.end)
         stands = claim.type not in STATEMENT_TYPES or finding.verdict in FAULTS
-        whole.append(finding if stands else next(inside, finding))
-    return whole
+        corrected.append(finding if stands else next(inside, finding))
+    return corrected
 
 
 class Line(NamedTuple):
@@ -153,8 +155,8 @@ class Line(NamedTuple):
 
 
 def _lines(source: Source) -> Iterator[Line]:
-    for each in source.sentences:
-        yield Line(source, each.start, each.end, each.words, each.context)
+    for sentence in source.sentences:
+        yield Line(source, sentence.start, sentence.end, sentence.words, sentence.context)
     for row in (row for table in source.tables for row in table.rows if row.cells):
         labels = (cell.label_words for cell in row.cells.values())
         yield Line(source, *row.span, frozenset[str]().union(*labels))
@@ -167,8 +169,10 @@ def _look_up_name(claim: Claim, lines: list[Line]) -> Finding:
     initials = "".join(re.findall(r"\b[A-Z]", claim.text))
     short = rf"|(?-i:{initials})" if len(initials) > 1 else ""
     name = re.compile(rf"(?<!\w)(?:{stem}(?:'?s)?{short})(?!\w)", re.IGNORECASE)
-    named = (claim.sentence[start:end] for start, end in names(claim.sentence))
-    about = words(claim.sentence) - frozenset[str]().union(words(claim.text), *map(words, named))
+    other_names = (claim.sentence[start:end] for start, end in names(claim.sentence))
+    about = words(claim.sentence) - frozenset[str]().union(
+        words(claim.text), *map(words, other_names)
+    )
     naming = [
         (share_of(about, line), line)
         for line in lines
@@ -183,13 +187,17 @@ def _look_up_name(claim: Claim, lines: list[Line]) -> Finding:
         return Finding(verdict=Verdict.NOT_FOUND, reason=reason, confidence=0.7)
     score, line = max(naming, key=itemgetter(0))
     span = (line.start, line.end)
-    beside = (other for other in lines if other.source is line.source and names(other.text))
-    rivals = [(share_of(about, other), other) for other in beside]
-    closest, other = max(rivals, key=itemgetter(0), default=(0.0, line))
+    beside = (
+        neighbour
+        for neighbour in lines
+        if neighbour.source is line.source and names(neighbour.text)
+    )
+    rivals = [(share_of(about, neighbour), neighbour) for neighbour in beside]
+    closest, rival_line = max(rivals, key=itemgetter(0), default=(0.0, line))
     apart = closest - score >= _APART and line.start != lines[0].start
-    if closest >= _SHARED and apart and not name.search(other.text):
+    if closest >= _SHARED and apart and not name.search(rival_line.text):
         reason = f"the sentence that says it names {claim.text!r} not"
-        evidence = [(other.start, other.end)]
+        evidence = [(rival_line.start, rival_line.end)]
         return line.source.finding(Verdict.CONTRADICTED, evidence, reason, 0.7)
     if rival := _rival_name(claim.text, claim.sentence, line):
         reason = f"the sentence says it of {rival!r}"
@@ -206,21 +214,21 @@ def _rival_name(name: str, sentence: str, line: Line) -> str:
     claimed = tuple(sorted({*names(sentence), (start, start + len(name))}))
     if name not in texts or start < 0:
         return ""
-    rivals = [place for place, text in enumerate(texts) if text not in sentence]
+    rivals = [index for index, text in enumerate(texts) if text not in sentence]
     if _OF.search(sentence, max(0, start - 8), start):
         return ""  # the captain of the Oriel is named as another
-    place = claimed.index((start, start + len(name)))
-    about = frozenset(parts(sentence, claimed)[place].ahead[-_LEADING:])
+    index = claimed.index((start, start + len(name)))
+    about = frozenset(parts(sentence, claimed)[index].ahead[-_LEADING:])
     stretches = parts(line.text, spans)
     leading = [frozenset(stretch.ahead[-_LEADING:]) for stretch in stretches]
-    own = leading[texts.index(name)]
+    own_words = leading[texts.index(name)]
     if not about:  # the subject: what it does must not stand with another name
-        did = _FIRST.match(sentence, claimed[place][1])
+        did = _FIRST.match(sentence, claimed[index][1])
         about = words(did[1]) if did else frozenset[str]()
         leading = [stretch.behind for stretch in stretches]
-        own = leading[texts.index(name)] | own
-    owners = (place for place in rivals if about & leading[place] - own)
-    return next((texts[place] for place in owners if not about & own), "")
+        own_words = leading[texts.index(name)] | own_words
+    owners = (index for index in rivals if about & leading[index] - own_words)
+    return next((texts[index] for index in owners if not about & own_words), "")
 
 
 def _look_up_statement(claim: Claim, lines: list[Line], sources: Sequence[Source]) -> Finding:

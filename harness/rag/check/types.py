@@ -183,9 +183,9 @@ class Report(Printed, Value):
             for claim in wrong
             if not any(
                 claim.type in STATEMENT_TYPES
-                and other.type not in STATEMENT_TYPES
-                and claim.start <= other.start < claim.end
-                for other in wrong
+                and value_claim.type not in STATEMENT_TYPES
+                and claim.start <= value_claim.start < claim.end
+                for value_claim in wrong
             )
         ]
 

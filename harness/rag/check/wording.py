@@ -98,11 +98,11 @@ def difference(clause: str, sentence: str, *, compound: bool = False) -> str:
 
     Negations and plans of a compound claim belong to its clauses, and are not looked at.
     """
-    said, stated = words(clause), words(sentence)
+    claimed, stated = words(clause), words(sentence)
     spans = clauses(sentence)
     subject = words(sentence[slice(*spans[0])])  # of the clauses behind it, as well
     shares = {
-        sentence[start:end]: coverage(said, words(sentence[start:end]) | subject)
+        sentence[start:end]: coverage(claimed, words(sentence[start:end]) | subject)
         for start, end in spans
     }
     best = max(shares.values())
@@ -115,19 +115,19 @@ def difference(clause: str, sentence: str, *, compound: bool = False) -> str:
         and all(bool(NEGATION.search(part)) != negated for part in near)
     ):
         return "the opposite negation"
-    if not (compound or negated) and coverage(said, stated) >= _WHOLE:
+    if not (compound or negated) and coverage(claimed, stated) >= _WHOLE:
         for part in shares:  # "destroyed the stage but not the hall"
             scope = NEGATION.search(part)
-            if scope and words(part[scope.end() :]) and words(part[scope.end() :]) <= said:
+            if scope and words(part[scope.end() :]) and words(part[scope.end() :]) <= claimed:
                 return "the opposite negation"
-    if opposite := opposed(said, stated):
+    if opposite := opposed(claimed, stated):
         return opposite
-    if direction(said) * direction(stated) < 0:
+    if direction(claimed) * direction(stated) < 0:
         return "the opposite direction"
     counts = (
-        match for part in near for each in read(part) if (match := _NOUN.match(part, each.end))
+        match for part in near for value in read(part) if (match := _NOUN.match(part, value.end))
     )
-    counted = any(said & words(match[1]) for match in counts)  # nine turbines are not all
+    counted = any(claimed & words(match[1]) for match in counts)  # nine turbines are not all
     some = any((counted or _SOME.search(part)) and not _ALL.search(part) for part in near)
     if _ALL.search(clause) and some:
         return "not all"
@@ -140,12 +140,12 @@ def difference(clause: str, sentence: str, *, compound: bool = False) -> str:
     return _reversed(clause, sentence)
 
 
-def opposed(said: frozenset[str], stated: frozenset[str]) -> str:
+def opposed(claimed: frozenset[str], stated: frozenset[str]) -> str:
     """The word that is the opposite of one that was said, where that was not stated itself."""
     for pair in _OPPOSITES:
-        mine, others = pair & said, pair & stated
-        if len(mine) == len(others) == 1 and mine != others:
-            return f"{next(iter(others))!r} for {next(iter(mine))!r}"
+        mine, rival = pair & claimed, pair & stated
+        if len(mine) == len(rival) == 1 and mine != rival:
+            return f"{next(iter(rival))!r} for {next(iter(mine))!r}"
     return ""
 
 
@@ -155,17 +155,17 @@ def _reversed(clause: str, sentence: str) -> str:
     opening = re.match(r"[A-Z][\w'-]+", clause)  # a name, as its capital within the sentence shows
     if opening and opening[0] not in first and re.search(rf"[a-z,] {opening[0]}\b", sentence):
         first.insert(0, opening[0])
-    for one, two in pairwise(first):
-        between = clause[clause.index(one) + len(one) : clause.index(two)]
-        places = [sentence.find(name) for name in (one, two)]
-        if min(places) < 0:
+    for first_name, two in pairwise(first):
+        between = clause[clause.index(first_name) + len(first_name) : clause.index(two)]
+        positions = [sentence.find(name) for name in (first_name, two)]
+        if min(positions) < 0:
             continue
-        lead = one if places[0] < places[1] else two
-        middle = sentence[min(places) + len(lead) : max(places)]
+        lead = first_name if positions[0] < positions[1] else two
+        middle = sentence[min(positions) + len(lead) : max(positions)]
         passive = [bool(re.search(r"\bby\b", text)) for text in (between, middle)]
-        turned = (places[0] > places[1]) != (passive[0] != passive[1])
+        turned = (positions[0] > positions[1]) != (passive[0] != passive[1])
         if words(between) & words(middle) and turned:
-            return f"{two!r} and {one!r} the other way round"
+            return f"{two!r} and {first_name!r} the other way round"
     return ""
 
 
@@ -232,13 +232,13 @@ def _replaced(claimed: Sequence[_Token], stated: Sequence[_Token], document: str
             continue  # what is claimed of a subject has many words
         about = _stems(claimed) - asserted.stems
         besides = [
-            each
-            for _, each in _sentences(document)
-            if asserted.stems <= _stems(each) and not rival.stems & _stems(each)
+            tokens
+            for _, tokens in _sentences(document)
+            if asserted.stems <= _stems(tokens) and not rival.stems & _stems(tokens)
         ]
         copied = equal == len(claimed) - end
-        opens = any(asserted.stems & _stems(each[:_LONGEST]) for each in besides)
-        alike = any(len(about & _stems(each)) >= _PARALLEL * len(about) for each in besides)
+        opens = any(asserted.stems & _stems(tokens[:_LONGEST]) for tokens in besides)
+        alike = any(len(about & _stems(tokens)) >= _PARALLEL * len(about) for tokens in besides)
         if alike or (copied and (opens or not besides)):
             return rival.text
     return ""
@@ -249,15 +249,15 @@ def _antecedent(claim: str, sentence: str, start: int, document: str) -> str:
     if not _PRONOUN.match(sentence):
         return ""
     common = _lower_words(document)
-    asserted, own = _subject(_tokens(claim, common)), _tokens(sentence, common)
-    if not asserted or _share(asserted, own):
+    asserted, sentence_tokens = _subject(_tokens(claim, common)), _tokens(sentence, common)
+    if not asserted or _share(asserted, sentence_tokens):
         return ""
     before = [tokens for begin, tokens in _sentences(document) if begin < start]
-    for tokens in (own[:_LONGEST], *before[: -_BEFORE - 1 : -1]):
+    for tokens in (sentence_tokens[:_LONGEST], *before[: -_BEFORE - 1 : -1]):
         if _share(asserted, tokens):
             return ""
-        if named := [token for token in tokens if token.is_name]:
-            return _text(named[:_LONGEST])
+        if name_tokens := [token for token in tokens if token.is_name]:
+            return _text(name_tokens[:_LONGEST])
     return ""
 
 
@@ -303,7 +303,7 @@ def _subject(tokens: Sequence[_Token]) -> list[_Token]:
 
 
 def _share(first: Sequence[_Token], second: Sequence[_Token]) -> bool:
-    return any(_same(one, rival) for one in first for rival in second)
+    return any(_same(token, rival) for token in first for rival in second)
 
 
 def _same(first: _Token, second: _Token) -> bool:

@@ -102,10 +102,10 @@ def answer_text(answer: Answer) -> str:
     elif answer.answered and not answer.citations:
         lines += ["", "It cites none of the passages that were read; closest to the question:"]
     for citation in answer.citations or answer.nearest or answer.passages:
-        place = citation.where
+        location = citation.where
         if citation.uri and sys.stdout.isatty():  # a hyperlink (OSC 8) that opens the document
-            place = hyperlink(place, citation.uri)
-        lines += ["", shown([f"[{citation.number}] ", place], ""), f"    {_cut(citation.text)}"]
+            location = hyperlink(location, citation.uri)
+        lines += ["", shown([f"[{citation.number}] ", location], ""), f"    {_cut(citation.text)}"]
     if isinstance(answer.verdict, dict):
         verdict = cast("dict[str, Any]", answer.verdict)
         lines += ["", f"Checked against the passages: {verdict['verdict']}: {verdict['reason']}"]

@@ -65,8 +65,8 @@ def reading(
     follow_links: bool,
 ) -> ParseOptions:
     """Options of how files are read, as a value."""
-    own = "docling" if parser == "docling" else "own"
-    return retrieve.ParseOptions(ocr, encoding, own, int(max_file_mb * 1e6), strict, follow_links)
+    kind = "docling" if parser == "docling" else "own"
+    return retrieve.ParseOptions(ocr, encoding, kind, int(max_file_mb * 1e6), strict, follow_links)
 
 
 @intent("Answer")
@@ -239,9 +239,9 @@ def info(folder: Path, verify: bool, ids: bool, as_json: bool) -> None:
     index = retrieve.open_index(folder)
     if verify:
         index.verify()
-    facts, docs = retrieve.describe_index(index), index.ids() if ids else []
-    row = {**facts, **({"ids": docs} if ids else {}), "verified": verify}
-    lines = fact_lines(facts.items())
+    figures, docs = retrieve.describe_index(index), index.ids() if ids else []
+    row = {**figures, **({"ids": docs} if ids else {}), "verified": verify}
+    lines = fact_lines(figures.items())
     emit(row, as_json, "\n".join([*lines, *docs]))
 
 

@@ -121,7 +121,7 @@ def questions(
     else:
         drafts = draft_keywords(documents, count, seed)
     write_atomic(out, "".join(case.model_dump_json() + "\n" for case in drafts.cases))
-    facts = {
+    summary = {
         "out": str(out),
         "cases": len(drafts.cases),
         "method": drafts.method,
@@ -129,7 +129,7 @@ def questions(
         "rejected": drafts.rejected,
     }
     dropped = "".join(f"\nrejected: {number} x {why}" for why, number in drafts.rejected.items())
-    emit(facts, as_json, f"{len(drafts.cases)} cases -> {out}: {drafts.method}{dropped}")
+    emit(summary, as_json, f"{len(drafts.cases)} cases -> {out}: {drafts.method}{dropped}")
 
 
 def _with_model(

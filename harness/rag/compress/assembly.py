@@ -77,16 +77,16 @@ class Selection:
     def fill(self, order: Sequence[int], budget: int) -> None:
         """Add units in order: the first whatever it costs, each other that still fits."""
         smallest = min(self._pool.tokens, default=0)
-        for number, place in enumerate(order):
+        for number, index in enumerate(order):
             if number and self.cost + smallest - self._marker > budget:
                 return
-            self._add(place, budget if number else None)
+            self._add(index, budget if number else None)
 
-    def _add(self, place: int, budget: int | None) -> None:
+    def _add(self, index: int, budget: int | None) -> None:
         """Add a unit with its header row, unless they cost more than the budget."""
-        header = self._headers.get(place, place)
+        header = self._headers.get(index, index)
         # The header row of a first unit stands before it; later ones are priced after it.
-        pair = (header, place) if budget is None else (place, header)
+        pair = (header, index) if budget is None else (index, header)
         added: set[int] = set()
         before = self.cost
         for unit in pair:
@@ -100,22 +100,22 @@ class Selection:
         else:
             self._documents.update(self._pool.units[unit].doc for unit in added)
 
-    def _price(self, place: int) -> int:
+    def _price(self, index: int) -> int:
         """Tokens that the text grows by: a unit between kept ones removes a marker."""
         pool = self._pool
-        document = pool.units[place].doc
+        document = pool.units[index].doc
         begin, end = pool.ends[document]
         left_out = 0  # sides of the unit where something is left out
-        edges = pool.before[place] > begin, pool.before[place] + pool.tokens[place] < end
+        edges = pool.before[index] > begin, pool.before[index] + pool.tokens[index] < end
         for neighbour, joint, at_edge in zip(
-            (place - 1, place + 1), (place, place + 1), edges, strict=True
+            (index - 1, index + 1), (index, index + 1), edges, strict=True
         ):
             if 0 <= neighbour < len(pool.units) and pool.units[neighbour].doc == document:
                 left_out += neighbour not in self.kept or not pool.joined[joint]
             else:
                 left_out += at_edge
         title = 0 if document in self._documents else self._title
-        return pool.tokens[place] + 1 + title + (left_out - 1) * self._marker
+        return pool.tokens[index] + 1 + title + (left_out - 1) * self._marker
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ class Assembler:
         self._reversible = reversible
         self.group_sizes = group_sizes(pool.units)
 
-    def draft(self, places: Iterable[int], style: Style) -> Draft:
+    def draft(self, indexes: Iterable[int], style: Style) -> Draft:
         """The result of kept units; parts that cost no more than their marker are kept too.
 
         Args:
@@ -208,8 +208,8 @@ class Assembler:
             style: of the markers that will stand there.
         """
         by_document: dict[str, list[int]] = {}
-        for place in sorted(places):
-            by_document.setdefault(self._pool.units[place].doc, []).append(place)
+        for index in sorted(indexes):
+            by_document.setdefault(self._pool.units[index].doc, []).append(index)
         pieces: list[Piece] = []
         for present, group in groupby(self._sources.values(), lambda s: s.id in by_document):
             sources = list(group)
@@ -224,12 +224,12 @@ class Assembler:
                 if len(self._sources) > 1:
                     pieces.append("\n\n" if style == "none" else f"\n\n{title(source.id)}\n")
                 pieces.extend(self._document(source, by_document[source.id], style))
-        return self.rendered(places, pieces, style)
+        return self.rendered(indexes, pieces, style)
 
-    def rendered(self, places: Iterable[int], pieces: Sequence[Piece], style: Style) -> Draft:
+    def rendered(self, indexes: Iterable[int], pieces: Sequence[Piece], style: Style) -> Draft:
         """A draft of these pieces."""
         text = self.render(pieces, style)
-        return Draft(frozenset(places), pieces, text, self._tokenizer.count(text))
+        return Draft(frozenset(indexes), pieces, text, self._tokenizer.count(text))
 
     def render(self, pieces: Sequence[Piece], style: Style) -> str:
         """The text of pieces."""
@@ -237,17 +237,17 @@ class Assembler:
         for piece in pieces:
             if isinstance(piece, Gap):
                 id_ = piece.omission.id if self._reversible else None
-                units = [self._pool.units[place] for place in piece.units]
+                units = [self._pool.units[index] for index in piece.units]
                 texts.append(marker(style, piece.tokens, id_, counted(units, self.group_sizes)))
             else:
                 texts.append(piece if isinstance(piece, str) else piece.text)
         return "".join(texts).strip("\n")
 
-    def _document(self, source: Source, places: Sequence[int], style: Style) -> Iterator[Piece]:
+    def _document(self, source: Source, indexes: Sequence[int], style: Style) -> Iterator[Piece]:
         pool, (begin, end) = self._pool, self._pool.ends[source.id]
-        units, first = pool.units, places[0]
+        units, first = pool.units, indexes[0]
         yield from self._between(source, -1, first, pool.before[first] - begin, style)
-        for last, following in zip(places, [*places[1:], -1], strict=True):
+        for last, following in zip(indexes, [*indexes[1:], -1], strict=True):
             adjoin = following == last + 1 and pool.joined[following]
             if adjoin and units[last].granularity == units[following].granularity:
                 continue

@@ -236,8 +236,8 @@ def _unchanged(
     for source in sources:
         text = source.read(0, source.length)
         texts.append(f"{title(source.id)}\n{text}" if len(sources) > 1 else text)
-        places = [0, *(place for span in marker_spans(text) for place in span), len(text)]
-        for begin, end in zip(places[::2], places[1::2], strict=True):
+        cuts = [0, *(cut for span in marker_spans(text) for cut in span), len(text)]
+        for begin, end in zip(cuts[::2], cuts[1::2], strict=True):
             inner = text[begin:end].strip()
             if inner:
                 start = begin + text[begin:end].index(inner)
@@ -296,8 +296,8 @@ class Compressor:
             if draft and sum(self._tokenizer.counts(texts)) <= share * limit:
                 break
         if not draft:
-            shortest = sorted(range(len(pool.units)), key=lambda place: pool.tokens[place])[:20]
-            minimum = min(self._alone(place, style).tokens for place in shortest)
+            shortest = sorted(range(len(pool.units)), key=lambda index: pool.tokens[index])[:20]
+            minimum = min(self._alone(index, style).tokens for index in shortest)
             raise BadInput(
                 f"a budget of {limit} {self._tokenizer.name} tokens holds nothing of this text: "
                 f"the smallest unit needs {minimum}"
@@ -343,29 +343,29 @@ class Compressor:
             else:
                 allowed += marker_cost  # the estimate is from above: one unit may fit yet
         # Else the first unit by rank that fits alone.
-        for place in () if draft else dict.fromkeys([*order, *range(len(pool.units))]):
-            if pool.tokens[place] <= limit:
-                alone = self._alone(place, style)
-                if alone.tokens <= limit:
-                    return alone
+        for index in () if draft else dict.fromkeys([*order, *range(len(pool.units))]):
+            if pool.tokens[index] <= limit:
+                single = self._alone(index, style)
+                if single.tokens <= limit:
+                    return single
         return draft
 
-    def _alone(self, place: int, style: Style) -> Draft:
+    def _alone(self, index: int, style: Style) -> Draft:
         """One unit, with its header row."""
-        places = {place, self._headers.get(place, place)}
-        return self._assembler.draft(places, style)
+        indexes = {index, self._headers.get(index, index)}
+        return self._assembler.draft(indexes, style)
 
-    def _shrunk(self, places: set[int], style: Style, limit: int) -> Draft | None:
-        by_rank = [place for place in self._ranked.order if place in places]
-        while places:
-            draft = self._assembler.draft(places, style)
+    def _shrunk(self, indexes: set[int], style: Style, limit: int) -> Draft | None:
+        by_rank = [index for index in self._ranked.order if index in indexes]
+        while indexes:
+            draft = self._assembler.draft(indexes, style)
             if draft.tokens <= limit:
                 return draft
             over = draft.tokens - limit
             while by_rank and over > 0:
                 over -= self._ranked.pool.tokens[by_rank.pop()]
-            places = {self._headers[place] for place in by_rank if place in self._headers}
-            places.update(by_rank)
+            indexes = {self._headers[index] for index in by_rank if index in self._headers}
+            indexes.update(by_rank)
         return None
 
     def _exact(self, draft: Draft, style: Style, limit: int, input_tokens: int) -> Draft:

@@ -61,11 +61,11 @@ def tokens_left_out(text: str) -> int:
 
 def visible(text: str) -> str:
     """The text without its markers and titles."""
-    place, parts = 0, list[str]()
+    position, parts = 0, list[str]()
     for start, end in marker_spans(text):
-        parts.append(text[place:start])
-        place = end
-    return "".join([*parts, text[place:]])
+        parts.append(text[position:start])
+        position = end
+    return "".join([*parts, text[position:]])
 
 
 class Group(NamedTuple):
@@ -100,24 +100,24 @@ def counted(left_out: Sequence[Unit], sizes: Counter[Group]) -> str:
 
 
 def count_warnings(
-    units: Sequence[Unit], places: Collection[int], sizes: Counter[Group]
+    units: Sequence[Unit], indexes: Collection[int], sizes: Counter[Group]
 ) -> list[str]:
     """One warning for each group with something left out, naming kept text that states its size."""
-    remaining = group_sizes([units[place] for place in places])
+    remaining = group_sizes([units[index] for index in indexes])
     warnings: list[str] = []
     for group, size in sizes.items():
         if remaining[group] == size or size < 2:
             continue
         stated = re.compile(rf"(?<![\w.]){size}(?![\w.%]|,\d)")
         claims = [
-            units[place].text.strip()[:60]
-            for place in sorted(places)
-            if units[place].doc == group.doc and stated.search(units[place].text)
+            units[index].text.strip()[:60]
+            for index in sorted(indexes)
+            if units[index].doc == group.doc and stated.search(units[index].text)
         ]
         # Groups that are gone, and lists, need no mention unless the text still counts them.
         if not claims and (group.noun == "items" or not remaining[group]):
             continue
-        place = f" under {group.place[:60]!r}" if group.place else ""
-        note = f"{group.doc}: {remaining[group]} of {size} {group.noun}{place} kept"
+        under = f" under {group.place[:60]!r}" if group.place else ""
+        note = f"{group.doc}: {remaining[group]} of {size} {group.noun}{under} kept"
         warnings.append(note + (f"; {claims[0]!r} counts all {size}" if claims else ""))
     return warnings

@@ -218,11 +218,11 @@ class Pool:
         """Place of a row -> place of the header row that is kept with it."""
         if not any(unit.header for unit in self.units):
             return {}
-        places = {(unit.doc, unit.start): place for place, unit in enumerate(self.units)}
+        index_of = {(unit.doc, unit.start): index for index, unit in enumerate(self.units)}
         return {
-            place: places[unit.doc, unit.header[0]]
-            for place, unit in enumerate(self.units)
-            if unit.header and (unit.doc, unit.header[0]) in places
+            index: index_of[unit.doc, unit.header[0]]
+            for index, unit in enumerate(self.units)
+            if unit.header and (unit.doc, unit.header[0]) in index_of
         }
 
     def cut(self, index: int, end: int, tokens: int) -> Pool:
@@ -334,37 +334,37 @@ def sparse_pool(
     share = CANDIDATES if whole_input else CANDIDATES // 8
     points = max(1, share // 40)  # evenly spaced, each good for 40 tokens
     statistics = Statistics({} if whole_input else weighted_terms(query))
-    chosen: list[PlacedUnit] = []
+    selected: list[PlacedUnit] = []
     hits: list[tuple[PlacedUnit, list[str]]] = []
-    named: list[PlacedUnit] = []
+    naming: list[PlacedUnit] = []
     names = asked_for(query.query)
     for placed in scan.units():
         tokens = words(f"{placed.unit.heading} {placed.unit.text}")
         statistics.add(tokens)
         if placed.before * points // size < (placed.before + placed.tokens) * points // size:
-            chosen.append(placed)
+            selected.append(placed)
         if not statistics.terms.keys().isdisjoint(tokens):
             hits.append((placed, tokens))
             if len(hits) > _HELD:
                 hits.sort(key=lambda hit: -statistics.score(hit[1]))
                 del hits[_HELD // 2 :]
-        if names and not names.isdisjoint(identifiers(placed.unit.text)) and len(named) <= _HELD:
-            named.append(placed)
+        if names and not names.isdisjoint(identifiers(placed.unit.text)) and len(naming) <= _HELD:
+            naming.append(placed)
     room = CANDIDATES
     for placed, _ in sorted(hits, key=lambda hit: (-statistics.score(hit[1]), hit[0].before)):
         room -= placed.tokens
         if room < 0:
             break
-        chosen.append(placed)
+        selected.append(placed)
     if names:
-        chosen += _chained(scan, _rare(named, names))
-    return _pool_of(scan, chosen, statistics.units)
+        selected += _chained(scan, _rare(naming, names))
+    return _pool_of(scan, selected, statistics.units)
 
 
-def _rare(named: Sequence[PlacedUnit], names: set[str]) -> list[PlacedUnit]:
-    """Choose those of `named` with a name that stands in few of them."""
+def _rare(naming: Sequence[PlacedUnit], names: set[str]) -> list[PlacedUnit]:
+    """Choose those of `naming` with a name that stands in few of them."""
     holders: dict[str, list[PlacedUnit]] = {}
-    for placed in named:
+    for placed in naming:
         for name in names & identifiers(placed.unit.text):
             holders.setdefault(name, []).append(placed)
     return [placed for group in holders.values() if len(group) <= _RARE for placed in group]
@@ -381,15 +381,15 @@ def _chained(scan: Scan, seeds: Sequence[PlacedUnit]) -> list[PlacedUnit]:
             break
         seen |= names
         pattern = re.compile("|".join(map(re.escape, sorted(names))), re.IGNORECASE)
-        named = [placed for placed in scan.units(pattern) if names & identifiers(placed.unit.text)]
-        rare = {placed.place: placed for placed in _rare(named, names)}
-        frontier = {place: rare[place] for place in rare.keys() - reached.keys()}
+        naming = [placed for placed in scan.units(pattern) if names & identifiers(placed.unit.text)]
+        rare = {placed.place: placed for placed in _rare(naming, names)}
+        frontier = {position: rare[position] for position in rare.keys() - reached.keys()}
         reached = reached | frontier
     return list(reached.values())
 
 
-def _pool_of(scan: Scan, chosen: Iterable[PlacedUnit], size: int) -> Pool:
-    unique = {placed.place: placed for placed in chosen}
+def _pool_of(scan: Scan, placed_units: Iterable[PlacedUnit], size: int) -> Pool:
+    unique = {placed.place: placed for placed in placed_units}
     pool = Pool(ends=scan.ends, size=size)
     last = (-1, -1)
     for (source, ordinal), placed in sorted(unique.items()):

@@ -123,8 +123,8 @@ class Meaning:
         texts = [f"{unit.heading} {unit.text}" for unit in units]
         starts = range(0, len(texts), _CHUNK)
         ids = [row for start in starts for row in _ids(texts[start : start + _CHUNK])]
-        vocabulary, places = np.unique(np.concatenate(ids), return_inverse=True)
-        counts = np.bincount(places)
+        vocabulary, inverse = np.unique(np.concatenate(ids), return_inverse=True)
+        counts = np.bincount(inverse)
         share = (counts / counts.sum()).astype(np.float32)
         vectors = _vectors(vocabulary)
         self._mean = share @ vectors
@@ -132,7 +132,7 @@ class Meaning:
         table = self._weighted(vocabulary, vectors)
         bounds = np.concatenate([[0], np.cumsum([len(row) for row in ids])])
         sums = [
-            np.add.reduceat(table[places[part[0] : part[-1]]], part[:-1] - part[0], axis=0)
+            np.add.reduceat(table[inverse[part[0] : part[-1]]], part[:-1] - part[0], axis=0)
             for part in (bounds[start : start + _CHUNK + 1] for start in starts)
         ]
         self._units = np.concatenate(sums)

@@ -156,9 +156,9 @@ class Occurrences:
         self._of = [identifiers(text) for text in texts]
         self._texts = texts
         self._where: dict[str, list[int]] = {}
-        for place, names in enumerate(self._of):
+        for index, names in enumerate(self._of):
             for name in names:
-                self._where.setdefault(name, []).append(place)
+                self._where.setdefault(name, []).append(index)
 
     def find(self, names: Iterable[str]) -> set[int]:
         """Units with a rare one of `names`: in at most 16 units, and at most 2 % of them all."""
@@ -166,7 +166,7 @@ class Occurrences:
         for name in names:
             where = self._where.get(name, [])
             if not where and " " in name:  # quoted words
-                where = [place for place, text in enumerate(self._texts) if name in text.casefold()]
+                where = [index for index, text in enumerate(self._texts) if name in text.casefold()]
             if len(where) <= self._most:
                 units.update(where)
         return units
@@ -178,15 +178,15 @@ class Occurrences:
         reached hold no more than `budget` tokens; the nearest come first.
         """
         reached, frontier = set[int](seeds), set[int](seeds)
-        spent = sum(tokens[place] for place in reached)
+        spent = sum(tokens[index] for index in reached)
         while frontier:
-            names = {name for place in frontier for name in self._of[place]}
+            names = {name for index in frontier for name in self._of[index]}
             frontier = self.find(names) - reached
-            for place in sorted(frontier):
-                spent += tokens[place]
+            for index in sorted(frontier):
+                spent += tokens[index]
                 if spent > budget:
                     return reached
-                reached.add(place)
+                reached.add(index)
         return reached
 
 
@@ -267,8 +267,8 @@ def rank(
     if reason and not seeds:  # a query for a rare name is no question about the whole
         order = coverage_order(pool, tokens, budget)
         scores = [0.0] * len(order)
-        for position, place in enumerate(order):
-            scores[place] = 1 - position / len(order)
+        for position, index in enumerate(order):
+            scores[index] = 1 - position / len(order)
         warning = (
             "the query counts over the whole text: kept evenly, but a count of it will be wrong"
             if reason == "count"
@@ -281,13 +281,13 @@ def rank(
         from harness.rag.compress.prefilter import by_meaning, passing
 
         passed = passing(pool, query, tokens, meaning=by_meaning(critic))
-        scored = critic.score(query, [pool.units[place] for place in passed])
+        scored = critic.score(query, [pool.units[index] for index in passed])
         lexical = bm25(weighted_terms(query), tokens)
         floor, most = min(scored), max(lexical) or 1.0
         # Units that the critic did not read rank behind all that it read, in the order of BM25.
         scores = [floor - 2 + score / most if score else 0.0 for score in lexical]
-        for place, score in zip(passed, scored, strict=True):
-            scores[place] = float(score)
+        for index, score in zip(passed, scored, strict=True):
+            scores[index] = float(score)
     enough = range(len(scores))
     if recall is not None:
         if not isinstance(critic, Calibrated):
@@ -296,7 +296,7 @@ def rank(
                 "'fitted', or a budget or ratio in its place"
             )
         least = critic.threshold(recall, scores)
-        enough = {place for place, score in enumerate(scores) if score >= least}
+        enough = {index for index, score in enumerate(scores) if score >= least}
     # A single unit has no standard score but 0.
     warnings = (
         []
@@ -314,12 +314,12 @@ def rank(
             for score, bridge in zip(scores, bridges, strict=True)
         ]
     order = sorted(
-        range(len(scores)), key=lambda place: (place not in first, -scores[place], place)
+        range(len(scores)), key=lambda index: (index not in first, -scores[index], index)
     )
     # Units with a score of exactly 0, for which nothing speaks, are left out.
-    order = [place for place in order if scores[place] or place in first] or order[:1]
-    chosen = [place for place in order if place in enough or place in first]
-    return Ranked(pool, scores, chosen or order[:1], critic.name, warnings)
+    order = [index for index in order if scores[index] or index in first] or order[:1]
+    selected = [index for index in order if index in enough or index in first]
+    return Ranked(pool, scores, selected or order[:1], critic.name, warnings)
 
 
 def coverage_order(pool: Pool, tokens: Sequence[Sequence[str]], budget: int) -> list[int]:
@@ -350,10 +350,10 @@ def coverage_order(pool: Pool, tokens: Sequence[Sequence[str]], budget: int) -> 
         for unit_words in distinct
     ]
     by_stretch: dict[int, list[int]] = {}
-    for place, before in enumerate(pool.before):
-        by_stretch.setdefault(min(stretches - 1, before * stretches // length), []).append(place)
+    for index, before in enumerate(pool.before):
+        by_stretch.setdefault(min(stretches - 1, before * stretches // length), []).append(index)
     for members in by_stretch.values():
-        members.sort(key=lambda place: (-central[place], place))
+        members.sort(key=lambda index: (-central[index], index))
     rounds = max(map(len, by_stretch.values()))
     return [
         members[turn]
@@ -371,10 +371,10 @@ def _bridge_scores(
     These are the bridges of multi-hop questions: named by an answer, not by the question.
     """
     query_words = weighted_terms(query)
-    best = sorted(range(len(units)), key=lambda place: -scores[place])[:BEST]
+    best = sorted(range(len(units)), key=lambda index: -scores[index])[:BEST]
     terms: dict[str, float] = {}
-    for position, place in enumerate(best):
-        for name in _NAME.findall(units[place].text):
+    for position, index in enumerate(best):
+        for name in _NAME.findall(units[index].text):
             for word in set(words(name)) - query_words.keys():
                 terms.setdefault(word, 1 / (1 + position))  # the best unit comes first
     shared = bm25(terms, tokens) if terms else [0.0] * len(units)

@@ -106,7 +106,7 @@ def prose_spans(text: str, granularity: Granularity, language: str | None) -> li
     if granularity == "word":
         pairs = list(_words(text))
     elif granularity == "paragraph":
-        breaks = [place for match in _BREAK.finditer(text) for place in match.span()]
+        breaks = [offset for match in _BREAK.finditer(text) for offset in match.span()]
         bounds = [0, *breaks, len(text)]
         pairs = list(zip(bounds[::2], bounds[1::2], strict=True))
     else:
@@ -170,14 +170,14 @@ def segment(
     """
     language = language or identify_language(document.text) or "en"
     units: list[Unit] = []
-    place = 0
+    offset = 0
     for start, end in [*marker_spans(document.text), (len(document.text),) * 2]:
-        part = Document(document.id, document.text[place:start])
+        part = Document(document.id, document.text[offset:start])
         for unit in _units(part, granularity, language):
-            moved = moved_by(unit, place)
+            moved = moved_by(unit, offset)
             heading = unit.heading or " > ".join(document.headings_at(moved.start))
             units.append(replace(moved, heading=heading) if heading else moved)
-        place = end
+        offset = end
     return units
 
 
@@ -240,12 +240,12 @@ def _blocks(text: str) -> list[Block]:
         if not any(block.start < match.end() and match.start() < block.end for block in marked):
             marked.append(Block(*match.span(), "row"))
     blocks: list[Block] = []
-    place = 0
+    offset = 0
     for block in [*sorted(marked), Block(len(text), len(text), "prose")]:
-        if block.start > place:
-            blocks.append(Block(place, block.start, "prose"))
+        if block.start > offset:
+            blocks.append(Block(offset, block.start, "prose"))
         blocks.append(block)
-        place = block.end
+        offset = block.end
     return blocks[:-1]
 
 
@@ -331,23 +331,23 @@ def _descend(text: str, start: int, end: int, path: str) -> list[Record]:
     ones, to the last.
     """
     records: list[Record] = []
-    place, number = _skip(text, start + 1), 0
-    while place < end - 1:
-        begin, name = place, f"[{number}]"
+    offset, number = _skip(text, start + 1), 0
+    while offset < end - 1:
+        begin, name = offset, f"[{number}]"
         if text[start] == "{":
-            key, place = _DECODER.raw_decode(text, place)
-            place = _skip(text, _skip(text, place) + 1)
+            key, offset = _DECODER.raw_decode(text, offset)
+            offset = _skip(text, _skip(text, offset) + 1)
             name = f".{key}"
-        _, value_end = _DECODER.raw_decode(text, place)
-        value = text[place:value_end]
+        _, value_end = _DECODER.raw_decode(text, offset)
+        value = text[offset:value_end]
         comma = _skip(text, value_end)
         member_end = comma + 1 if text[comma : comma + 1] == "," else value_end
         is_list = re.match(r"\[\s*[\[{]", value) is not None
         inner = [Record(begin, member_end, path)]
         if value[0] in "{[" and len(value) > 2 and (len(value) > LARGEST or is_list):
-            inner = _descend(text, place, value_end, path + name)
+            inner = _descend(text, offset, value_end, path + name)
         records += _widened(inner, begin, member_end)
-        place, number = _skip(text, member_end), number + 1
+        offset, number = _skip(text, member_end), number + 1
     return _widened(records or [Record(start, end, path)], start, end)
 
 
@@ -358,6 +358,6 @@ def _widened(records: list[Record], start: int, end: int) -> list[Record]:
     return records
 
 
-def _skip(text: str, place: int) -> int:
+def _skip(text: str, offset: int) -> int:
     """The first place from here on that is no JSON white space."""
-    return cast("re.Match[str]", _BLANKS.match(text, place)).end()
+    return cast("re.Match[str]", _BLANKS.match(text, offset)).end()

@@ -38,8 +38,8 @@ def text_digest(blocks: Iterable[str]) -> str:
 
 def part_id(parts: Sequence[Part]) -> str:
     """ID of what `parts` hold: the same for the same parts of the same texts, on any machine."""
-    named = "\n".join(f"{digest} {start} {end}" for digest, start, end in parts)
-    return hashlib.sha256(named.encode()).hexdigest()[:ID_LENGTH]
+    lines = "\n".join(f"{digest} {start} {end}" for digest, start, end in parts)
+    return hashlib.sha256(lines.encode()).hexdigest()[:ID_LENGTH]
 
 
 class Store:
@@ -80,9 +80,9 @@ class Store:
     def put_omissions(self, omissions: Iterable[Sequence[Part]]) -> None:
         """Keep what each omission's ID stands for; its sources must be there."""
         rows = [
-            (part_id(parts), place, *part)
+            (part_id(parts), position, *part)
             for parts in omissions
-            for place, part in enumerate(parts)
+            for position, part in enumerate(parts)
         ]
         with self._open() as database:
             database.executemany("INSERT OR IGNORE INTO omissions VALUES (?, ?, ?, ?, ?)", rows)

@@ -186,8 +186,8 @@ def _report(name: str, run: _Run, baseline: _Run, queries: int) -> ArmReport:
     values: dict[str, list[float]] = {
         "recall": [measured.recall for measured in measures],
         "ndcg": [measured.ndcg for measured in measures],
-        "ndcg_lift": [own.ndcg - base.ndcg for own, base in pairs],
-        "recall_lift": [own.recall - base.recall for own, base in pairs],
+        "ndcg_lift": [measured.ndcg - base.ndcg for measured, base in pairs],
+        "recall_lift": [measured.recall - base.recall for measured, base in pairs],
     }
     times = sorted(run.times) or [0.0]
     return ArmReport(

@@ -59,9 +59,9 @@ def measure(hits: Sequence[Hit], gold: Sequence[Gold], k: int) -> Measures:
     missing = list(gold)
     gains: list[float] = []
     for hit in hits[:k]:
-        shown = [item for item in missing if item.found_in(hit)]
-        missing = [item for item in missing if item not in shown]
-        gains.append(sum(item.relevance for item in shown))
+        matched = [item for item in missing if item.found_in(hit)]
+        missing = [item for item in missing if item not in matched]
+        gains.append(sum(item.relevance for item in matched))
     best = sorted((item.relevance for item in gold), reverse=True)[:k]
     first = next((rank for rank, gain in enumerate(gains, start=1) if gain > 0), None)
     return Measures(

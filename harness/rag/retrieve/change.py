@@ -75,8 +75,8 @@ class VectorJournal:
         if not texts:
             return np.zeros((0, self._encoder.dimension), dtype=np.float32)
         records = np.memmap(self._path, np.uint8, "r").reshape(-1, self._size)
-        places = np.array([self._places[key] for key in keys])
-        return np.ascontiguousarray(records[places, _KEY:-_CRC]).view(np.float32)
+        row_numbers = np.array([self._places[key] for key in keys])
+        return np.ascontiguousarray(records[row_numbers, _KEY:-_CRC]).view(np.float32)
 
     def remove(self) -> None:
         """Forget everything: the vectors are in the index now."""
@@ -145,8 +145,8 @@ def embedded(
     """The new documents chunked, vectors of the chunks, and the journal to remove in the end."""
     entries: list[Entry] = []
     for document, fingerprint in plan.new:
-        named = with_language(document)
-        entries.append(Entry(named, fingerprint, chunk_document(named, chunking)))
+        labelled = with_language(document)
+        entries.append(Entry(labelled, fingerprint, chunk_document(labelled, chunking)))
     journal = VectorJournal(folder / f"vectors-{digest(encoder.name)[:12]}.journal", encoder)
     texts = [search_text(document, chunk) for document, _, chunks in entries for chunk in chunks]
     return entries, journal.embed(texts, progress), journal
@@ -166,16 +166,16 @@ def merged_segments(segments: Sequence[Segment], plan: Plan, new_chunks: int) ->
             return bool(dropped) or new_chunks > 0
         return len(dropped) + len(segment.info.deleted) > _STALE * segment.info.documents
 
-    chosen = [segment for segment in segments if is_due(segment)]
-    total = new_chunks + sum(segment.info.chunks for segment in chosen)
+    due = [segment for segment in segments if is_due(segment)]
+    total = new_chunks + sum(segment.info.chunks for segment in due)
     for segment in sorted(segments, key=lambda segment: segment.info.chunks):
-        if segment in chosen:
+        if segment in due:
             continue
         if not total or segment.info.chunks > total:
             break
-        chosen.append(segment)
+        due.append(segment)
         total += segment.info.chunks
-    return [segment for segment in segments if segment in chosen]
+    return [segment for segment in segments if segment in due]
 
 
 def changed_segments(
@@ -194,8 +194,8 @@ def changed_segments(
         for number in segment.live.values():
             if number not in plan.dropped_of(segment):
                 copied.append(segment.entry(number))
-                places = segment.chunks_of(number)
-                rows.append(segment.vectors[places.start : places.stop])
+                chunk_range = segment.chunks_of(number)
+                rows.append(segment.vectors[chunk_range.start : chunk_range.stop])
     infos: list[SegmentInfo] = []
     for segment in segments:
         if segment not in old:
@@ -210,7 +210,7 @@ def changed_segments(
 def tidy(folder: Path, manifest: Manifest) -> None:
     """Remove what no manifest refers to: leftovers of a kill, segments of earlier generations."""
     names = {segment.name for segment in manifest.segments}
-    place = folder / SEGMENTS
-    for path in place.iterdir() if place.is_dir() else ():
+    segments = folder / SEGMENTS
+    for path in segments.iterdir() if segments.is_dir() else ():
         if path.name not in names:
             shutil.rmtree(path, ignore_errors=True)

@@ -82,8 +82,8 @@ def chunk_document(document: Document, chunking: Chunking) -> list[Chunk]:
     # The tokens of a long text need no counting: none has more than eight letters.
     short = len(text) <= size or (len(text) <= 10 * size and estimate_tokens(text) <= size)
     if short and not document.headings:
-        whole = stripped(text, 0, len(text))
-        return [Chunk(*whole, *whole)] if whole else []  # whatever its sentences are
+        span = stripped(text, 0, len(text))
+        return [Chunk(*span, *span)] if span else []  # whatever its sentences are
     chunks: list[Chunk] = []
     for parent in _grouped(_units(document, chunking.size), chunking.parent, chunking.parent):
         start, end = parent[0].start, parent[-1].end

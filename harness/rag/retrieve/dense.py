@@ -154,8 +154,8 @@ class DenseIndex:
         if allowed is not None and (self.kind == "flat" or allowed.mean() < _FEW):
             candidates = np.flatnonzero(allowed)
             vectors = np.ascontiguousarray(self._vectors[candidates])
-            scores, places = load_faiss().knn(queries, vectors, min(k, len(candidates)), 0)
-            return _padded(scores, candidates[places], k)
+            scores, positions = load_faiss().knn(queries, vectors, min(k, len(candidates)), 0)
+            return _padded(scores, candidates[positions], k)
         if self._index is None:
             return _padded(*self._scanned(queries, min(k, size)), k)
         depth = min(k * _REFINED.get(self.kind, 1), size)

@@ -84,8 +84,8 @@ class Document:
 
     def page_at(self, offset: int) -> int | None:
         """Number of the page on which the character at `offset` stands."""
-        place = bisect_right(self.pages, offset, key=lambda page: page.start)
-        return self.pages[place - 1].number if place else None
+        index = bisect_right(self.pages, offset, key=lambda page: page.start)
+        return self.pages[index - 1].number if index else None
 
     def time_at(self, offset: int) -> float | None:
         """Second at which the character at `offset` was spoken; None but in a recording."""
@@ -182,8 +182,8 @@ class Hit:
     @property
     def citation(self) -> str:
         """For people: `source, p. 3 [120:340]`; the offsets are characters of the parsed text."""
-        place = place_of(self.page, self.time)
-        return f"{self.source or self.doc}{place} [{self.start}:{self.end}]"
+        position = place_of(self.page, self.time)
+        return f"{self.source or self.doc}{position} [{self.start}:{self.end}]"
 
     def to_row(self) -> dict[str, Any]:
         """JSON form."""
@@ -202,12 +202,12 @@ def headings_at(headings: Sequence[Heading], offset: int) -> list[Heading]:
 
 def time_at(times: Sequence[Time], offset: int) -> float | None:
     """Second at which the character at `offset` was spoken: between two times, in proportion."""
-    place = bisect_right(times, offset, key=lambda time: time.start)
+    index = bisect_right(times, offset, key=lambda time: time.start)
     if not times:
         return None
-    if place in (0, len(times)):
-        return times[0 if place == 0 else -1].seconds
-    before, after = times[place - 1], times[place]
+    if index in (0, len(times)):
+        return times[0 if index == 0 else -1].seconds
+    before, after = times[index - 1], times[index]
     share = (offset - before.start) / (after.start - before.start)
     return before.seconds + share * (after.seconds - before.seconds)
 
@@ -285,8 +285,8 @@ class TextBuilder:
         """
         cells = ([_SPACE.sub(" ", cell).strip() for cell in row] for row in rows)
         grid = [[cell.replace("|", "\u00a6") for cell in row] for row in cells if any(row)]
-        filled = sorted({place for row in grid for place, cell in enumerate(row) if cell})
-        lines = [[row[place] if place < len(row) else "" for place in filled] for row in grid]
+        filled = sorted({column for row in grid for column, cell in enumerate(row) if cell})
+        lines = [[row[column] if column < len(row) else "" for column in filled] for row in grid]
         while len(filled) > 1 and lines and not any(lines[0][1:]):
             self.block(lines.pop(0)[0])  # a title above the columns
         columns = len(lines) > 1 and len(filled) > 1

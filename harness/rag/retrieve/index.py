@@ -88,8 +88,8 @@ class LocalIndex(Index):
                     f"behind it with `{anew}`"
                 )
             try:
-                place = self.folder / SEGMENTS
-                self.segments = [Segment(place / info.name, info) for info in manifest.segments]
+                folder = self.folder / SEGMENTS
+                self.segments = [Segment(folder / info.name, info) for info in manifest.segments]
             except FileNotFoundError as error:  # a writer switched between the two reads
                 if attempt == _ATTEMPTS:
                     raise BadInput(f"{str(self.folder)!r} is damaged: {error} is gone") from error
@@ -137,7 +137,9 @@ class LocalIndex(Index):
     def language_of(self, query: str) -> str | None:
         """The query's language; of a short one that of most documents."""
         documents = (language for language, _ in self.languages.most_common())
-        return identify_language(query) or next((each for each in documents if each != "?"), None)
+        return identify_language(query) or next(
+            (language for language in documents if language != "?"), None
+        )
 
     def ids(self) -> list[str]:
         return [doc for segment in self.segments for doc in segment.live]
@@ -247,14 +249,14 @@ class LocalIndex(Index):
                     scores += (scores > 0) * parents[number][segment.parents]
                     if mask is not None:
                         scores[~mask] = 0
-                    places = np.flatnonzero(scores > 0)
-                    if len(places) > depth:
-                        places = places[np.argpartition(-scores[places], depth - 1)[:depth]]
-                    matching += _candidates(number, segment, places, scores[places])
+                    rows = np.flatnonzero(scores > 0)
+                    if len(rows) > depth:
+                        rows = rows[np.argpartition(-scores[rows], depth - 1)[:depth]]
+                    matching += _candidates(number, segment, rows, scores[rows])
             return _best(matching, depth)
 
-        def document_of(place: tuple[int, int]) -> Document:
-            return segments[place[0]].document(place[1])
+        def document_of(key: tuple[int, int]) -> Document:
+            return segments[key[0]].document(key[1])
 
         return {"dense": dense, "lexical": lexical}, document_of
 
@@ -317,9 +319,9 @@ class LocalIndex(Index):
 
 
 def _candidates(
-    number: int, segment: Segment, places: NDArray[np.int64], scores: NDArray[np.float32]
+    number: int, segment: Segment, positions: NDArray[np.int64], scores: NDArray[np.float32]
 ) -> list[Scored]:
-    rows = segment.chunks[places].tolist()
+    rows = segment.chunks[positions].tolist()
     return [
         (((number, document), Chunk(*span)), score)
         for (document, *span), score in zip(rows, scores.tolist(), strict=True)

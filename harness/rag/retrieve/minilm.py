@@ -71,10 +71,10 @@ class MiniLM:
 
     def _hidden(self, ids: Tokens, lengths: Sequence[int], starts: Tokens) -> Array:
         table = "embeddings"
-        places = np.arange(len(ids)) - np.repeat(starts, lengths)
+        positions = np.arange(len(ids)) - np.repeat(starts, lengths)
         hidden = (
             self.weights[f"{table}.word_embeddings.weight"][ids]
-            + self.weights[f"{table}.position_embeddings.weight"][places]
+            + self.weights[f"{table}.position_embeddings.weight"][positions]
             + self.weights[f"{table}.token_type_embeddings.weight"][0]
         )
         hidden = self._normal(hidden, f"{table}.LayerNorm")

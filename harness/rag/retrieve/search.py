@@ -53,19 +53,19 @@ class Condition:
     operator: Operator
     value: Any
 
-    def holds(self, facts: Mapping[str, Any]) -> bool:
+    def holds(self, metadata: Mapping[str, Any]) -> bool:
         """Return True if a document with these facts meets it; a missing field only meets `!=`."""
-        fact = facts.get(self.field)
+        actual = metadata.get(self.field)
         if self.operator == "!=":
-            return not _equal(fact, self.value)
-        if fact is None:
+            return not _equal(actual, self.value)
+        if actual is None:
             return False
         if self.operator == "=":
-            return _equal(fact, self.value)
+            return _equal(actual, self.value)
         if self.operator == "~":
-            return fnmatchcase(str(fact), str(self.value))
+            return fnmatchcase(str(actual), str(self.value))
         try:
-            return _ORDER[self.operator](fact, self.value)
+            return _ORDER[self.operator](actual, self.value)
         except TypeError:
             return False
 
@@ -88,17 +88,17 @@ def parse_condition(text: str) -> Condition:
     return Condition(match[1], cast("Operator", match[2]), value)
 
 
-def all_hold(conditions: Sequence[Condition], facts: Mapping[str, Any]) -> bool:
+def all_hold(conditions: Sequence[Condition], metadata: Mapping[str, Any]) -> bool:
     """Return True if every condition holds."""
-    return all(condition.holds(facts) for condition in conditions)
+    return all(condition.holds(metadata) for condition in conditions)
 
 
-def _equal(fact: Any, value: Any) -> bool:
+def _equal(actual: Any, value: Any) -> bool:
     if isinstance(value, list):
-        return any(_equal(fact, choice) for choice in cast("list[Any]", value))
-    if isinstance(fact, list):
-        return value in fact
-    return fact == value or (fact is not None and str(fact) == value)
+        return any(_equal(actual, choice) for choice in cast("list[Any]", value))
+    if isinstance(actual, list):
+        return value in actual
+    return actual == value or (actual is not None and str(actual) == value)
 
 
 class Changed(Value):

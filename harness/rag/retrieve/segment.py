@@ -59,7 +59,7 @@ def write_segment(
     try:
         half.mkdir(parents=True)
         # Texts and rows one after another, and tables of where each begins.
-        places: list[tuple[int, int, int, int, int]] = []
+        bounds: list[tuple[int, int, int, int, int]] = []
         chunks: list[tuple[int, ...]] = []
         with (half / "texts.bin").open("wb") as texts, (half / "rows.jsonl").open("wb") as rows:
             for number, (document, fingerprint, cut) in enumerate(entries):
@@ -68,9 +68,9 @@ def write_segment(
                 line = json.dumps(row, ensure_ascii=False) + "\n"
                 texts.write(document.text.encode("utf-8", "surrogatepass"))
                 rows.write(line.encode("utf-8", "surrogatepass"))
-                places.append((start[0], texts.tell(), start[1], rows.tell(), len(chunks)))
+                bounds.append((start[0], texts.tell(), start[1], rows.tell(), len(chunks)))
                 chunks.extend((number, *chunk) for chunk in cut)
-        np.save(half / "places.npy", np.array(places, dtype=np.int64).reshape(-1, 5))
+        np.save(half / "places.npy", np.array(bounds, dtype=np.int64).reshape(-1, 5))
         np.save(half / "chunks.npy", np.array(chunks, dtype=np.int64).reshape(-1, 5))
         np.save(half / "vectors.npy", np.ascontiguousarray(vectors, dtype=np.float32))
         kind = dense_kind(len(vectors))
@@ -202,9 +202,7 @@ class Segment:
     def live(self) -> Mapping[str, int]:
         """Place of every document that was not deleted, by id."""
         deleted = set(self.info.deleted)
-        return {
-            facts["id"]: number for number, facts in enumerate(self.facts) if number not in deleted
-        }
+        return {row["id"]: number for number, row in enumerate(self.facts) if number not in deleted}
 
     def allowed(self, where: Sequence[Condition]) -> NDArray[np.bool_] | None:
         """Chunks that may be found, shape (chunks,); None for all of them."""
@@ -221,8 +219,8 @@ class Segment:
     def entry(self, number: int) -> Entry:
         """A document with its chunks, to be written again."""
         with decoding(self.folder):
-            places = self.chunks_of(number)
-            chunks = [Chunk(*row[1:]) for row in self.chunks[places.start : places.stop].tolist()]
+            rows = self.chunks_of(number)
+            chunks = [Chunk(*row[1:]) for row in self.chunks[rows.start : rows.stop].tolist()]
             return Entry(self.document(number), self.facts[number]["digest"], chunks)
 
 

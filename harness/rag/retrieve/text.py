@@ -71,8 +71,8 @@ def identify_language(text: str) -> str | None:
     """
     sample = text[:_SAMPLE].lower()
     # Letters of ASCII are Latin, a script of many languages: they need no look.
-    shown = "" if sample.isascii() else sample[:2000]
-    scripts = Counter(map(_script, filter(str.isalpha, shown)))
+    excerpt = "" if sample.isascii() else sample[:2000]
+    scripts = Counter(map(_script, filter(str.isalpha, excerpt)))
     letters = scripts.total()
     for (
         script,
@@ -225,7 +225,7 @@ def _runs(text: str) -> list[str]:
 @lru_cache(maxsize=1 << 18)  # a text repeats its words
 def _tokens(run: str) -> tuple[str, ...]:
     if not run.isascii() and _IDEOGRAPH.match(run):
-        return tuple(run[place : place + 2] for place in range(max(1, len(run) - 1)))
+        return tuple(run[start : start + 2] for start in range(max(1, len(run) - 1)))
     if run[0].isdigit() and not re.search(r"[^\W\d]", run):
         return (run,)
     parts = [part for part in _JOINT.split(run) if part]

@@ -56,21 +56,21 @@ class Passage(NamedTuple):
 
 def within(passage: Passage) -> Passage:
     """A passage of a passage (its document is a :attr:`Passage.name`) as one of the document."""
-    doc, _, place = passage.doc.rpartition(":")
-    offset = int(place.split("-")[0])
+    doc, _, span = passage.doc.rpartition(":")
+    offset = int(span.split("-")[0])
     return passage._replace(doc=doc, start=passage.start + offset, end=passage.end + offset)
 
 
 def packed(ranked: Sequence[Passage], budget: int, count: Count) -> list[Passage]:
     """The best passages that fit a budget, best first; one inside a better one is left out."""
-    chosen: list[Passage] = []
+    selected: list[Passage] = []
     room = budget + count(GAP)  # there is a gap less than there are passages
     for passage in ranked:
         cost = count(passage.shown) + count(GAP)
-        if cost <= room and not any(better.covers(passage) for better in chosen):
-            chosen.append(passage)
+        if cost <= room and not any(better.covers(passage) for better in selected):
+            selected.append(passage)
             room -= cost
-    return chosen
+    return selected
 
 
 def merged(passages: Sequence[Passage], sources: Sequence[Document]) -> list[Passage]:
@@ -149,7 +149,7 @@ def pages_of(documents: Sequence[Document], size: int = PAGE) -> list[Passage]:
             end = min(start + size, len(text))
             if end < len(text):
                 marks = (text.rfind(mark, start + size // 2, end) for mark in ("\n", " "))
-                end = next((place + 1 for place in marks if place >= 0), end)
+                end = next((position + 1 for position in marks if position >= 0), end)
             pages.append(Passage.of(document, start, end))
             start = end
     return pages

@@ -56,22 +56,22 @@ def search_tool(arm: str = "") -> Tool:
     Raises:
         BadInput: for another arm.
     """
-    chosen = SEARCH_ARMS.get(arm or "weighted")
-    if chosen is None:
+    selected_arm = SEARCH_ARMS.get(arm or "weighted")
+    if selected_arm is None:
         raise BadInput(f"expected search:{'|'.join(SEARCH_ARMS)}, got 'search:{arm}'")
 
     def run(arguments: Arguments, documents: list[Document]) -> str:
         query = text_argument(arguments, "query").strip()
         if not query:
             raise ToolArgumentError("expected a query of at least one word, found an empty one")
-        hits = search_documents(documents, query, HITS, chosen)
-        shown: list[str] = []
+        hits = search_documents(documents, query, HITS, selected_arm)
+        passages: list[str] = []
         for hit in hits:
             passage = Passage(hit.doc, hit.start, hit.end, hit.text, hit.score)
             title = hit.metadata.get("title")
             titled = isinstance(title, str) and title and title != hit.doc
-            shown.append(f"{passage.citation} {title}\n{hit.text}" if titled else passage.shown)
-        return "\n\n".join(shown) or "[Nothing found: try other words]"
+            passages.append(f"{passage.citation} {title}\n{hit.text}" if titled else passage.shown)
+        return "\n\n".join(passages) or "[Nothing found: try other words]"
 
     return Tool(
         name="search",

@@ -149,7 +149,7 @@ def prepare(settings: LadderSettings, out: Path | None) -> Prepared:
     Raises:
         BadInput: for a skill, suite or examples that cannot be used.
     """
-    skill, wanted = load_skill(settings.skill), settings.wanted
+    skill, rungs = load_skill(settings.skill), settings.wanted
     suite, parts = splits_of(settings)
     agent = agent_spec(settings, suite)
     tokens, warnings = texts.tokens_of(skill), list[str]()
@@ -158,7 +158,7 @@ def prepare(settings: LadderSettings, out: Path | None) -> Prepared:
     pool = chooser = None
     if lessons:
         samples["lessons"] = texts.lesson_list(lessons, tokens)
-    if settings.examples != NO_EXAMPLES and not wanted.isdisjoint(FROM_EXAMPLES):
+    if settings.examples != NO_EXAMPLES and not rungs.isdisjoint(FROM_EXAMPLES):
         pool = pool_of(settings, suite, parts, out)
         warnings.append(str(pool))
         chooser = chooser_of(settings, parts, pool)
@@ -166,8 +166,10 @@ def prepare(settings: LadderSettings, out: Path | None) -> Prepared:
     targets |= {"best": tokens} if pool else {}
     examples = pool.examples if pool else ()
     if settings.measure and out is not None:
-        every = [*samples.values(), *(texts.example_body([row]) for row in examples)]
-        first, *counts = loops.run(measured(settings, agent, [skill.body.strip(), *every], out))
+        sample_texts = [*samples.values(), *(texts.example_body([row]) for row in examples)]
+        first, *counts = loops.run(
+            measured(settings, agent, [skill.body.strip(), *sample_texts], out)
+        )
         for (name, sample), count in zip(samples.items(), counts, strict=False):
             # As many tokens of the model as the skill has, in those of the project for such texts.
             targets[name] = round(first * count_tokens(sample) / count)
@@ -188,7 +190,7 @@ def prepare(settings: LadderSettings, out: Path | None) -> Prepared:
         sets = {
             name: texts.draw_sets(examples, targets[name], SETS, settings.seed)
             for name in (BEST, DOUBLE)
-            if name in wanted or name == BEST  # of which `random` is the first
+            if name in rungs or name == BEST  # of which `random` is the first
         }
         bodies["random"] = sets["best"][0].body
         if agent == "graph:program":  # the agent that looks for them
@@ -209,9 +211,9 @@ def prepare(settings: LadderSettings, out: Path | None) -> Prepared:
         names = ", ".join(matcher.unmatched)
         warnings.append(f"no train prompt has the template of {names}: code does not call them")
     if replies := replies_without_model(matcher, suite.tasks):
-        skills[NO_MODEL], wanted = None, wanted | {NO_MODEL}  # costs no call: never left out
-    sets = {name: drawn for name, drawn in sets.items() if name in wanted}
-    skills = {name: part for name, part in skills.items() if name in wanted}
+        skills[NO_MODEL], rungs = None, rungs | {NO_MODEL}  # costs no call: never left out
+    sets = {name: drawn for name, drawn in sets.items() if name in rungs}
+    skills = {name: part for name, part in skills.items() if name in rungs}
     return Prepared(
         skill, suite, chooser, pool, sets, skills, targets, agent, replies, tuple(warnings)
     )
@@ -345,13 +347,13 @@ def plan_of(settings: LadderSettings, prepared: Prepared | None = None) -> dict[
     prepared = prepared or prepare(settings, None)
     tasks, names = len(prepared.suite.tasks), prepared.names
     rows: list[dict[str, Any]] = []
-    own = called = 0
+    runs = called = 0
     compared = [name for name in names if name not in ("skill", "repeat")]
     for name in names:
         drawn, skill = prepared.sets.get(name, ()), prepared.skills.get(name)
         lengths = [row.length for row in drawn] or [texts.tokens_of(skill)]
         same = name == "prose" and skill is not None and skill.digest == prepared.skill.digest
-        own += not same
+        runs += not same
         called += not same and name != NO_MODEL
         rows.append({
             "rung": name,
@@ -365,7 +367,7 @@ def plan_of(settings: LadderSettings, prepared: Prepared | None = None) -> dict[
     choosing = sum(map(len, prepared.sets.values())) * (
         len(prepared.chooser.tasks) if prepared.chooser else 0
     )
-    attempts = own * tasks * settings.epochs
+    attempts = runs * tasks * settings.epochs
     seen = [task for task in prepared.suite.tasks if task.id not in prepared.unseen]
     sizes = Counter(cluster_names([task.id for task in seen], task_groups(seen))).values()
     lift = joint_lift(planned_size(sizes) if sizes else len(seen), len(compared))
@@ -385,7 +387,7 @@ def plan_of(settings: LadderSettings, prepared: Prepared | None = None) -> dict[
         "notes": list(prepared.warnings),
         "model": agent_model_spec(settings.models),
         "agent": prepared.agent,
-        "plan": f"{own} rungs on {tasks} tasks, {attempts} attempts, and {choosing} to choose the "
+        "plan": f"{runs} rungs on {tasks} tasks, {attempts} attempts, and {choosing} to choose the "
         f"best sets of examples; of {len(compared)} comparisons together {least} is found with "
         "80 % power (if a quarter of the results differ, or as many as that takes"
         f"{alike})"

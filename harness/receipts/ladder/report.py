@@ -141,8 +141,8 @@ class Ladder(Value):
 
 def ladder_page(ladder: Ladder) -> str:
     """The ladder as one HTML file that needs nothing else: the same ladder, the same bytes."""
-    shown = [rung.difference for rung in ladder.rungs if rung.difference is not None]
-    ends = [abs(end) for row in shown for end in (row.low, row.high)]
+    differences = [rung.difference for rung in ladder.rungs if rung.difference is not None]
+    ends = [abs(end) for row in differences for end in (row.low, row.high)]
     return render_page(TEMPLATE, ladder=ladder, most=max([5.0, *ends]))
 
 

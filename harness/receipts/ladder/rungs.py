@@ -91,8 +91,8 @@ def body_tokens(body: str) -> int:
     tokens, (heading, *lines) = count_tokens(body), body.split("\n")
     if not heading.startswith(EXAMPLES_SECTION) or heading == EXAMPLES_SECTION:
         return tokens
-    every = split_examples("\n".join([EXAMPLES_SECTION, *lines]))[1]
-    return round(tokens * len(split_examples(body)[1]) / len(every))
+    examples = split_examples("\n".join([EXAMPLES_SECTION, *lines]))[1]
+    return round(tokens * len(split_examples(body)[1]) / len(examples))
 
 
 def near(tokens: int, target: int) -> bool:
@@ -206,8 +206,8 @@ def example_body(examples: Iterable[Example]) -> str:
 def nearest_examples(pool: Sequence[Example], tokens: int) -> str:
     """All examples, of which a task sees the nearest: as many as have at least this length."""
     body, length = example_body(pool), count_tokens(example_body(())) + sum(map(cost, pool))
-    shown = -(-tokens * len(pool) // length)
-    return body.replace(EXAMPLES_SECTION, NEAREST_SECTION % min(shown, len(pool)), 1)
+    nearest = -(-tokens * len(pool) // length)
+    return body.replace(EXAMPLES_SECTION, NEAREST_SECTION % min(nearest, len(pool)), 1)
 
 
 def draw_sets(pool: Sequence[Example], tokens: int, count: int, seed: int) -> list[DrawnSet]:
@@ -248,17 +248,17 @@ def cost(example: Example) -> int:
 def drawn_set(order: Sequence[Example], tokens: int) -> DrawnSet:
     """The first examples of an order that fit, and one with its task shortened to fit."""
     most = tokens * (1 + TOLERANCE)
-    chosen: list[Example] = []
+    selected: list[Example] = []
     length = count_tokens(example_body(()))
     for example in order:
         if length + (more := cost(example)) <= most:
-            chosen.append(example)
+            selected.append(example)
             length += more
         if length >= tokens * (1 - TOLERANCE):
             break
     if length < tokens * (1 - TOLERANCE):
         for example in order:
-            if example in chosen:
+            if example in selected:
                 continue
             room = most - length
             prompt = shortened(
@@ -266,19 +266,19 @@ def drawn_set(order: Sequence[Example], tokens: int) -> DrawnSet:
                 lambda text: cost(example.model_copy(update={"prompt": text})) <= room,  # noqa: B023  # called at once
             )
             if prompt:
-                chosen.append(example.model_copy(update={"prompt": prompt}))
-                length += cost(chosen[-1])
+                selected.append(example.model_copy(update={"prompt": prompt}))
+                length += cost(selected[-1])
                 break
-    if not chosen:
+    if not selected:
         short = sorted(
             order, key=lambda row: (cost(row.model_copy(update={"prompt": ""})), row.task)
         )[:SHORTEST]
         example = next(example for example in order if example in short)
         prompt = " ".join(example.prompt.split(" ")[:LEAST_WORDS])
-        chosen = [example.model_copy(update={"prompt": prompt})]
-        length += cost(chosen[0])
-    body = example_body(chosen)
+        selected = [example.model_copy(update={"prompt": prompt})]
+        length += cost(selected[0])
+    body = example_body(selected)
     return DrawnSet(
         body=body, tokens=count_tokens(body), length=length,
-        examples=tuple(example.task for example in chosen),
+        examples=tuple(example.task for example in selected),
     )  # fmt: skip

@@ -126,32 +126,32 @@ async def climb(
     folder_name = settings.skill.resolve().name
 
     async def run(
-        place: str, skill: Skill | None, suite: LoadedSuite, epochs: int, seed: int
+        run_name: str, skill: Skill | None, suite: LoadedSuite, epochs: int, seed: int
     ) -> Path:
         folder = None
         if skill is not None:
-            folder = out / "skills" / place / folder_name
+            folder = out / "skills" / run_name / folder_name
             write_files(skill, folder)
         update = {"epochs": epochs, "seed": seed, "limit": None, "skill": folder}
         evaluation = settings.evaluation().model_copy(update=update)
-        if place == NO_MODEL:
-            await attempt_without_model(evaluation, suite, prepared.replies, out / place, show)
+        if run_name == NO_MODEL:
+            await attempt_without_model(evaluation, suite, prepared.replies, out / run_name, show)
         else:
-            await Evaluator(evaluation, suite, budget).run(out / place, folder, show)
-        return out / place
+            await Evaluator(evaluation, suite, budget).run(out / run_name, folder, show)
+        return out / run_name
 
-    chosen: dict[RungName, texts.DrawnSet] = {}
+    best_sets: dict[RungName, texts.DrawnSet] = {}
     choices: list[Choice] = []
     for name, drawn in prepared.sets.items():
         assert prepared.chooser is not None
         passed: list[int] = []
         rows: list[LadderRow] = []
         for number, row in enumerate(drawn):
-            place = f"choose/{name}-{number}"
+            run_name = f"choose/{name}-{number}"
             skill = texts.control(prepared.skill, row.body)
-            await run(place, skill, prepared.chooser, 1, settings.seed)
+            await run(run_name, skill, prepared.chooser, 1, settings.seed)
             ids = [task.id for task in prepared.chooser.tasks]
-            tried = _rows(name, ids, out / place)
+            tried = _rows(name, ids, out / run_name)
             passed.append(sum(attempt.outcome == "pass" for attempt in tried))
             rows += tried
         choices.append(
@@ -164,18 +164,18 @@ async def climb(
                 used=sum(row.tokens for row in rows),
             )
         )
-        chosen[name] = drawn[choices[-1].best]
+        best_sets[name] = drawn[choices[-1].best]
         tell(f"{name}: set {choices[-1].best + 1} of {len(drawn)} chosen, passes {passed}")
-    rungs = rungs_of(prepared, chosen)
-    own: list[RungName] = [rung.name for rung in rungs if rung.run == rung.name]
+    rungs = rungs_of(prepared, best_sets)
+    to_run: list[RungName] = [rung.name for rung in rungs if rung.run == rung.name]
     ids = [
         attempt_id(task, epoch) for epoch in range(settings.epochs) for task in prepared.suite.tasks
     ]
     rows = []
-    for name in own:
+    for name in to_run:
         skill = prepared.skill if name == NO_MODEL else prepared.skills.get(name)
-        if name in chosen:
-            skill = texts.control(prepared.skill, chosen[name].body)
+        if name in best_sets:
+            skill = texts.control(prepared.skill, best_sets[name].body)
         suite, seed = prepared.suite, settings.seed
         if name == "repeat":  # other seeds, and the tasks from the last to the first
             suite = suite.model_copy(update={"tasks": tuple(reversed(suite.tasks))})
@@ -216,17 +216,17 @@ def _rows(name: RungName, ids: Sequence[str], run: Path) -> list[LadderRow]:
         return rows_of(name, ids, read_run(run, calls.answered()))
 
 
-def rungs_of(prepared: Prepared, chosen: Mapping[RungName, texts.DrawnSet]) -> tuple[Rung, ...]:
+def rungs_of(prepared: Prepared, best_sets: Mapping[RungName, texts.DrawnSet]) -> tuple[Rung, ...]:
     """All rungs; one that has the text of an earlier one, or of the skill, has its attempts."""
     runs: dict[str, RungName] = {prepared.skill.digest: "skill"}
     rungs: list[Rung] = []
     if "best" in prepared.sets:
-        chosen = {"random": prepared.sets["best"][0], **chosen}
+        best_sets = {"random": prepared.sets["best"][0], **best_sets}
     for name in prepared.names:
         if name == NO_MODEL:
             rungs.append(no_model_rung(prepared.replies))
             continue
-        drawn = chosen.get(name)
+        drawn = best_sets.get(name)
         skill = texts.control(prepared.skill, drawn.body) if drawn else prepared.skills[name]
         key = skill.digest if skill else ""
         target, tokens = prepared.targets.get(name), texts.tokens_of(skill)

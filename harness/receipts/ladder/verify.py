@@ -151,10 +151,10 @@ def rungs_differ(header: LadderHeader, skill: Skill) -> Iterator[str]:
 def attempts_differ(records: LadderRecords) -> Iterator[str]:
     """Attempts that are missing, or that no rung should have made."""
     header = records.header
-    own = [rung.name for rung in header.rungs if rung.run == rung.name]
+    names = [rung.name for rung in header.rungs if rung.run == rung.name]
     expected = {
         (name, task if epoch == 0 else f"{task}@{epoch}")
-        for name in own
+        for name in names
         for epoch in range(header.epochs)
         for task, _ in header.tasks
     }

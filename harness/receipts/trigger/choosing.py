@@ -80,9 +80,9 @@ def choice(skills: Mapping[str, str], query: str) -> tuple[list[Message], dict[s
         "required": ["skill"],
         "additionalProperties": False,
     }
-    named = {"name": "choice", "schema": schema, "strict": True}
+    json_schema = {"name": "choice", "schema": schema, "strict": True}
     messages.append(_question(skills, query))
-    return messages, {"type": "json_schema", "json_schema": named}
+    return messages, {"type": "json_schema", "json_schema": json_schema}
 
 
 def chosen(text: str, skills: Mapping[str, str]) -> str:
@@ -103,7 +103,7 @@ def chosen(text: str, skills: Mapping[str, str]) -> str:
 async def measure_descriptions(
     name: str,
     descriptions: Sequence[str],
-    own: Sequence[str],
+    queries: Sequence[str],
     rivals: Sequence[str],
     foreign: Sequence[str],
     model: Model,
@@ -150,8 +150,8 @@ async def measure_descriptions(
             controls = await answers(description, [text.format(name=name) for text in CONTROLS])
             if 2 * sum(controls) <= len(CONTROLS):
                 return [], usage
-        hits, false = await answers(description, own), await answers(description, foreign)
-        if 2 * len(hits) > len(own) and 2 * len(false) > len(foreign):
+        hits, false = await answers(description, queries), await answers(description, foreign)
+        if 2 * len(hits) > len(queries) and 2 * len(false) > len(foreign):
             rate = sum(hits) / len(hits)
             rows.append(Candidate(text=description, recall=rate, wrong=sum(false) / len(false)))
     return rows, usage

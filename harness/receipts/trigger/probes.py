@@ -174,9 +174,9 @@ class _Client:
                 f"found {text[:100]!r}",
             )
         names = loaded(output.calls, self._names)
-        wanted = loaded([call._replace(failure="") for call in output.calls], self._names)
-        if wanted and not names:
-            return replace(run, invalid=f"the client's call that names {wanted[0]!r} failed")
+        attempted = loaded([call._replace(failure="") for call in output.calls], self._names)
+        if attempted and not names:
+            return replace(run, invalid=f"the client's call that names {attempted[0]!r} failed")
         if not (names or output.calls or output.said):
             return replace(run, invalid="the client called no tool and said nothing")
         return _result(run, names)
@@ -242,8 +242,8 @@ def read_output(text: str) -> Output:
             break
     items = (item for event in events for item in _objects(event))
     texts = (item.get(key) for item in items for key in ("text", "result"))
-    said = any(isinstance(text, str) and text.strip() for text in texts)
-    return Output(len(events), tuple(dict.fromkeys(calls)), said, failure)
+    spoke = any(isinstance(text, str) and text.strip() for text in texts)
+    return Output(len(events), tuple(dict.fromkeys(calls)), spoke, failure)
 
 
 def loaded(calls: Sequence[Call], names: Sequence[str]) -> tuple[str, ...]:

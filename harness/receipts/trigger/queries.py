@@ -154,10 +154,10 @@ def _rows(path: Path) -> Iterator[tuple[str, Any]]:
     if not path.is_file():
         raise BadInput(f"expected a file of queries, found nothing at {str(path)!r}")
     document: Any = read_json(path) if path.suffix == ".json" else read_yaml(path)
-    named = (
+    fields = (
         cast("dict[str, Any]", document) if isinstance(document, dict) else {"queries": document}
     )
-    rows = named.get("queries")
+    rows = fields.get("queries")
     if not isinstance(rows, list):
         raise BadInput(f"{path}: expected a list of queries, got {type(rows).__name__}")
     for number, row in enumerate(cast("list[Any]", rows), start=1):

@@ -53,12 +53,12 @@ def marketplace_files(skill: Skill, out: Path) -> dict[str, Any]:
     index.setdefault("owner", {"name": name})
     index["plugins"] = _with_entry(index.get("plugins"), {**entry, "source": f"./{folder}"})
     metadata = skill.frontmatter.get("metadata", "")
-    facts: Mapping[str, str] = {} if isinstance(metadata, str) else metadata
+    fields: Mapping[str, str] = {} if isinstance(metadata, str) else metadata
     manifest: dict[str, Any] = dict(entry)
-    if "version" in facts:  # without one, clients take every commit for a new version
-        manifest["version"] = facts["version"]
-    if "author" in facts:
-        manifest["author"] = {"name": facts["author"]}
+    if "version" in fields:  # without one, clients take every commit for a new version
+        manifest["version"] = fields["version"]
+    if "author" in fields:
+        manifest["author"] = {"name": fields["author"]}
     if "license" in skill.frontmatter:
         manifest["license"] = skill.frontmatter["license"]
     return {
@@ -116,5 +116,5 @@ def _with_entry(existing: Any, entry: dict[str, Any]) -> list[Any]:
     """A list of named entries with `entry` in it, in the place of one of the same name."""
     rows = cast("list[Any]", existing) if isinstance(existing, list) else []
     objects = [cast("dict[str, Any]", row) for row in rows if isinstance(row, dict)]
-    named = {str(row.get("name")): row for row in objects} | {str(entry["name"]): entry}
-    return [named[name] for name in sorted(named)]
+    by_name = {str(row.get("name")): row for row in objects} | {str(entry["name"]): entry}
+    return [by_name[name] for name in sorted(by_name)]

@@ -110,8 +110,8 @@ def benchmark_of(
     delta: dict[str, str] = {}
     if len(summary) == 2:
         for name, form in {"pass_rate": "+.2f", "time_seconds": "+.1f", "tokens": "+.0f"}.items():
-            ours, base = (summary[row][name]["mean"] for row in configurations)
-            delta[name] = format(ours - base, form)
+            mean, base = (summary[row][name]["mean"] for row in configurations)
+            delta[name] = format(mean - base, form)
     invalid = sum(attempt.outcome == "invalid" for attempt in attempts)
     return {
         "metadata": {

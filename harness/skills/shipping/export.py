@@ -401,6 +401,6 @@ def receipt_files(folder: Path, skill: Skill) -> dict[str, bytes]:
                 f"{skill.digest[:12]}: run `harness skill {command}` again, or move it away"
             )
         # A link would bring a file of the host into what is exported.
-        ours = (path for path in paths if path.is_file() and not path.is_symlink())
-        files |= {path.name: read_foreign(path) for path in ours}
+        regular = (path for path in paths if path.is_file() and not path.is_symlink())
+        files |= {path.name: read_foreign(path) for path in regular}
     return files

@@ -80,13 +80,13 @@ def parse_source(text: str) -> Source:
     """
     if Path(text).exists():
         return Source(text, path=Path(text))
-    if (found := ADDRESS.fullmatch(text)) is None:
+    if (match := ADDRESS.fullmatch(text)) is None:
         raise BadInput(
             f"no skill at {text!r}: expected a folder, a .skill or .zip file, OWNER/REPO, or the "
             "address of a git repository (https://, ssh://, git@host:), with @REF for a branch, a "
             "tag or a commit"
         )
-    address, ref = found["address"], found["ref"] or ""
+    address, ref = match["address"], match["ref"] or ""
     if GITHUB.fullmatch(address):
         address = f"https://github.com/{address}"
     return Source(text, address=address, ref=ref)
@@ -108,8 +108,8 @@ def opened(source: Source) -> Generator[tuple[Path, str]]:
             yield folder, ""
         else:
             _git(source, folder, "init", "--quiet")
-            wanted = source.ref or "HEAD"
-            _git(source, folder, "fetch", "--quiet", "--depth=1", "--", source.address, wanted)
+            ref = source.ref or "HEAD"
+            _git(source, folder, "fetch", "--quiet", "--depth=1", "--", source.address, ref)
             _git(source, folder, "checkout", "--quiet", "--detach", "FETCH_HEAD")
             yield folder, _git(source, folder, "rev-parse", "HEAD")
 
@@ -127,7 +127,7 @@ def unpack(archive: Path, folder: Path) -> None:
     Raises:
         BadInput: if it is no zip, too large, or holds links or names that lead out of the folder.
     """
-    left = MOST_BYTES
+    remaining = MOST_BYTES
     with (
         decoding(archive),
         open_foreign(archive) as file,
@@ -142,9 +142,9 @@ def unpack(archive: Path, folder: Path) -> None:
             if path is None or stat.S_ISLNK(mode):
                 raise BadInput(f"{str(archive)!r}: {entry.filename!r} leads out of it")
             with opened_archive.open(entry) as stream:
-                data = stream.read(left + 1)  # whatever size the archive claims
-            left -= len(data)
-            if left < 0:
+                data = stream.read(remaining + 1)  # whatever size the archive claims
+            remaining -= len(data)
+            if remaining < 0:
                 raise BadInput(f"{str(archive)!r}: more than {MOST_BYTES:,} bytes unpacked")
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
@@ -158,8 +158,8 @@ def skills_in(root: Path) -> dict[str, Path]:
         BadInput: if there is none, or two have the same name.
     """
     folders: dict[str, Path] = {}
-    for place, names, files in os.walk(root):
-        folder = Path(place)
+    for directory, names, files in os.walk(root):
+        folder = Path(directory)
         if SKILL_FILE in files or "skill.md" in files:
             name = load_skill(folder).name or folder.name
             if name in folders and load_skill(folders[name]).digest != load_skill(folder).digest:
@@ -233,8 +233,8 @@ def update_installed(
         name: Origin.model_validate(row) for name, row in Folder(project).lock()["sources"].items()
     }
     if missing := [name for name in names if name not in origins]:
-        known = ", ".join(origins) or "none"
-        raise BadInput(f"no skill {missing[0]!r} was installed from a source here: {known}")
+        installed = ", ".join(origins) or "none"
+        raise BadInput(f"no skill {missing[0]!r} was installed from a source here: {installed}")
     if not origins:
         raise BadInput(f"nothing was installed into {str(project)!r} by `harness skill install`")
     exports: list[Exported] = []

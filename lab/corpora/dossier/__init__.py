@@ -71,12 +71,12 @@ def dossier_readings(split: str, seed: int = SEED) -> list[Reading]:
 def _readings(kind: str, number: int, split: str, seed: int) -> list[Reading]:
     chance = Random(f"dossier:{seed}:{split}:{kind}:{number}")
     # Years of documents differ by their number: those of the splits must not meet.
-    place = number + list(DOCUMENTS).index(split) * 2
-    page = KINDS[kind].page(Wording(chance, split == "test"), place)
+    page_number = number + list(DOCUMENTS).index(split) * 2
+    page = KINDS[kind].page(Wording(chance, split == "test"), page_number)
     tokens = chance.randint(*TOKENS)
     pad(page, tokens, lambda: KINDS[kind].small_talk(chance), chance)
     doc = f"{kind}.txt"
-    text, places = render(page, doc, chance)
+    text, evidence_of = render(page, doc, chance)
     source = Source(id=doc, text=text)
     # As many of one place as of two, in turn.
     by_places = (
@@ -86,14 +86,14 @@ def _readings(kind: str, number: int, split: str, seed: int) -> list[Reading]:
     pairs = zip(*(chance.sample(pool, QUESTIONS // 2) for pool in by_places), strict=True)
     return [
         Reading(
-            id=f"dossier-{split}-{kind}-{number}-{place:02}",
+            id=f"dossier-{split}-{kind}-{number}-{index:02}",
             family="longdoc",
             question=question.text,
             answers=question.answers,
             metric="em",
             sources=(source,),
-            evidence=tuple(places[fact] for fact in question.facts),
-            meta={"stratum": f"{kind}, {'one place' if place % 2 == 0 else 'two places'}"},
+            evidence=tuple(evidence_of[fact] for fact in question.facts),
+            meta={"stratum": f"{kind}, {'one place' if index % 2 == 0 else 'two places'}"},
         )
-        for place, question in enumerate(question for pair in pairs for question in pair)
+        for index, question in enumerate(question for pair in pairs for question in pair)
     ]

@@ -85,7 +85,7 @@ def manual(wording: Wording, number: int) -> Page:
     """A manual with 16 parts, six facts each, and a table of fault codes."""
     chance = wording.chance
     page = Page(f"Operating manual: {chance.choice(MACHINES)}, edition {number + 2}")
-    facts = {
+    values_of = {
         part: {
             "bar": str(chance.randint(2, 90)),
             "hours": str(chance.randint(5, 160) * 10),
@@ -98,21 +98,21 @@ def manual(wording: Wording, number: int) -> Page:
         for part in PARTS
     }
     # Intervals name a part in questions of two places: no two parts may share one.
-    intervals = chance.sample(range(5, 160), len(facts))
-    for values, interval in zip(facts.values(), intervals, strict=True):
+    intervals = chance.sample(range(5, 160), len(values_of))
+    for values, interval in zip(values_of.values(), intervals, strict=True):
         values["hours"] = str(interval * 10)
     codes = chance.sample(range(11, 99), len(PARTS))
     table: list[Sentence] = []
     for part, code in zip(chance.sample(PARTS, len(PARTS)), codes, strict=True):
         body = [
             Sentence(wording.draw(TOLD[kind], part=part, value=value), f"{part}/{kind}")
-            for kind, value in facts[part].items()
+            for kind, value in values_of[part].items()
         ]
         chance.shuffle(body)
         page.sections.append(Section(f"The {part}", body))
         row = f"| E-{code} | {chance.choice(SYMPTOMS)} | {part} |"
         table.append(Sentence(row, f"code/{part}"))
-        page.questions += _questions(wording, part, facts, f"E-{code}")
+        page.questions += _questions(wording, part, values_of, f"E-{code}")
     table.sort(key=lambda row: row.text)
     head = [Sentence("| code | what one notices | part |"), Sentence("|---|---|---|")]
     page.sections.append(Section("Appendix: codes on the display", [*head, *table], lines=True))
@@ -125,19 +125,21 @@ def small_talk(chance: Random) -> str:
 
 
 def _questions(
-    wording: Wording, part: str, facts: dict[str, dict[str, str]], code: str
+    wording: Wording, part: str, values_of: dict[str, dict[str, str]], code: str
 ) -> list[Question]:
     """One question of one place and one of two, about one part."""
     single, double = wording.chance.sample([kind for kind in ASKED if kind != "hours"], 2)
     single_question = Question(
-        wording.draw(ASKED[single], x=f"the {part}"), (facts[part][single],), (f"{part}/{single}",)
+        wording.draw(ASKED[single], x=f"the {part}"),
+        (values_of[part][single],),
+        (f"{part}/{single}",),
     )
     if wording.chance.random() < 0.5:
         x, first = f"the part that code {code} points to", f"code/{part}"
     else:
-        hours = facts[part]["hours"]
+        hours = values_of[part]["hours"]
         x, first = f"the part that is checked every {hours} hours", f"{part}/hours"
     double_question = Question(
-        wording.draw(ASKED[double], x=x), (facts[part][double],), (first, f"{part}/{double}")
+        wording.draw(ASKED[double], x=x), (values_of[part][double],), (first, f"{part}/{double}")
     )
     return [single_question, double_question]

@@ -82,7 +82,7 @@ def pad(page: Page, tokens: int, sentence: Callable[[], str], chance: Random) ->
 
 def render(page: Page, doc: str, chance: Random) -> tuple[str, dict[str, Evidence]]:
     """The text of a document, and where each fact stands in it."""
-    text, places = f"# {page.title}\n", dict[str, Evidence]()
+    text, evidence = f"# {page.title}\n", dict[str, Evidence]()
     for section in page.sections:
         text += "\n"
         pieces = [("", Sentence(f"## {section.heading}", section.fact))]
@@ -95,7 +95,7 @@ def render(page: Page, doc: str, chance: Random) -> tuple[str, dict[str, Evidenc
             start = len(text) + len(joint)
             if sentence.fact:
                 end = start + len(sentence.text)
-                places[sentence.fact] = Evidence(doc=doc, start=start, end=end)
+                evidence[sentence.fact] = Evidence(doc=doc, start=start, end=end)
             text += joint + sentence.text
         text += "\n"
-    return text, places
+    return text, evidence

@@ -64,9 +64,9 @@ def pictures(split: str, seed: int = SEED) -> Iterator[Picture]:
     """
     families: tuple[Family, ...] = (*KNOWN, UNSEEN) if split == "test" else KNOWN
     for number in count():
-        turn, place = divmod(number, len(SCENES))
-        kind, draw = SCENES[place]
-        family = families[(turn + place) % len(families)]
+        turn, index = divmod(number, len(SCENES))
+        kind, draw = SCENES[index]
+        family = families[(turn + index) % len(families)]
         name = f"folio-{split}-{number:03}"
         rng = Random(f"{seed}:{name}")
         style = draw_style(family, rng)
@@ -103,8 +103,8 @@ def folio_tasks(split: str, seed: int = SEED) -> Iterator[tuple[Task, Picture]]:
                     "truth": picture.scene.truth,
                 },
             )
-            place = f"images/{picture.id}{picture.suffix}"
-            yield visual_task(question, {f"image{picture.suffix}": place}), picture
+            path = f"images/{picture.id}{picture.suffix}"
+            yield visual_task(question, {f"image{picture.suffix}": path}), picture
 
 
 def write_split(split: str, out: Path, limit: int | None = None, seed: int = SEED) -> list[Task]:
@@ -124,9 +124,9 @@ def write_split(split: str, out: Path, limit: int | None = None, seed: int = SEE
     for task, picture in folio_tasks(split, seed):
         if len(tasks) == limit:
             break
-        (place,) = task.files.values()
-        if not tasks or place not in tasks[-1].files.values():
-            write_atomic(out / place, picture.data)
+        (path,) = task.files.values()
+        if not tasks or path not in tasks[-1].files.values():
+            write_atomic(out / path, picture.data)
         tasks.append(task)
     write_tasks(tasks, out, split)
     return tasks

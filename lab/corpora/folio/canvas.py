@@ -192,10 +192,10 @@ class PdfCanvas:
         share = {"left": 0.0, "middle": 0.5, "right": 1.0}[anchor]
         x0 = x - share * self._length(text, size)
         base = self._up(y + 0.35 * size)
-        shown = text.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)")
+        escaped = text.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)")
         font = "F2" if bold else "F1"
-        place = f"BT /{font} {size:.2f} Tf {x0:.2f} {base:.2f} Td"
-        self._drawn.append(f"{_rgb(colour)} rg {place} ({shown}) Tj ET")
+        position = f"BT /{font} {size:.2f} Tf {x0:.2f} {base:.2f} Td"
+        self._drawn.append(f"{_rgb(colour)} rg {position} ({escaped}) Tj ET")
 
     def image(self) -> Image:
         """The finished picture, mode RGB."""

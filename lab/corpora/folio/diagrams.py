@@ -26,18 +26,18 @@ def flow(rng: Random, style: Style) -> Scene:
     width, height = 640, 90 + 120 * -(-len(names) // across)
     canvas = style.canvas(width, height)
     canvas.text(width / 2, 26, "Order of work", style.size + 3, style.ink, "middle", bold=True)
-    places: list[Point] = []
+    centres: list[Point] = []
     for position, name in enumerate(names):
         row, column = divmod(position, across)
         # Every other row runs back, so that the order must be followed along the arrows.
         column = column if row % 2 == 0 else across - 1 - column
         x, y = 115 + 205 * column, 105 + 120 * row
-        places.append((x, y))
+        centres.append((x, y))
         red, green, blue = style.colours[position % len(style.colours)]
         pale = (red + 2 * 255) // 3, (green + 2 * 255) // 3, (blue + 2 * 255) // 3
         canvas.box(x - 62, y - 28, x + 62, y + 28, pale, style.ink)
         canvas.text(x, y, name, style.size + 1, (20, 20, 20), "middle")
-    for (x, y), (to_x, to_y) in pairwise(places):
+    for (x, y), (to_x, to_y) in pairwise(centres):
         if y == to_y:  # from the edge of one box to the edge of the next, along a row or down
             way = 1 if to_x > x else -1
             start, end = (x + 62 * way, y), (to_x - 62 * way, y)

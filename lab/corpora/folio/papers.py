@@ -60,7 +60,7 @@ def receipt(rng: Random, style: Style) -> Scene:
               str(sum(count for _, count, _ in lines))),
     ]  # fmt: skip
     facts = (f"The shop is {shop}", f"The date is {date}", f"The total is {total:.2f}",
-             *(f"{name} cost {pieces * each:.2f}" for name, pieces, each in lines))  # fmt: skip
+             *(f"{name} cost {pieces * price:.2f}" for name, pieces, price in lines))  # fmt: skip
     return Scene(canvas, questions, facts, {"receipt": {**key}})
 
 
@@ -71,8 +71,8 @@ def page(rng: Random, style: Style) -> Scene:
     reference = product_code(rng)
     fields = {"Reference": reference, "Date": date, "Clerk": clerk, "Client": client,
               "Place": rng.choice(CITIES)}  # fmt: skip
-    shown = list(fields.items())
-    rng.shuffle(shown)
+    shuffled = list(fields.items())
+    rng.shuffle(shuffled)
     goods = rng.sample(PRODUCTS, rng.randint(4, 7))
     table = [(product_code(rng), name, rng.randint(2, 90), rng.randint(3, 60)) for name in goods]
     width, step = rng.randrange(560, 680), style.size * 1.9
@@ -80,7 +80,7 @@ def page(rng: Random, style: Style) -> Scene:
     y = 1.4 * step
     canvas.text(40, y, title, style.size + 7, style.ink, bold=True)
     y += 0.6 * step
-    for label, value in shown:
+    for label, value in shuffled:
         y += step
         canvas.text(40, y, f"{label}:", style.size, style.ink)
         canvas.text(150, y, value, style.size, style.ink)

@@ -98,8 +98,8 @@ def write_shelf(split: str, chance: Random) -> Shelf:
     """Draw and write the institute of a split."""
     world = make_world(chance)
     phrasings = slice(None) if split == "test" else slice(0, -1)
-    sources, places = write_documents(world, chance, phrasings)
-    return Shelf(world, tuple(sources), places, phrasings)
+    sources, evidence = write_documents(world, chance, phrasings)
+    return Shelf(world, tuple(sources), evidence, phrasings)
 
 
 # Question, answer, and the facts (thing, relation) that lead to it, in order.

@@ -216,11 +216,11 @@ def make_world(chance: Random) -> World:
     full_names = [f"{forename} {family}" for forename, family in product(_GIVEN, _FAMILY)]
     chance.shuffle(full_names)
     people = iter(full_names)
-    named: dict[Kind, list[str]] = {}
+    by_kind: dict[Kind, list[str]] = {}
     for kind, count in COUNTS.items():
-        named[kind] = _names(chance, kind, count, people)
-    entities = tuple(Thing(kind, name) for kind, names in named.items() for name in names)
-    names_by_kind: dict[str, list[str]] = {**named}
+        by_kind[kind] = _names(chance, kind, count, people)
+    entities = tuple(Thing(kind, name) for kind, names in by_kind.items() for name in names)
+    names_by_kind: dict[str, list[str]] = {**by_kind}
     facts: dict[tuple[str, str], str] = {}
     for entity in entities:
         for relation in BY_KIND[entity.kind]:

@@ -86,12 +86,12 @@ def write_documents(
             text = form.format(it=_named(host, chance), value=value, name=entity.name)
             lines[host.name].append(Line(capital(text), (entity.name, relation.name)))
     sources: list[Source] = []
-    places: dict[tuple[str, str], Evidence] = {}
+    evidence_of: dict[tuple[str, str], Evidence] = {}
     for entity in world.things:
         text, evidence = _document(entity, lines[entity.name], chance)
         sources.append(Source(id=slug(entity.name), title=capital(entity.name), text=text))
-        places |= evidence
-    return sources, places
+        evidence_of |= evidence
+    return sources, evidence_of
 
 
 def slug(name: str) -> str:
@@ -107,13 +107,13 @@ def _document(
     asides = chance.sample(ASIDES[entity.kind], min(2, len(ASIDES[entity.kind])))
     body += [Line(capital(aside.format(it=_named(entity, chance))), None) for aside in asides]
     chance.shuffle(body)
-    text, places = capital(opening), dict[tuple[str, str], Evidence]()
+    text, evidence = capital(opening), dict[tuple[str, str], Evidence]()
     for line in body:
         start = len(text) + 1
         text += f" {line.text}"
         if line.fact is not None:
-            places[line.fact] = Evidence(doc=slug(entity.name), start=start, end=len(text))
-    return text, places
+            evidence[line.fact] = Evidence(doc=slug(entity.name), start=start, end=len(text))
+    return text, evidence
 
 
 def _named(entity: Thing, chance: Random) -> str:

@@ -47,10 +47,10 @@ def lookup(draft: Draft) -> Built:
     for number in range(draft.rows):
         unknown = draft.dirty and number % 9 == 4
         code = f"QQ-{rng.randrange(100, 1000)}" if unknown else rng.choice(codes)
-        shown = world.spaced(rng, code) if draft.dirty else code
+        written = world.spaced(rng, code) if draft.dirty else code
         if draft.hard and rng.random() < 0.4:
-            shown = shown.lower()
-        rows.append([f"O{1000 + number}", shown, rng.randint(1, 40), None])
+            written = written.lower()
+        rows.append([f"O{1000 + number}", written, rng.randint(1, 40), None])
         gold.append("unknown" if unknown else prices[code])
     table = draft.table("Orders", ("Order", "Product code", "Quantity", "Unit price"), rows)
     catalogue = [(c, rng.choice(world.PRODUCTS), p) for c, p in prices.items()]
@@ -130,9 +130,9 @@ def merge(draft: Draft) -> Built:
         street = f"{rng.choice(world.STREETS)} {rng.randint(1, 90)}"
         code, city = rng.randrange(1000, 99_999), rng.choice(world.CITIES)
         missing = draft.hard and number % 7 == 3
-        shown: Cell = code if draft.dirty else f"{code:05}"
-        place = world.spaced(rng, city) if draft.dirty else city
-        rows.append([None if missing else street, shown, place, None])
+        postcode: Cell = code if draft.dirty else f"{code:05}"
+        town = world.spaced(rng, city) if draft.dirty else city
+        rows.append([None if missing else street, postcode, town, None])
         gold.append(f"{code:05} {city}" if missing else f"{street}, {code:05} {city}")
     table = draft.table("Addresses", ("Street", "Postcode", "City", "Address"), rows)
     prompt = (
@@ -153,10 +153,10 @@ def flag(draft: Draft) -> Built:
     for number in range(draft.rows):
         due = today if number % 8 == 5 else world.day(rng)
         paid = rng.random() < 0.4
-        shown = "yes" if paid else "no"
+        entry = "yes" if paid else "no"
         if draft.dirty:
-            shown = rng.choice((" Yes", "YES", "y", "yes ") if paid else ("No", " no", "n", ""))
-        rows.append([f"I{300 + number}", due, world.money(rng), shown or None, None])
+            entry = rng.choice((" Yes", "YES", "y", "yes ") if paid else ("No", " no", "n", ""))
+        rows.append([f"I{300 + number}", due, world.money(rng), entry or None, None])
         gold.append("paid" if paid else "late" if due < today else "open")
     table = draft.table("Invoices", ("Invoice", "Due", "Amount", "Paid", "Status"), rows)
     draft.plain_sheet("Settings", [("Report date", today), ("Currency", "EUR")])

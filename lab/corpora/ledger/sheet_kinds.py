@@ -33,10 +33,10 @@ def deduplicate(draft: Draft) -> Built:
     while len(rows) < draft.rows:
         name, mail, _ = rng.choice(people)
         position = rng.randint(seen.index(mail) + 1, len(rows))
-        shown = world.spaced(rng, mail) if draft.dirty else mail
+        written = world.spaced(rng, mail) if draft.dirty else mail
         if draft.hard and rng.random() < 0.5:
-            shown = shown.upper()
-        rows.insert(position, [name, shown, rng.choice(world.CITIES)])
+            written = written.upper()
+        rows.insert(position, [name, written, rng.choice(world.CITIES)])
         seen.insert(position, mail)
     header = ("Name", "E-mail", "City")
     table = draft.table("Contacts", header, rows)
@@ -61,13 +61,13 @@ def aggregate(draft: Draft) -> Built:
         quantity, price = rng.randint(1, 30), rng.randrange(200, 9_000)
         amount = quantity * price
         cents[region] = cents.get(region, 0) + amount
-        shown: Cell = amount / 100
+        cell: Cell = amount / 100
         if draft.dirty and number % 4 == 1:
-            shown = f"{amount / 100:,.2f}"
+            cell = f"{amount / 100:,.2f}"
         if draft.hard and number % 5 == 2:
-            shown = f"={quantity}*{price / 100}"
-        place = world.spaced(rng, region) if draft.dirty else region
-        rows.append([world.day(rng), place, rng.choice(world.PRODUCTS), shown])
+            cell = f"={quantity}*{price / 100}"
+        written = world.spaced(rng, region) if draft.dirty else region
+        rows.append([world.day(rng), written, rng.choice(world.PRODUCTS), cell])
     table = draft.table("Sales", ("Date", "Region", "Product", "Amount"), rows)
     draft.overview(table)
     totals = [(region, cents[region] / 100) for region in sorted(cents)]

@@ -32,11 +32,11 @@ def measures(draft: Draft) -> Built:
         if number % 2 and factor > 1:
             digits = digits.replace(".", ",")
         space = rng.choice((" ", "", "  ")) if draft.dirty else " "
-        shown = f"{digits}{space}{unit.upper() if draft.dirty and number % 5 == 2 else unit}"
+        text = f"{digits}{space}{unit.upper() if draft.dirty and number % 5 == 2 else unit}"
         if draft.hard and number % 7 == 3:
-            shown, amount = (str(amount), amount) if rng.random() < 0.6 else ("-", None)
+            text, amount = (str(amount), amount) if rng.random() < 0.6 else ("-", None)
         article = rng.choice(world.PRODUCTS)
-        rows.append((number + 1, article, world.spaced(rng, shown) if draft.dirty else shown))
+        rows.append((number + 1, article, world.spaced(rng, text) if draft.dirty else text))
         gold.append((number + 1, article, amount))
     prompt = (
         f"Rename the column '{quantity}' to '{quantity} {base}' and turn its values into {base}, "
@@ -65,7 +65,7 @@ def calendars(draft: Draft) -> Built:
         by_month = office == offices[0]
         first, second = (date.month, date.day) if by_month else (date.day, date.month)
         year = f"{date:%y}" if rng.random() < 0.5 and draft.hard else f"{date:%Y}"
-        shown = (
+        text = (
             f"{first:02}/{second:02}/{year}",
             f"{date:%Y-%m-%d}",
             f"{date.day} {date:%b} {date.year}",
@@ -73,8 +73,8 @@ def calendars(draft: Draft) -> Built:
             f"{date:%B} {date.day}, {date.year}",
             f"{date:%Y%m%d}",
         )[style]
-        shown = world.spaced(rng, shown) if draft.dirty else shown
-        rows.append((f"P{300 + number}", office, shown))
+        text = world.spaced(rng, text) if draft.dirty else text
+        rows.append((f"P{300 + number}", office, text))
         gold.append((f"P{300 + number}", office, f"{date:%Y-%m-%d}"))
     prompt = (
         f"Write every date of the column '{column}' as YYYY-MM-DD and keep the other columns. "
@@ -108,11 +108,11 @@ def phones(draft: Draft) -> Built:
             f"(0{area}) {parted}",
             f"+{prefix} (0){area} {parted}",
         ]
-        shown = ways[1] if row == 0 else rng.choice(ways[: 6 if draft.hard else 5])
+        text = ways[1] if row == 0 else rng.choice(ways[: 6 if draft.hard else 5])
         result = f"+{prefix}{area}{local}"
         if draft.hard and row % 6 == 4:
-            shown, result = str(rng.randrange(100, 99_999)), "invalid"
-        rows.append((name, region, shown))
+            text, result = str(rng.randrange(100, 99_999)), "invalid"
+        rows.append((name, region, text))
         gold.append((name, region, result))
     prompt = (
         "Write every number of the column 'Phone' in the form +PREFIXNUMBER, in this order: remove "
@@ -144,13 +144,13 @@ def check_digits(draft: Draft) -> Built:
             digits[0], check, status = (digits[0] + check * first**3) % 10, 0, "ok"
         last = (check + rng.randrange(1, 10)) % 10 if status == "wrong" else check
         code = "".join(map(str, [*digits, last]))
-        shown = code[:7] if status == "added" else code
+        text = code[:7] if status == "added" else code
         if draft.dirty:
-            shown = f"{shown[:2]}{rng.choice((' ', '-'))}{shown[2:]}"
+            text = f"{text[:2]}{rng.choice((' ', '-'))}{text[2:]}"
         if draft.hard:
-            shown = f"{rng.choice(('No. ', 'C', ''))}{shown[:6]}{rng.choice(('.', ' '))}{shown[6:]}"
+            text = f"{rng.choice(('No. ', 'C', ''))}{text[:6]}{rng.choice(('.', ' '))}{text[6:]}"
         article = rng.choice(world.PRODUCTS)
-        rows.append((number + 1, article, shown))
+        rows.append((number + 1, article, text))
         gold.append((number + 1, article, code, status))
     prompt = (
         "A code has seven digits and a check digit. Write the columns No, Article, Code and "
@@ -207,14 +207,14 @@ def mojibake(draft: Draft) -> Built:
         clean = [f"{first} {last}", rng.choice(world.CITIES), f"{rng.choice(world.STREETS)} & Co"]
         clean = [text.translate(_ACCENTS) if rng.random() < 0.6 else text for text in clean]
         clean[0] = clean[0] if number else clean[0].translate(_ACCENTS)
-        shown = list(clean)
+        cells = list(clean)
         for column in range(3):
             times = rng.randrange(3 if draft.hard else 2) if number else 1
             for _ in range(times):
-                shown[column] = shown[column].encode().decode("latin-1")
+                cells[column] = cells[column].encode().decode("latin-1")
             if draft.dirty and rng.random() < 0.5:
-                shown[column] = shown[column].replace("&", "&amp;")
-        rows.append([number + 1, *shown])
+                cells[column] = cells[column].replace("&", "&amp;")
+        rows.append([number + 1, *cells])
         gold.append([number + 1, *clean])
     prompt = (
         "Some cells were stored as UTF-8 and read as Latin-1, some of them more than once, so that "

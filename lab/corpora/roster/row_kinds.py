@@ -30,14 +30,14 @@ def people(draft: Draft) -> Built:
     rows: list[Row] = []
     first_rows: dict[tuple[str, str, int], str] = {}
     for first, last, born in order:
-        shown, family = first, last
+        forename, family = first, last
         if draft.hard and rng.random() < 0.4:
-            shown = f"{first} {rng.choice('ABCDEFG')}{rng.choice(('.', ''))}"
+            forename = f"{first} {rng.choice('ABCDEFG')}{rng.choice(('.', ''))}"
         if draft.hard and rng.random() < 0.4:
             family = last.translate(_ACCENTS)
-        name = f"{shown} {family}"
+        name = f"{forename} {family}"
         if draft.dirty and rng.random() < 0.4:
-            name = f"{family}, {shown}"
+            name = f"{family}, {forename}"
         name = rng.choice((name, name.upper(), name.replace(" ", "  ")))
         visits = rng.randrange(1, 9)
         rows.append([name, born, visits])
@@ -67,10 +67,10 @@ def wrapped(draft: Draft) -> Built:
             for _ in range(3)
             for word in f"{rng.choice(world.PRODUCTS)} for {rng.choice(world.CITIES)}".split()
         ]
-        customer, minutes, place = " ".join(world.person(rng)), rng.randrange(5, 90), 4
+        customer, minutes, end = " ".join(world.person(rng)), rng.randrange(5, 90), 4
         more = rng.randrange(5, 90) if draft.hard else 0
-        note = words[place:]
-        rows.append([f"T{number + 1}", customer, " ".join(words[:place]), minutes])
+        note = words[end:]
+        rows.append([f"T{number + 1}", customer, " ".join(words[:end]), minutes])
         if draft.dirty and rng.random() < 0.6:
             half = len(note[0]) // 2 + 1
             rows[-1][2] = f"{rows[-1][2]} {note[0][:half]}-"

@@ -32,8 +32,8 @@ def answering(hops: int, length: int, chance: Random, name: str) -> Reading:
     spots = [shelf.places[fact] for fact in facts]
     gold = {spot.doc for spot in spots}
     room = length - REPLY - count_tokens(question)
-    named = [entity for entity, _ in facts]
-    distractors = _others(shelf.sources, gold, named, chance)
+    entities = [entity for entity, _ in facts]
+    distractors = _others(shelf.sources, gold, entities, chance)
     gold_sources = [source for source in shelf.sources if source.id in gold]
     room -= sum(count_each([_shown(len(shelf.sources), source) for source in gold_sources]))
     for source in distractors:
@@ -45,10 +45,10 @@ def answering(hops: int, length: int, chance: Random, name: str) -> Reading:
     text, begins = "", dict[str, int]()
     for number, source in enumerate(gold_sources, 1):
         text += "\n\n" if text else ""
-        shown = _shown(number, source)
+        passage = _shown(number, source)
         if source.id in gold:
-            begins[source.id] = len(text) + len(shown) - len(source.text)
-        text += shown
+            begins[source.id] = len(text) + len(passage) - len(source.text)
+        text += passage
     return Reading(
         id=name,
         family="longdoc",
@@ -76,12 +76,12 @@ def _shown(number: int, source: Source) -> str:
 
 
 def _others(
-    own: Sequence[Source], gold: set[str], named: Sequence[str], chance: Random
+    sources: Sequence[Source], gold: set[str], entities: Sequence[str], chance: Random
 ) -> Iterator[Source]:
     """The rest of the institute, then others; none that says something else of the same things."""
-    yield from (source for source in own if source.id not in gold)
-    own_ids = {source.id for source in own}
+    yield from (source for source in sources if source.id not in gold)
+    own_ids = {source.id for source in sources}
     while True:
         for source in write_shelf("test", chance).sources:
-            if source.id not in own_ids and not any(name in source.text for name in named):
+            if source.id not in own_ids and not any(name in source.text for name in entities):
                 yield source

@@ -58,8 +58,10 @@ def chain_reading(
     room = length - REPLY - count_tokens(question) - sum(count_each(needles))
     filler = fill(noise(chance) if haystack == "noise" else prose(chance), room)
     # A chain is written down in its order; chains cross.
-    places = [place for _ in groups for place in sorted(scattered(chance, len(filler), size))]
-    text, spots = interleave(filler, needles, places, lines=haystack == "noise")
+    positions = [
+        position for _ in groups for position in sorted(scattered(chance, len(filler), size))
+    ]
+    text, spots = interleave(filler, needles, positions, lines=haystack == "noise")
     first, further = (form.format(to="XXXXX", of="YYYYY", value="12345") for form in style)
     hint = f'Assignments have the forms "{first}" and "{further}"'
     return Reading(

@@ -57,9 +57,9 @@ def key_value(length: int, chance: Random, name: str, pairs: int | None = None) 
     entries = (f'"{next(uuids)}": "{next(uuids)}",' for _ in iter(int, 1))
     lines = list(islice(entries, pairs)) if pairs else fill(entries, room - 2)
     lines[-1] = lines[-1].removesuffix(",")
-    place = chance.randrange(len(lines))
-    key, value = next(iter(json.loads("{" + lines[place].removesuffix(",") + "}").items()))
-    start = 1 + sum(len(line) + 1 for line in lines[:place])
+    index = chance.randrange(len(lines))
+    key, value = next(iter(json.loads("{" + lines[index].removesuffix(",") + "}").items()))
+    start = 1 + sum(len(line) + 1 for line in lines[:index])
     entry = f'"{key}": "{value}"'
     return Reading(
         id=name,

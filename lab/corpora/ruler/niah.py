@@ -85,9 +85,9 @@ def needles_reading(
     pairs = [(key, next(values)) for key in queried for _ in range(settings.values)]
     distractors = islice(zip(keys, values, strict=False), settings.keys - settings.queries)
     needles = [_needle(chance, label, *pair) for pair in (*pairs, *distractors)]
-    named = queried[0] if len(queried) == 1 else f"{', '.join(queried[:-1])} and {queried[-1]}"
+    key_list = queried[0] if len(queried) == 1 else f"{', '.join(queried[:-1])} and {queried[-1]}"
     form = chance.choice(_ONE if len(pairs) == 1 else _MANY)
-    question = form.format(label=label, keys=named, count=len(pairs))
+    question = form.format(label=label, keys=key_list, count=len(pairs))
     room = length - REPLY - count_tokens(question) - sum(count_each(needles))
     if settings.haystack == "needle":
         more = zip(keys, values, strict=False)
@@ -96,11 +96,11 @@ def needles_reading(
         filler = fill(noise(chance), room)
     else:
         filler = fill(sentences_of(essay) if essay else prose(chance), room)
-    places = scattered(chance, len(filler), len(needles))
+    positions = scattered(chance, len(filler), len(needles))
     if token is not None:
-        filler, place = at_token(filler, token)
-        places = [place] * len(needles)
-    text, spots = interleave(filler, needles, places, lines=settings.haystack != "essay")
+        filler, position = at_token(filler, token)
+        positions = [position] * len(needles)
+    text, spots = interleave(filler, needles, positions, lines=settings.haystack != "essay")
     # What the published evaluation of CPRS tells its compressor: the templates of the needles.
     forms = " or ".join(f'"{template.replace("{label}", label)}"' for template in TEMPLATES)
     hint = f"{UNHINTED} It stands in sentences of the form {forms}"

@@ -14,7 +14,7 @@ PARAGRAPH = 6
 
 
 def interleave(
-    sentences: Sequence[str], needles: Sequence[str], places: Sequence[int], lines: bool = False
+    sentences: Sequence[str], needles: Sequence[str], positions: Sequence[int], lines: bool = False
 ) -> tuple[str, tuple[Evidence, ...]]:
     """The text with every needle in front of the sentence of its place, and where each stands.
 
@@ -25,8 +25,8 @@ def interleave(
         lines: one sentence per line (noise), instead of paragraphs.
     """
     waiting: dict[int, list[int]] = {}
-    for needle, place in enumerate(places):
-        waiting.setdefault(place, []).append(needle)
+    for needle, target in enumerate(positions):
+        waiting.setdefault(target, []).append(needle)
     parts: list[str] = []
     begins: dict[int, int] = {}
     length = 0
@@ -53,9 +53,9 @@ def scattered(chance: Random, sentences: int, needles: int) -> list[int]:
     """Places anywhere, ends included; different ones while there are enough."""
     if needles > sentences + 1:
         return sorted(chance.choices(range(sentences + 1), k=needles))
-    places = chance.sample(range(sentences + 1), needles)
-    chance.shuffle(places)
-    return places
+    positions = chance.sample(range(sentences + 1), needles)
+    chance.shuffle(positions)
+    return positions
 
 
 def at_token(sentences: Sequence[str], token: int) -> tuple[list[str], int]:

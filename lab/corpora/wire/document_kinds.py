@@ -45,9 +45,9 @@ def layers(draft: Draft) -> Built:
             way = ways[number % len(ways)] if top else rng.choice(ways)
             old, new = _leaf(rng), _leaf(rng)
             if way in ("object", "whole") and depth:
-                old, new, both = drawn(depth - 1, False)
+                old, new, merged_child = drawn(depth - 1, False)
                 base[name], local[name + "!" * (way == "whole")] = old, new
-                merged[name] = both if way == "object" else new
+                merged[name] = merged_child if way == "object" else new
             elif way == "list":
                 old, new = _names(rng), _names(rng)
                 base[name], local[name] = old, new
@@ -150,8 +150,8 @@ def flatten(draft: Draft) -> Built:
                 gold[path] = value
             return value
         if path and chance < 0.6:
-            places = [f"[{n}]" if brackets else f"/{n}" for n in range(rng.randint(1, 3))]
-            return [drawn(path + place, depth - 1) for place in places]
+            steps = [f"[{n}]" if brackets else f"/{n}" for n in range(rng.randint(1, 3))]
+            return [drawn(path + step, depth - 1) for step in steps]
         row: Row = {}
         for key in rng.sample(_KEYS, rng.randint(2, 4) if path else 5):
             step = f"{'.' if brackets else '/'}{key}" if path else key
@@ -182,29 +182,31 @@ def changes(draft: Draft) -> Built:
         before: Row = {}
         after: Row = {}
         for number, key in enumerate(rng.sample(_LEAVES if path else _KEYS, 4 if path else 8)):
-            place = f"{path}.{key}" if path else key
+            key_path = f"{path}.{key}" if path else key
             way = rng.choice(("same", "same", "added", "removed", "changed", "list"))
             way = (
                 ("changed", "added", "removed", "list")[number] if not path and number < 4 else way
             )
             old, new = _leaf(rng), rng.randrange(10_000, 20_000)
             if depth and number > 4:
-                before[key], after[key] = drawn(place, depth - 1)
+                before[key], after[key] = drawn(key_path, depth - 1)
             elif way == "list":
                 names = _names(rng)
                 turned = names[::-1]
                 before[key], after[key] = names, turned
                 if not by_content:
-                    gold.append({"path": place, "change": "changed", "old": names, "new": turned})
+                    gold.append(
+                        {"path": key_path, "change": "changed", "old": names, "new": turned}
+                    )
             elif way == "same":
                 before[key] = after[key] = old
             elif way == "added":
                 after[key] = new
-                gold.append({"path": place, "change": way, "new": new})
+                gold.append({"path": key_path, "change": way, "new": new})
             else:
                 before[key] = old
                 after |= {key: new} if way == "changed" else {}
-                gold.append({"path": place, "change": way, "old": old})
+                gold.append({"path": key_path, "change": way, "old": old})
                 gold[-1] |= {"new": new} if way == "changed" else {}
         return before, after
 

@@ -71,10 +71,10 @@ def errors(draft: Draft) -> Built:
         path, time = rng.choice(_PATHS), time + timedelta(seconds=rng.randint(1, 90))
         status = rng.choice((200, 200, 201, 304, 399, 400, 404, 500, 503))
         method = rng.choice(("GET", "POST", "OPTIONS" if draft.hard else "GET"))
-        shown = f"{path}/" if draft.hard and rng.random() < 0.3 else path
-        shown += f"?id={rng.randrange(99)}" if draft.dirty and rng.random() < 0.4 else ""
+        requested = f"{path}/" if draft.hard and rng.random() < 0.3 else path
+        requested += f"?id={rng.randrange(99)}" if draft.dirty and rng.random() < 0.4 else ""
         stamp = f"10.0.0.{rng.randrange(2, 250)} - - [{time:%d/%b/%Y:%H:%M:%S} +0000]"
-        lines.append(f'{stamp} "{method} {shown} HTTP/1.1" {status} {rng.randrange(90, 9000)}')
+        lines.append(f'{stamp} "{method} {requested} HTTP/1.1" {status} {rng.randrange(90, 9000)}')
         if method != "OPTIONS":
             count = counts.setdefault(path, [0, 0])
             count[0] += 1
@@ -101,23 +101,23 @@ def traces(draft: Draft) -> Built:
     """Stack traces in a log are grouped by their last frame and counted."""
     rng = draft.rng
     time = world.day(rng) + timedelta(hours=3)
-    places = {
+    frames = {
         (rng.choice(_ERRORS), f"{rng.choice(_MODULES)}.py", rng.randrange(8, 200))
         for _ in range(8 if draft.hard else 4)
     }
     lines: list[str] = []
     counts: dict[tuple[str, str, int], int] = {}
-    ordered = sorted(places)
+    ordered = sorted(frames)
     for number in range(draft.rows // 2):
         time += timedelta(seconds=rng.randint(5, 900))
         lines.append(f"{time:%Y-%m-%d %H:%M:%S} INFO request {number} began")
-        place = ordered[number % 2] if number < 4 else rng.choice(ordered)
-        counts[place] = counts.get(place, 0) + 1
+        frame = ordered[number % 2] if number < 4 else rng.choice(ordered)
+        counts[frame] = counts.get(frame, 0) + 1
         lines.append(f"{time:%Y-%m-%d %H:%M:%S} ERROR request {number} failed")
         if draft.hard and number % 3 == 1:
             lines += [*_trace(draft, rng.choice(ordered)), ""]
             lines += ["During handling of the above exception, another exception occurred:", ""]
-        lines += _trace(draft, place)
+        lines += _trace(draft, frame)
     gold: list[JsonValue] = [
         {"error": error, "file": file, "line": line, "count": count}
         for (error, file, line), count in sorted(counts.items(), key=lambda i: (-i[1], i[0]))
@@ -133,9 +133,9 @@ def traces(draft: Draft) -> Built:
     return Built(prompt, {"app.log": "\n".join(lines) + "\n"}, json_text(gold))
 
 
-def _trace(draft: Draft, place: tuple[str, str, int]) -> list[str]:
+def _trace(draft: Draft, last_frame: tuple[str, str, int]) -> list[str]:
     rng = draft.rng
-    error, file, line = place
+    error, file, line = last_frame
     lines = ["Traceback (most recent call last):"]
     if draft.dirty:
         frame = f'  File "{rng.choice(_MODULES)}.py", line {rng.randrange(8, 200)}, in run'
@@ -241,11 +241,11 @@ def percentiles(draft: Draft) -> Built:
     times: dict[str, list[int]] = {}
     for _ in range(draft.rows * 2):
         path, took = rng.choice(_PATHS[: 6 if draft.hard else 3]), rng.randrange(3, 4000)
-        shown: JsonValue = took
+        duration: JsonValue = took
         if draft.dirty and rng.random() < 0.4:
-            shown = rng.choice((f"{took}ms", f"{took / 1000}s" if draft.hard else f"{took}ms"))
+            duration = rng.choice((f"{took}ms", f"{took / 1000}s" if draft.hard else f"{took}ms"))
         status = rng.choice((200, 200, 404, 499, 500, 503))
-        requests.append({"path": path, "status": status, "took": shown})
+        requests.append({"path": path, "status": status, "took": duration})
         if status < 500:
             times.setdefault(path, []).append(took)
     gold: dict[str, JsonValue] = {}

@@ -137,19 +137,19 @@ async def analyse_failure(
     Raises:
         Unreachable, LimitReached: answered calls are in the request cache.
     """
-    place = _Workplace(single_case(task), base, workdir, sandbox, limits)
+    work = _Workplace(single_case(task), base, workdir, sandbox, limits)
     name, text = trajectory.trajectory_id, transcript(trajectory)
     losses: list[Loss] = []
     try:
-        prompt = await asyncio.to_thread(_set_up, place, task, trajectory, text, skill)
+        prompt = await asyncio.to_thread(_set_up, work, task, trajectory, text, skill)
         messages: list[Message] = [{"role": "user", "content": prompt}]
         record, reason = None, ""
         for _ in range(1 + REPAIRS):
-            turns = max(1, max_turns - place.usage.calls)
-            messages, answer = await _loop(place, messages, model, protocol, turns)
+            turns = max(1, max_turns - work.usage.calls)
+            messages, answer = await _loop(work, messages, model, protocol, turns)
             try:
                 record = accepted(parse_object(answer)[0], trajectory, "error", text)
-                place.script()
+                work.script()
                 break
             except ValueError as error:
                 record, reason = None, complaint(error)
@@ -160,44 +160,44 @@ async def analyse_failure(
         record, without = without_gold(record)
         losses += without
         if record is None:
-            return None, losses, place.usage
-        script = await asyncio.to_thread(place.script)
+            return None, losses, work.usage
+        script = await asyncio.to_thread(work.script)
         proof = await asyncio.to_thread(prove, script, task, base, sandbox, limits=limits)
     except (Dropped, BadInput, ValueError, OSError) as error:
-        return None, [lost(name, str(error))], place.usage
+        return None, [lost(name, str(error))], work.usage
     if proof.holds:
-        return record.model_copy(update={"proof": proof}), losses, place.usage
+        return record.model_copy(update={"proof": proof}), losses, work.usage
     perturbed = sum(run.kind != "clean" for run in proof.runs)
     reason = f"only {perturbed} perturbed input(s) can be made of this task, two are needed"
     if failed := next((run for run in proof.runs if not run.passed), None):
         reason = f"the fix failed on the input {failed.input!r}: {failed.detail}"
-    return None, [*losses, lost(name, f"unproven: {reason}")], place.usage
+    return None, [*losses, lost(name, f"unproven: {reason}")], work.usage
 
 
-def _set_up(place: _Workplace, task: Task, trajectory: Trajectory, text: str, skill: str) -> str:
+def _set_up(work: _Workplace, task: Task, trajectory: Trajectory, text: str, skill: str) -> str:
     """Fill the work folder; return the first message.
 
     Raises:
         Dropped: if gold can be read from the sandbox.
         BadInput: if the task cannot be set up.
     """
-    place.folder.mkdir(parents=True, exist_ok=True)
-    question = family(place.task, place.sandbox).prepare(place.task, place.base, place.folder)
-    trial = clean_trial(place.task, place.base)
+    work.folder.mkdir(parents=True, exist_ok=True)
+    question = family(work.task, work.sandbox).prepare(work.task, work.base, work.folder)
+    trial = clean_trial(work.task, work.base)
     if TASK_FILE in trial.files:
-        (place.folder / TASK_FILE).write_bytes(trial.files[TASK_FILE])
-    (place.folder / TRANSCRIPT_FILE).write_text(text, encoding="utf-8")
+        (work.folder / TASK_FILE).write_bytes(trial.files[TASK_FILE])
+    (work.folder / TRANSCRIPT_FILE).write_text(text, encoding="utf-8")
     # Files that must be out of reach: the gold, and what lies beside the task's own files.
     answers = task.answer if isinstance(task.answer, list) else [task.answer]
-    golds = [place.base / text for text in answers if isinstance(text, str) and len(text) < 1000]
+    golds = [work.base / text for text in answers if isinstance(text, str) and len(text) < 1000]
     secrets: list[Path] = []
-    for path in (*golds, *sorted(place.base.glob("*.jsonl"))[:20]):
+    for path in (*golds, *sorted(work.base.glob("*.jsonl"))[:20]):
         try:
             secrets += [path] if path.is_file() else []
         except (OSError, ValueError):
             continue  # an answer text that is no path
-    if readable := reachable(secrets, place.folder, place.sandbox):
-        raise Dropped(f"gold can be read in the sandbox {place.sandbox.name!r}: {readable[0]!r}")
+    if readable := reachable(secrets, work.folder, work.sandbox):
+        raise Dropped(f"gold can be read in the sandbox {work.sandbox.name!r}: {readable[0]!r}")
     return render(
         "analyst_agentic",
         task=question,
@@ -211,7 +211,7 @@ def _set_up(place: _Workplace, task: Task, trajectory: Trajectory, text: str, sk
 
 
 async def _loop(
-    place: _Workplace, messages: list[Message], model: Model, protocol: ToolProtocol, turns: int
+    work: _Workplace, messages: list[Message], model: Model, protocol: ToolProtocol, turns: int
 ) -> tuple[list[Message], str]:
     """The ReAct loop from where the conversation stands: (conversation, final answer).
 
@@ -223,11 +223,11 @@ async def _loop(
         context = ReactContext(
             model=model,
             sampling=Sampling(),
-            bench=Bench(place.folder, place.sandbox, place.limits),
-            tools=place.tools(),
+            bench=Bench(work.folder, work.sandbox, work.limits),
+            tools=work.tools(),
             protocol=protocol,
             max_turns=limit,
-            on_event=place.count,
+            on_event=work.count,
         )
         start: dict[str, Any] = {"messages": conversation}
         state: Mapping[str, Any] = start

@@ -116,8 +116,8 @@ class WorkbookPerturber:
                 source = self._book[sheet].cell(row, column).value
             if not (isinstance(source, str) and re.fullmatch(r"=[\d\s.+*/()-]+", source)):
                 return None
-        named = [float(digits) for digits in re.findall(r"\d+(?:\.\d+)?", self._instruction)]
-        numbers = renumbering(copied, data, named, share)
+        stated = [float(digits) for digits in re.findall(r"\d+(?:\.\d+)?", self._instruction)]
+        numbers = renumbering(copied, data, stated, share)
         return (lambda value: renumbered(value, numbers)) if numbers else None
 
     def _moving(self) -> Change | None:

@@ -83,14 +83,14 @@ def trials(task: Task, base: Path, store: Path, sandbox: Sandbox | None = None) 
     Raises:
         BadInput: if the task's files or gold cannot be used.
     """
-    clean, own = clean_trial(task, base), own_trials(task, base)
+    clean, variants = clean_trial(task, base), own_trials(task, base)
     seed = int(hashlib.sha256(task.id.encode()).hexdigest()[:8], 16)
     if task.check != "spreadsheet":
         predicted, controls = text_trials(clean, seed)
-        predicted = [*own, *predicted][:MOST_PREDICTED]
+        predicted = [*variants, *predicted][:MOST_PREDICTED]
         return [clean, *predicted, *controls[: max(0, FEWEST_PERTURBED - len(predicted))]]
     perturber = WorkbookPerturber(clean, store, sandbox)
-    predicted = [*own, *perturber.predicted(seed)][:MOST_PREDICTED]
+    predicted = [*variants, *perturber.predicted(seed)][:MOST_PREDICTED]
     drawn = (perturber.control(seed, number) for number in (1, 2, 3))
     controls = [trial for trial in drawn if trial is not None]
     controls = controls[: max(1, FEWEST_PERTURBED - len(predicted))]

@@ -52,9 +52,9 @@ def renaming(
     for word in sorted({word.casefold() for word in renamable} & set(order) - meaningful):
         if not word.isascii():
             continue
-        place = bisect_left(order, word)
-        below = order[place - 1] if place else ""
-        above = order[place + 1] if place + 1 < len(order) else "\U0010ffff"
+        index = bisect_left(order, word)
+        below = order[index - 1] if index else ""
+        above = order[index + 1] if index + 1 < len(order) else "\U0010ffff"
         # A word of the same length and rhythm strictly between its neighbours.
         for attempt in range(_TRIES):
             head = min(2 + attempt * (len(word) - 2) // _TRIES, len(word) - 1)
@@ -63,7 +63,7 @@ def renaming(
             )
             if new != word and below < new < above:
                 if new not in meaningful:
-                    names[word] = order[place] = new
+                    names[word] = order[index] = new
                 break
     return names
 
@@ -123,13 +123,13 @@ def renumbering(
     order = sorted(set(data) | meaningful)
     numbers: dict[float, float] = {}
     for number in sorted(set(replaceable) - meaningful):
-        place = bisect_left(order, number)
-        above = order[place + 1] if place + 1 < len(order) else number * 1.5 + 9
+        index = bisect_left(order, number)
+        above = order[index + 1] if index + 1 < len(order) else number * 1.5 + 9
         room = (above - number) * share
         step = float(int(room)) if number == int(number) else round(room, 2)
         new = round(number + step, 2)  # first, since 3.17 + 0.01 is less than 3.18 as a float
         if number < new < above:
-            numbers[number] = order[place] = new
+            numbers[number] = order[index] = new
     return numbers
 
 
@@ -143,8 +143,8 @@ def renumbered(value: object, numbers: Mapping[float, float]) -> object:
         token = TOKEN.fullmatch(value)
         assert token is not None  # or it had no number
         old = token["number"]
-        places = len(old.partition(".")[2])
-        text = f"{new:,.{places}f}" if "," in old else f"{new:.{places}f}"
+        decimals = len(old.partition(".")[2])
+        text = f"{new:,.{decimals}f}" if "," in old else f"{new:.{decimals}f}"
         return f"{token['before']}{text}{token['after']}"
     assert isinstance(value, (int, float))  # or it had no number
     signed = -new if value < 0 else new

@@ -172,8 +172,8 @@ def run_fix(script: bytes, trial: Trial, sandbox: Sandbox, limits: Limits = FIX_
     Raises:
         BadInput: if the task's gold or check cannot be used.
     """
-    with temporary_work_folder("fix-") as place:
-        folder, judged = place / "run", place / "judged"
+    with temporary_work_folder("fix-") as parent:
+        folder, judged = parent / "run", parent / "judged"
         folder.mkdir()
         judged.mkdir()
         files = {**trial.files, SCRIPT: script}

@@ -220,10 +220,10 @@ def _reordered(book: Any, judged: Mapping[CellKey, object]) -> list[list[Any]]:
         return []
     sheet = book[name]
     columns = sorted({column for _, _, column in judged})
-    places = sorted({row for _, row, _ in judged})
-    now = [[sheet.cell(row, column) for column in columns] for row in places]
+    rows = sorted({row for _, row, _ in judged})
+    now = [[sheet.cell(row, column) for column in columns] for row in rows]
     old = [tuple(cell.value for cell in row) for row in now]
-    new = [tuple(judged.get((name, row, column)) for column in columns) for row in places]
+    new = [tuple(judged.get((name, row, column)) for column in columns) for row in rows]
     if old == new or sorted(map(repr, old)) != sorted(map(repr, new)):
         return []
     if any(isinstance(cell, MergedCell) or cell.data_type == "f" for row in now for cell in row):

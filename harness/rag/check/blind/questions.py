@@ -101,7 +101,7 @@ def holds_value(text: str, value: str) -> bool:
     digits = _digits(value)
     if sum(map(len, digits)) > 1 and any(digits <= _digits(line) for line in text.splitlines()):
         return True
-    return any(equal(mentions[0], each) for each in _read(text))
+    return any(equal(mentions[0], mention) for mention in _read(text))
 
 
 @lru_cache(maxsize=4096)
@@ -148,7 +148,7 @@ class Vault:
 
     def seal(self, response: str, values: Sequence[Sequence[str]]) -> None:
         """Remember what must not leave; `values` are those that each request asks for."""
-        self._response, self._values = response, tuple(tuple(each) for each in values)
+        self._response, self._values = response, tuple(tuple(group) for group in values)
 
     def leaks(
         self, messages: Sequence[Message], passages: Sequence[str], request: int = 0

@@ -102,13 +102,13 @@ def read_answers(reply: str, questions: int) -> list[Answered | None]:
     answers: list[Answered | None] = [None] * questions
     items = json_objects(reply)
     if items:
-        for place, item in enumerate(items[:questions]):
-            answers[place] = _answered(_text(item, "evidence", "quote"), _text(item, "answer", "a"))
+        for index, item in enumerate(items[:questions]):
+            answers[index] = _answered(_text(item, "evidence", "quote"), _text(item, "answer", "a"))
         return answers
     for order, match in enumerate(_ITEM.finditer(_plain(reply))):
-        place = int(match["number"]) - 1 if match["number"] else order
-        if 0 <= place < questions and answers[place] is None:
-            answers[place] = _answered(match["evidence"], match["answer"])
+        index = int(match["number"]) - 1 if match["number"] else order
+        if 0 <= index < questions and answers[index] is None:
+            answers[index] = _answered(match["evidence"], match["answer"])
     return answers
 
 

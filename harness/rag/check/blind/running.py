@@ -196,6 +196,6 @@ def calls_of(reports: Sequence[Report]) -> dict[str, float]:
     for report in reports:
         total.update(report.calls)
     calls: dict[str, float] = {name: total[name] for name in sorted(total)}
-    each = [report.calls.get("proposer", 0) + report.calls.get("checker", 0) for report in reports]
-    counts = [count for count in each if count]
+    sums = [report.calls.get("proposer", 0) + report.calls.get("checker", 0) for report in reports]
+    counts = [count for count in sums if count]
     return calls | ({"median": float(median(counts))} if counts else {})

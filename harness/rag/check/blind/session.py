@@ -138,12 +138,12 @@ def settled(context: MarchContext, claims: Sequence[Claim]) -> dict[int, Finding
         return {}
     sources = open_sources(context.documents)
     findings: dict[int, Finding] = {}
-    for place, claim in enumerate(claims):
+    for index, claim in enumerate(claims):
         finding = judge_claim(claim, sources) if claim.type in VALUE_TYPES else None
         if finding is None or finding.verdict in (Verdict.NOT_FOUND, Verdict.INVALID):
             continue
         if finding.confidence >= _SURE:
-            findings[place] = finding
+            findings[index] = finding
     return findings
 
 
@@ -206,24 +206,24 @@ def judge_all(
     """
     findings: dict[int, Finding] = dict(decided)
     for group, rounds in zip(groups, answers, strict=True):
-        for question, place in enumerate(group):
+        for question, index in enumerate(group):
             votes: list[Finding] = []
             for samples in rounds:
                 replies = (sample[question] for sample in samples)
                 answered = (Answered(*reply) if reply else None for reply in replies)
                 votes.append(
-                    vote([compare(claims[place], reply, context.documents) for reply in answered])
+                    vote([compare(claims[index], reply, context.documents) for reply in answered])
                 )
             if votes:
-                findings[place] = best_support(votes)
+                findings[index] = best_support(votes)
     readable = any(document.text.strip() for document in context.documents)
     cited: dict[str, list[Evidence]] = {}
-    for place, finding in findings.items():
+    for index, finding in findings.items():
         if finding.verdict is Verdict.SUPPORTED:
-            cited.setdefault(claims[place].sentence, []).extend(finding.evidence)
-    every: list[Finding] = []
-    for place, claim in enumerate(claims):
-        finding = findings.get(place)
+            cited.setdefault(claims[index].sentence, []).extend(finding.evidence)
+    in_order: list[Finding] = []
+    for index, claim in enumerate(claims):
+        finding = findings.get(index)
         if finding is not None and finding.verdict in _OPEN:
             finding = quoted(claim, cited.get(claim.sentence, ())) or finding
         if finding is None:
@@ -237,11 +237,11 @@ def judge_all(
             computed = judge_claim(claim, open_sources(context.documents))
             if computed is not None and computed.verdict is Verdict.DERIVED:
                 finding = computed
-        every.append(finding)
+        in_order.append(finding)
     warnings = [f"{reworded} questions gave something away and were asked neutrally"]
     name = f"march ({context.checker.spec}{', numeric engine' if context.mixed else ''})"
     return make_report(
-        response, claims, every, context.documents, context.policy, name,
+        response, claims, in_order, context.documents, context.policy, name,
         warnings if reworded else (),
     )  # fmt: skip
 
@@ -276,8 +276,8 @@ def quoted(claim: Claim, cited: Sequence[Evidence]) -> Finding | None:
         return None
     for evidence in cited:
         share = coverage(words(claim.sentence), words(evidence.quote))
-        named = claim.type != "entity" or _tokens(claim.value) <= _tokens(evidence.quote)
-        if share >= _SAME_WORDS and named and not _opposed(claim.sentence, evidence.quote):
+        names_it = claim.type != "entity" or _tokens(claim.value) <= _tokens(evidence.quote)
+        if share >= _SAME_WORDS and names_it and not _opposed(claim.sentence, evidence.quote):
             reason = f"cited for another part of the sentence: {evidence.quote[:80]!r}"
             return Finding(
                 verdict=Verdict.SUPPORTED, evidence=(evidence,), reason=reason, confidence=share

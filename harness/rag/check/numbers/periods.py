@@ -99,18 +99,18 @@ def _implied(stated: dict[str, int]) -> dict[str, int]:
 
 def compare_periods(claim: Period, source: Period) -> Agreement:
     """Compare a claimed period with one of a source, which may be finer."""
-    claimed, known = stated(claim), stated(source)
-    if "zone" in claimed and "zone" in known:
-        for fields in (claimed, known):
+    claimed, cited = stated(claim), stated(source)
+    if "zone" in claimed and "zone" in cited:
+        for fields in (claimed, cited):
             fields["minutes"] = (fields["minutes"] - fields.pop("zone")) % 1440
     else:
         claimed.pop("zone", 0)
-    if {"year"} == claimed.keys() & known.keys() and ("until" in claimed) != ("until" in known):
+    if {"year"} == claimed.keys() & cited.keys() and ("until" in claimed) != ("until" in cited):
         return Agreement.DIFFERENT  # 2018-19 is not 2018
-    implied, known = _implied(claimed), _implied(known)
-    if any(implied[name] != known[name] for name in implied.keys() & known.keys()):
+    implied, cited = _implied(claimed), _implied(cited)
+    if any(implied[name] != cited[name] for name in implied.keys() & cited.keys()):
         return Agreement.DIFFERENT
-    covered = claimed and claimed.keys() <= known.keys()
+    covered = claimed and claimed.keys() <= cited.keys()
     return Agreement.SAME if covered else Agreement.INCOMPARABLE
 
 

@@ -269,16 +269,16 @@ def agreement(claim: Mention, source: Mention) -> Agreement:
     not finer, but for digits: what is written with more digits agrees if it rounds to the other.
     """
     best = Agreement.INCOMPARABLE
-    for mine, theirs in product((claim, *claim.alternatives), (source, *source.alternatives)):
-        if isinstance(mine, Quantity) and isinstance(theirs, Quantity):
-            second = mine is not claim or theirs is not source
-            if second and len(units := {mine.unit, theirs.unit}) == 2 and "" in units:
+    for mine, source_value in product((claim, *claim.alternatives), (source, *source.alternatives)):
+        if isinstance(mine, Quantity) and isinstance(source_value, Quantity):
+            second = mine is not claim or source_value is not source
+            if second and len(units := {mine.unit, source_value.unit}) == 2 and "" in units:
                 continue  # that 10k may be kelvins makes it no bare 10
-            verdict = _compare_quantities(mine, theirs)
-        elif isinstance(mine, Period) and isinstance(theirs, Period):
-            verdict = compare_periods(mine, theirs)
+            verdict = _compare_quantities(mine, source_value)
+        elif isinstance(mine, Period) and isinstance(source_value, Period):
+            verdict = compare_periods(mine, source_value)
         else:
-            verdict = _compare_bare(mine, theirs)
+            verdict = _compare_bare(mine, source_value)
         if verdict is Agreement.SAME:
             return verdict
         best = verdict if verdict is Agreement.DIFFERENT else best
@@ -317,7 +317,7 @@ def in_one_unit(claim: Quantity, source: Quantity) -> tuple[Quantity, Quantity] 
     if len(units) == 1:
         return claim, source
     if units == {"", "%"}:  # the bare form of a percentage is the fraction
-        both = [
+        converted = [
             # a whole number is no rounded fraction: 93% is no 1
             q.times(Fraction(1, 100), "")
             if q.unit
@@ -328,11 +328,11 @@ def in_one_unit(claim: Quantity, source: Quantity) -> tuple[Quantity, Quantity] 
         return replace(claim, unit=""), replace(source, unit="")
     else:
         bases = [base(unit) for unit in (claim.unit, source.unit)]
-        if None in bases or len({each.name for each in bases if each}) > 1:
+        if None in bases or len({unit.name for unit in bases if unit}) > 1:
             return None  # kilograms and metres
         pairs = zip((claim, source), bases, strict=True)
-        both = [q.times(each.factor, each.name, each.offset) for q, each in pairs if each]
-    return both[0], both[1]
+        converted = [q.times(unit.factor, unit.name, unit.offset) for q, unit in pairs if unit]
+    return converted[0], converted[1]
 
 
 def _compare_quantities(claim: Quantity, source: Quantity) -> Agreement:

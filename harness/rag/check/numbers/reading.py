@@ -130,14 +130,14 @@ def read(text: str, mark: DecimalMark | None = None) -> list[Mention]:
 @lru_cache(maxsize=1 << 13)  # a claim is read for its sentence, its clauses and each of its values
 def _read(text: str, mark: DecimalMark | None) -> tuple[Mention, ...]:
     plain = _NOTE_MARK.sub(lambda mark: " " * len(mark[0]), normalise(text))
-    places: list[int] = []
+    starts: list[int] = []
     if _TOKENS.search(plain):
         end = 0
         for match in _TOKENS.finditer(plain):
-            places += [*range(end, match.start()), match.start() + match[0].index(match[0].strip())]
+            starts += [*range(end, match.start()), match.start() + match[0].index(match[0].strip())]
             end = match.end()
-        places += range(end, len(plain))
-        plain = "".join(plain[place] for place in places)
+        starts += range(end, len(plain))
+        plain = "".join(plain[offset] for offset in starts)
     mentions: list[Mention] = list(periods(plain))
     occupied = [(period.start, period.end) for period in mentions]
     numbers: list[Quantity] = []
@@ -147,10 +147,10 @@ def _read(text: str, mark: DecimalMark | None) -> tuple[Mention, ...]:
             occupied.append((number.start, number.end))
     numbers.sort(key=lambda number: number.start)
     mentions += _joined(plain, numbers)
-    if places:
+    if starts:
         mentions = [
-            replace(each, start=places[each.start], end=places[each.end - 1] + 1)
-            for each in mentions
+            replace(mention, start=starts[mention.start], end=starts[mention.end - 1] + 1)
+            for mention in mentions
         ]
     mentions = [replace(mention, text=text[mention.start : mention.end]) for mention in mentions]
     return tuple(sorted(mentions, key=lambda mention: mention.start))
@@ -266,8 +266,8 @@ def _in_units(text: str, number: Quantity, before: Before) -> Iterator[Quantity]
             yield replace(number, unit=measure[0], end=measure[1])
     elif measure:
         half = re.compile(r" and a half\b").match(text, measure[1])
-        whole = replace(number, value=number.value + Fraction(1, 2)) if half else number
-        yield replace(whole, unit=measure[0], end=half.end() if half else measure[1])
+        full_value = replace(number, value=number.value + Fraction(1, 2)) if half else number
+        yield replace(full_value, unit=measure[0], end=half.end() if half else measure[1])
     else:
         share = _OUT_OF.match(text, number.end)
         total = share and _number_at(text, share.end())
@@ -296,11 +296,11 @@ def _joined(text: str, numbers: list[Quantity]) -> list[Quantity]:
     and minutes, a part and its whole."""
     joined: list[Quantity] = []
     for number in numbers:
-        both = _join(text, joined[-1], number) if joined else None
-        if both is None:
+        merged = _join(text, joined[-1], number) if joined else None
+        if merged is None:
             joined.append(number)
         else:
-            joined[-1:] = both
+            joined[-1:] = merged
     return joined
 
 

@@ -163,7 +163,7 @@ class TableRow(NamedTuple):
         stated = [self.value(column)]
         if column in self.cells and isinstance(value, Quantity) and value.unit == "":
             stated.append(self.cells[column].plain)
-        return any(each and agreement(value, each) is Agreement.SAME for each in stated)
+        return any(reading and agreement(value, reading) is Agreement.SAME for reading in stated)
 
 
 class Table(NamedTuple):
@@ -233,10 +233,10 @@ def _read_document(text: str) -> tuple[list[Cell], list[Sentence], list[Table]]:
             start, end = row[0].start, row[-1].start + len(row[-1].text)
             dates = [date for date in _periods(read(text[start:end])) if len(date.text) > 4]
             if dates:
-                said, apart = words(f"{heads} {text[start:end]}"), frozenset[str]()
-                prose.append(Sentence(start, end, text[start:end], said, (*dates,), apart, apart))
+                stems, apart = words(f"{heads} {text[start:end]}"), frozenset[str]()
+                prose.append(Sentence(start, end, text[start:end], stems, (*dates,), apart, apart))
     parted = (_by_heads(rows, cells, number) for number, (rows, _) in enumerate(tables))
-    return cells, prose, [table for each in parted for table in each]
+    return cells, prose, [table for part in parted for table in part]
 
 
 def _by_heads(rows: list[list[_Field]], cells: Sequence[Cell], number: int) -> Iterator[Table]:
@@ -255,7 +255,7 @@ def _by_heads(rows: list[list[_Field]], cells: Sequence[Cell], number: int) -> I
         if any(field.filled for field in row[1:]):
             fields = row + [_Field("", row[-1].start)] * (width - len(row))
             grouped[tuple(heads)].append(TableRow(fields, inside))
-    for named, group in grouped.items():
+    for names, group in grouped.items():
         key = next(
             (
                 column
@@ -264,7 +264,7 @@ def _by_heads(rows: list[list[_Field]], cells: Sequence[Cell], number: int) -> I
             ),
             0,
         )
-        yield Table(named, group, key)
+        yield Table(names, group, key)
 
 
 def _periods(mentions: Iterable[Mention]) -> tuple[Period, ...]:
@@ -360,7 +360,7 @@ def _plain_value(text: str, mark: DecimalMark) -> Quantity | None:
 
 def _header_depth(rows: list[list[_Field]]) -> int:
     """Rows at the top whose cells name columns: years, periods, words, currencies."""
-    named = False
+    has_names = False
     for depth, row in enumerate(rows[:7]):
         texts = [field.text for field in row[1:] if field.filled]
         years = depth == 0 and all(re.fullmatch(r"\d{4}", text) for text in texts)
@@ -369,9 +369,9 @@ def _header_depth(rows: list[list[_Field]]) -> int:
         titled = not all(data) and len(row[0].text) != 1 and not words(row[0].text)
         if any(data) and not years and not titled:
             return max(depth, 1)
-        if named and not texts and not scale_of(row[0].text):
+        if has_names and not texts and not scale_of(row[0].text):
             return max(depth, 1)
-        named = named or bool(texts)
+        has_names = has_names or bool(texts)
     return 1
 
 

@@ -158,8 +158,8 @@ def limit_of(question: str) -> tuple[int, Quantity] | None:
     """Read direction and value of "how many ... exceed 500"; None where none is compared."""
     for sign, pattern in _LIMITS.items() if _MANY.search(question) else ():
         for match in pattern.finditer(question):
-            values = (each for each in read(question) if isinstance(each, Quantity))
-            if value := next((each for each in values if each.end > match.end()), None):
+            values = (quantity for quantity in read(question) if isinstance(quantity, Quantity))
+            if value := next((quantity for quantity in values if quantity.end > match.end()), None):
                 return sign, replace(value, bound="")
     return None
 
@@ -204,7 +204,9 @@ def derive(
             continue  # a bare 0.6 is too little to be a share or a growth
         if group[0].place is None and operation in _NEW and stated:
             continue  # what is stated follows from nothing
-        if operation != "mean" and any(each.value.value == each.value.step == 0 for each in group):
+        if operation != "mean" and any(
+            operand.value.value == operand.value.step == 0 for operand in group
+        ):
             continue  # a dash in a cell
         if (
             group[0].place is None
@@ -247,10 +249,10 @@ def _computations(
 ) -> Iterator[_Computation]:
     """Compute what two values of one unit give, and up to five of one line."""
     for pair in permutations(operands, 2):
-        both = _in_one_unit(pair)
-        if both is None or not _one_line(pair):
+        converted = _in_one_unit(pair)
+        if converted is None or not _one_line(pair):
             continue
-        first, second = both
+        first, second = converted
         a, b = (operand.plain for operand in pair)
         unit = "pp" if first.unit == "%" else first.unit  # minutes and hours: seconds
         forward = _forward(sentence, *pair)
@@ -258,10 +260,10 @@ def _computations(
             yield "difference", f"{a} - {b}", pair, first.value - second.value, unit
         if "rest" in operations and pair[0].place is None:
             for third in operands:
-                left = _in_one_unit((pair[1], third)) if third not in pair else None
-                if left and first.value > left[0].value + left[1].value > 0:
-                    rest = first.value - left[0].value - left[1].value
-                    yield "rest", f"{a} - {b} - {third.plain}", (*pair, third), rest, unit
+                subtracted = _in_one_unit((pair[1], third)) if third not in pair else None
+                if subtracted and first.value > subtracted[0].value + subtracted[1].value > 0:
+                    remainder = first.value - subtracted[0].value - subtracted[1].value
+                    yield "rest", f"{a} - {b} - {third.plain}", (*pair, third), remainder, unit
         if second.value == 0:
             continue
         ratio = first.value / second.value
@@ -297,27 +299,29 @@ def parts_of_wholes(
     """A part that a share and a whole give, or the whole that a share and a part give."""
     if value.high is not None or value.unit in ("%", "pp", "times"):
         return None
-    for share, whole in product(shares, wholes):
+    for share, total in product(shares, wholes):
         part = share.value.value / (100 if share.value.unit else 1)
-        step = share.value.step / 100 * abs(whole.value.value)
-        for amount, sign in ((part * whole.value.value, "*"), (whole.value.value / part, "/")):
-            number = Quantity(amount, max(step, whole.value.step), whole.value.unit)
+        step = share.value.step / 100 * abs(total.value.value)
+        for amount, sign in ((part * total.value.value, "*"), (total.value.value / part, "/")):
+            number = Quantity(amount, max(step, total.value.step), total.value.unit)
             if (
-                share != whole
-                and whole.value.unit == value.unit
+                share != total
+                and total.value.unit == value.unit
                 and agreement(value, number) is Agreement.SAME
             ):
-                return Derivation("part", f"{whole.plain} {sign} {share.plain}", (share, whole))
+                return Derivation("part", f"{total.plain} {sign} {share.plain}", (share, total))
     return None
 
 
 def each_times(value: Quantity, operands: Sequence[Operand]) -> Derivation | None:
     """A number of things times what each of them has."""
-    for count, each in permutations(operands, 2):
-        whole = count.value.unit == "" and count.value.step == 1 and each.value.unit == value.unit
-        number = replace(each.value, value=count.value.value * each.value.value, alternatives=())
-        if whole and agreement(value, number) is Agreement.SAME:
-            return Derivation("product", f"{count.plain} * {each.plain}", (count, each))
+    for count, rate in permutations(operands, 2):
+        same_unit = (
+            count.value.unit == "" and count.value.step == 1 and rate.value.unit == value.unit
+        )
+        number = replace(rate.value, value=count.value.value * rate.value.value, alternatives=())
+        if same_unit and agreement(value, number) is Agreement.SAME:
+            return Derivation("product", f"{count.plain} * {rate.plain}", (count, rate))
     return None
 
 
@@ -348,11 +352,11 @@ def _in_one_unit(pair: tuple[Operand, Operand]) -> tuple[Quantity, Quantity] | N
 
 def _one_line(group: Sequence[Operand]) -> bool:
     """Return True if values stand in prose, or in one row or one column of one table."""
-    places = [operand.place for operand in group if operand.place]
-    if not places:
+    cells = [operand.place for operand in group if operand.place]
+    if not cells:
         return True
-    tables, rows, columns = (set(numbers) for numbers in zip(*places, strict=True))
-    return len(places) == len(group) and len(tables) == 1 and min(len(rows), len(columns)) == 1
+    tables, rows, columns = (set(numbers) for numbers in zip(*cells, strict=True))
+    return len(cells) == len(group) and len(tables) == 1 and min(len(rows), len(columns)) == 1
 
 
 def _forward(sentence: str, first: Operand, second: Operand) -> bool:
@@ -365,10 +369,10 @@ def _forward(sentence: str, first: Operand, second: Operand) -> bool:
     ]
     if all(years) and years[0] != years[1]:
         if than := _THAN.search(sentence):
-            places = [sentence.rfind(str(year)) for year in years]
-            if all(place >= 0 for place in places):
-                return places[0] < than.start() < places[1] or not (
-                    places[1] < than.start() < places[0]
+            positions = [sentence.rfind(str(year)) for year in years]
+            if all(position >= 0 for position in positions):
+                return positions[0] < than.start() < positions[1] or not (
+                    positions[1] < than.start() < positions[0]
                 )
         return years[0] > years[1]
     return True

@@ -129,22 +129,22 @@ def parts(text: str, spans: tuple[tuple[int, int], ...]) -> tuple[Part, ...]:
     if "respectively" in text and len(dates) >= len(spans):  # 5, 6 and 7 in 2019, 2018 and 2017
         ordered = list(dates[-len(spans) :])
     stretches: list[Part] = []
-    for place, (start, _) in enumerate(spans):
+    for index, (start, _) in enumerate(spans):
         before = stretches[-1] if stretches else Part((), frozenset(), False, (), "")
-        lead = _LEAD.search(text[cuts[place] : start])
-        begin = spans[place - 1][0] if place and joined[place - 1] else cuts[place]
+        lead = _LEAD.search(text[cuts[index] : start])
+        begin = spans[index - 1][0] if index and joined[index - 1] else cuts[index]
         tokens = text[begin:start].split()
         ahead = tuple(word for token in tokens for word in words(token))
-        following = behind[place + 1] if any(listed[place : place + 1]) else frozenset[str]()
-        after = behind[place] or before.behind or following
-        within = [date for date in dates if cuts[place] <= date.start < cuts[place + 1]]
-        if place + 1 < len(spans) and not within and not before.periods:  # 40 and 25 in 2018
-            end, cut = spans[place + 1][1], cuts[place + 2]
+        following = behind[index + 1] if any(listed[index : index + 1]) else frozenset[str]()
+        after = behind[index] or before.behind or following
+        within = [date for date in dates if cuts[index] <= date.start < cuts[index + 1]]
+        if index + 1 < len(spans) and not within and not before.periods:  # 40 and 25 in 2018
+            end, cut = spans[index + 1][1], cuts[index + 2]
             within = [date for date in dates if end <= date.start < cut]
         periods = tuple(date for date in within if date.start != start) or before.periods
         word = lead[1].lower() if lead else ""
-        if named := ordered[place]:
-            periods = (named,)
+        if period := ordered[index]:
+            periods = (period,)
         stretches.append(Part(ahead or before.ahead, after, not ahead, periods, word))
     return tuple(stretches)
 
@@ -152,34 +152,41 @@ def parts(text: str, spans: tuple[tuple[int, int], ...]) -> tuple[Part, ...]:
 def rival_owner(
     claim: Part,
     stretches: Sequence[Part],
-    place: int,
+    index: int,
     rivals: Iterable[int],
     topic: frozenset[str] = frozenset(),
 ) -> int:
-    """The rival that fits the claim's words better than the value at `place` does, or -1.
+    """The rival that fits the claim's words better than the value at `index` does, or -1.
 
     As many words are compared as the shorter stretch has before its value: what the other has
     more, the shorter one may have left out. Words of the topic tell nothing apart.
     """
-    own, about = stretches[place], frozenset(claim.ahead) | claim.behind
+    part, about = stretches[index], frozenset(claim.ahead) | claim.behind
     for rival in rivals:
-        other = stretches[rival]
-        count = min(len(own.ahead), len(other.ahead))
-        ours, theirs = own.near(count), other.near(count)
-        if rival < place and own.behind < other.behind:
-            theirs -= other.behind  # that it leaves out as well
+        rival_part = stretches[rival]
+        count = min(len(part.ahead), len(rival_part.ahead))
+        own_words, rival_words = part.near(count), rival_part.near(count)
+        if rival < index and part.behind < rival_part.behind:
+            rival_words -= rival_part.behind  # that it leaves out as well
         nouns = about - DIRECTION.keys()  # what rises or falls is another question
-        more, kept = len(nouns & (theirs - ours)), len(nouns & (ours - theirs))
-        continued = about & (theirs - ours) - topic and rival > place and other.continued
-        if continued and (not own.behind or own.behind - other.behind - about):
+        more, retained = (
+            len(nouns & (rival_words - own_words)),
+            len(nouns & (own_words - rival_words)),
+        )
+        continued = (
+            about & (rival_words - own_words) - topic and rival > index and rival_part.continued
+        )
+        if continued and (not part.behind or part.behind - rival_part.behind - about):
             return rival
-        shortened = rival > place and not other.continued and len(other.ahead) <= len(own.ahead)
-        if more and (more > kept or (shortened and more == kept)):
+        shortened = (
+            rival > index and not rival_part.continued and len(rival_part.ahead) <= len(part.ahead)
+        )
+        if more and (more > retained or (shortened and more == retained)):
             return rival
-        fits = [fit(claim.periods, stretch.periods) for stretch in (own, other)]
+        fits = [fit(claim.periods, stretch.periods) for stretch in (part, rival_part)]
         if fits[1] is Agreement.SAME and fits[0] is not Agreement.SAME:
             return rival
-        if claim.lead and own.lead and claim.lead == other.lead != own.lead:
+        if claim.lead and part.lead and claim.lead == rival_part.lead != part.lead:
             return rival
     return -1
 
@@ -205,21 +212,21 @@ def statement_of(value: Mention, sentence: str) -> Statement:
     mentions = read(sentence)
     kind = [mention for mention in mentions if isinstance(mention, type(value))]
     spans = tuple((mention.start, mention.end) for mention in kind) or ((value.start, value.end),)
-    place = next((n for n, span in enumerate(spans) if span[0] >= value.start), 0)
+    index = next((n for n, span in enumerate(spans) if span[0] >= value.start), 0)
     periods = (mention for mention in mentions if isinstance(mention, Period))
-    named = tuple(period for period in periods if period.text != value.text)
-    part = parts(sentence, spans)[place]
+    other_periods = tuple(period for period in periods if period.text != value.text)
+    part = parts(sentence, spans)[index]
     if RELATIVE.search(sentence):  # which year "the year before" is stands elsewhere
-        named, part = (), part._replace(periods=())
-    return Statement(value, sentence, words(sentence), named, part, len(spans) > 1)
+        other_periods, part = (), part._replace(periods=())
+    return Statement(value, sentence, words(sentence), other_periods, part, len(spans) > 1)
 
 
 def speaks_of(cell: Cell, statement: Statement) -> float:
     """Share of the words of a cell's row that a statement has; of a label without content words
     ("Other"), whether it stands there. Of "Widget 39", none where it names another widget."""
     for noun, token in _NUMBERED.findall(cell.row):
-        named = {other for word, other in _NUMBERED.findall(statement.sentence) if word == noun}
-        if named and token not in named:
+        numbers = {number for word, number in _NUMBERED.findall(statement.sentence) if word == noun}
+        if numbers and token not in numbers:
             return 0.0
     if statement.question and not cell.row:
         headings = (cell.row_words, words(cell.column))
@@ -240,9 +247,9 @@ def share_of(about: frozenset[str], line: Spoken) -> float:
 def over_a_line(statement: Statement, value: Quantity, source: Source) -> Finding | None:
     """Compute from a whole row or column: how many cells are beyond a limit, their sum or mean."""
     operations, limit = asked_for(statement.question), limit_of(statement.question)
-    alone = operations in ({"sum"}, {"mean"}, {"sum", "mean"})  # no part of a further computation
+    sole = operations in ({"sum"}, {"mean"}, {"sum", "mean"})  # no part of a further computation
     operations = operations - {"sum"} if "mean" in operations else operations
-    for line in _lines(statement, source.cells) if limit or alone else ():
+    for line in _lines(statement, source.cells) if limit or sole else ():
         total = sum((cell.value.value for cell in line), Fraction(0))
         results = {
             name: replace(line[0].value, value=amount, step=Fraction(0), alternatives=())
@@ -252,8 +259,8 @@ def over_a_line(statement: Statement, value: Quantity, source: Source) -> Findin
             sign, least = limit
             scaled = least.scale > 1 or least.unit
             numbers = [cell.value if scaled else cell.plain for cell in line]
-            beyond = sum(sign * number.value > sign * least.value for number in numbers)
-            results, operations = {"count": Quantity(Fraction(beyond), Fraction(1))}, {"count"}
+            count = sum(sign * number.value > sign * least.value for number in numbers)
+            results, operations = {"count": Quantity(Fraction(count), Fraction(1))}, {"count"}
         for name in results.keys() & operations:
             if agreement(value, results[name]) is Agreement.SAME:
                 spans = [source.line(cell) for cell in line]
@@ -271,8 +278,8 @@ def _lines(statement: Statement, cells: Sequence[Cell]) -> Iterator[list[Cell]]:
         if dated is not Agreement.DIFFERENT:
             rows[cell.table, cell.place[0]].append(cell)
             headed = coverage(words(cell.column), statement.words) >= _HEADED
-            meant = (headed or dated is Agreement.SAME) and not cell.is_total
-            for section in {"", cell.section} if meant else ():
+            relevant = (headed or dated is Agreement.SAME) and not cell.is_total
+            for section in {"", cell.section} if relevant else ():
                 columns[cell.table, cell.place[1], section].append(cell)
     spoken = [(speaks_of(row[0], statement), row) for row in rows.values()]
     best = max((share for share, _ in spoken), default=0.0)
@@ -308,7 +315,7 @@ def derive_from_cells(statement: Statement, value: Quantity, source: Source) -> 
     if value.unit == "" and value.scale == 1:  # as the table prints them
         pools.append(plain)
     sentence = statement.sentence
-    periods = () if any(each.until for each in statement.periods) else statement.periods
+    periods = () if any(period.until for period in statement.periods) else statement.periods
     derived = (derive(value, sentence, pool, periods=periods) for pool in pools)
     finding = _derived(next(filter(None, derived), None), source)
     return finding or (over_a_line(statement, value, source) if statement.question else None)
@@ -338,25 +345,29 @@ def derive_from_prose(statement: Statement, value: Quantity, source: Source) -> 
         context += sentence.text if share >= _SPOKEN else ""
         line = (sentence.start, sentence.end)
         values = [mention for mention in sentence.mentions if isinstance(mention, Quantity)]
-        stretches = parts(sentence.text, tuple((each.start, each.end) for each in values))
-        for each, part in zip(values, stretches, strict=True):
+        stretches = parts(sentence.text, tuple((amount.start, amount.end) for amount in values))
+        for amount, part in zip(values, stretches, strict=True):
             near = part.near(len(part.ahead))
             bonus = fit(statement.periods, part.periods) is Agreement.SAME
             rank = share + coverage(about, near) + 0.5 * bonus
             units = [reading.unit for reading in (value, *value.alternatives)]
-            fitting = (reading for reading in (each, *each.alternatives) if reading.unit in units)
-            stated = next(fitting, each)  # cents of the claimed currency
-            numbered = each.unit[:1] == "#" or (each.value >= 1 and ORDINAL.search(each.text))
+            fitting = (
+                reading for reading in (amount, *amount.alternatives) if reading.unit in units
+            )
+            stated = next(fitting, amount)  # cents of the claimed currency
+            numbered = amount.unit[:1] == "#" or (amount.value >= 1 and ORDINAL.search(amount.text))
             for end in () if numbered else {stated.value, stated.high or stated.value}:
                 number = replace(stated, value=end, high=None)
-                operand = Operand(number, each.text, near, part.periods, line)
+                operand = Operand(number, amount.text, near, part.periods, line)
                 operands.append((rank, operand))
                 is_part = number.unit == "" and number.step == 0 and number.value < 1
                 if share >= _SPOKEN and number.value > 0 and (number.unit == "%" or is_part):
                     shares.append(operand)
         dates += [
-            Operand(Quantity(Fraction(0), Fraction(0)), each.text, sentence.words, (each,), line)
-            for each in sentence.periods
+            Operand(
+                Quantity(Fraction(0), Fraction(0)), period.text, sentence.words, (period,), line
+            )
+            for period in sentence.periods
         ]
     operands.sort(key=lambda pair: -pair[0])
     ranked = [operand for _, operand in operands]
@@ -367,7 +378,7 @@ def derive_from_prose(statement: Statement, value: Quantity, source: Source) -> 
             return _derived(Derivation("share", "equally", (shares[-1],)), source)
     spans_time = value.unit == "year" or "difference" in meant(statement.sentence, prose=True)
     readings = (value, *value.alternatives)
-    computed = (derive(each, statement.sentence, ranked, context) for each in readings)
+    computed = (derive(reading, statement.sentence, ranked, context) for reading in readings)
     return _derived(
         next(filter(None, computed), None)
         or parts_of_wholes(value, shares, ranked)

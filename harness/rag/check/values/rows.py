@@ -121,33 +121,33 @@ class _Aligned:
         marks: dict[tuple[int, int], set[int]] = {}
         spellings = [(n, label) for n, variants in keys.items() for label in variants]
         for number, label in sorted(spellings, key=lambda pair: -len(pair[1])):
-            for place in range(len(tokens) - len(label) + 1) if label else ():
-                span = (tokens[place][0], tokens[place + len(label) - 1][1])
-                places = set(range(place, place + len(label)))
-                if spelled[place : place + len(label)] == label and (
-                    span in marks or places <= free
+            for index in range(len(tokens) - len(label) + 1) if label else ():
+                span = (tokens[index][0], tokens[index + len(label) - 1][1])
+                indexes = set(range(index, index + len(label)))
+                if spelled[index : index + len(label)] == label and (
+                    span in marks or indexes <= free
                 ):
                     marks.setdefault(span, set()).add(number)
-                    free -= places
-        named = set[int]().union(*marks.values())
+                    free -= indexes
+        direct = set[int]().union(*marks.values())
         spoken = {
             key
-            for place, key in enumerate(spelled)
-            if place in free and (words(key) or (key.isdigit() and len(key) == _YEAR))
+            for index, key in enumerate(spelled)
+            if index in free and (words(key) or (key.isdigit() and len(key) == _YEAR))
         }
         if sections:
-            spoken = spoken.difference(*(sections[n] for n in named))
-        shared = {n: spoken & set(label[-1]) for n, label in keys.items() if n not in named}
-        for place in sorted(free):
-            owners = {n for n, match in shared.items() if spelled[place] in match}
+            spoken = spoken.difference(*(sections[n] for n in direct))
+        shared = {n: spoken & set(label[-1]) for n, label in keys.items() if n not in direct}
+        for index in sorted(free):
+            owners = {n for n, match in shared.items() if spelled[index] in match}
             best = {n for n in owners if not any(shared[n] < shared[m] for m in owners)}
             if best and len(best) < len(labels):
-                marks.setdefault(tokens[place][:2], set()).update(best)
-        alone = [next(iter(numbers)) for numbers in marks.values() if len(numbers) == 1]
+                marks.setdefault(tokens[index][:2], set()).update(best)
+        single = [next(iter(numbers)) for numbers in marks.values() if len(numbers) == 1]
         return [
             _Mark(*span, (frozenset(numbers),))
             for span, numbers in sorted(marks.items())
-            if len(numbers) == 1 or not numbers <= set(alone)
+            if len(numbers) == 1 or not numbers <= set(single)
         ]
 
     def _sub_rows(self) -> list[_Mark]:
@@ -157,8 +157,8 @@ class _Aligned:
             for column in range(len(self.table.heads)):
                 texts = {n: rows[n].fields[column].text for n in alike}
                 if column != self.table.key and len(set(texts.values())) == len(alike):
-                    every = {n: row.fields[column].text for n, row in enumerate(rows)}
-                    return self._marks(every, self.rows)
+                    all_texts = {n: row.fields[column].text for n, row in enumerate(rows)}
+                    return self._marks(all_texts, self.rows)
         return []
 
     def items(self) -> Iterator[Item]:
@@ -190,14 +190,14 @@ class _Aligned:
             lambda value, mark: all(self._differs(value, column) for column in mark.named[0]),
         )
         owners: dict[tuple[object, ...], int] = {}
-        for place, column in enumerate(columns):  # one value for each cell, the closest
+        for index, column in enumerate(columns):  # one value for each cell, the closest
             if column is not None:
-                cell = (rows[place], sub_rows[place], column.named)
-                owner = owners.setdefault(cell, place)
-                gaps = [_gap(values[n], column, self.sentence) for n in (owner, place)]
-                if owner != place:
-                    columns[owner if gaps[1] < gaps[0] else place] = None
-                    owners[cell] = place if gaps[1] < gaps[0] else owner
+                cell = (rows[index], sub_rows[index], column.named)
+                owner = owners.setdefault(cell, index)
+                gaps = [_gap(values[n], column, self.sentence) for n in (owner, index)]
+                if owner != index:
+                    columns[owner if gaps[1] < gaps[0] else index] = None
+                    owners[cell] = index if gaps[1] < gaps[0] else owner
         for value, row, sub_row, column in zip(values, rows, sub_rows, columns, strict=True):
             if row is None:
                 continue
@@ -205,14 +205,14 @@ class _Aligned:
                 [self.table.rows[n] for n in numbers if sub_row is None or n in sub_row.named[0]]
                 for numbers in row.named
             ]
-            named = frozenset[int]() if column is None else column.named[0]
-            if not named:
+            candidates = frozenset[int]() if column is None else column.named[0]
+            if not candidates:
                 used = {n for mark in columns if mark for n in mark.named[0]}
-                named = frozenset(range(len(self.table.heads))) - used - {self.table.key}
-                named = frozenset(n for n in named if not self._differs(value, n))
-            right, quoted = self._stated(value, within, named)
-            alone = len(named) == 1 and getattr(value, "unit", "")
-            sure = column or alone or self._stated(value, [self.table.rows], named)[0]
+                candidates = frozenset(range(len(self.table.heads))) - used - {self.table.key}
+                candidates = frozenset(n for n in candidates if not self._differs(value, n))
+            right, quoted = self._stated(value, within, candidates)
+            has_unit = len(candidates) == 1 and getattr(value, "unit", "")
+            sure = column or has_unit or self._stated(value, [self.table.rows], candidates)[0]
             if right or (sure and all(within)):
                 yield self._item(value.start, value.end, right, quoted, value.text)
 
@@ -246,8 +246,8 @@ class _Aligned:
 
     def _kinds(self, column: int) -> list[Mention]:
         """Values of a column, of the rows that are named."""
-        named = sorted({n for mark in self.rows for group in mark.named for n in group})
-        rows = [self.table.rows[n] for n in named] or self.table.rows
+        numbers = sorted({n for mark in self.rows for group in mark.named for n in group})
+        rows = [self.table.rows[n] for n in numbers] or self.table.rows
         return [value for row in rows if (value := row.value(column))]
 
     def _differs(self, value: Mention, column: int) -> bool:
@@ -296,12 +296,12 @@ class _Aligned:
         """Columns that a comparison is of, the closest ones that are named first."""
         kinds = {n: self._kinds(n) for n in range(len(self.table.heads))}
         columns = [n for n, values in kinds.items() if any(isinstance(v, Quantity) for v in values)]
-        named = min(self.columns, key=lambda m: _gap(match, m, self.sentence), default=None)
+        closest = min(self.columns, key=lambda m: _gap(match, m, self.sentence), default=None)
         if match["dear"] or "cheap" in match[0].lower():
             prices = [n for n in columns if any(getattr(v, "unit", "") in CODES for v in kinds[n])]
             return prices or columns
-        if named is not None:
-            return [n for n in sorted(named.named[0]) if kinds[n]]
+        if closest is not None:
+            return [n for n in sorted(closest.named[0]) if kinds[n]]
         fitting = (
             [n for n in columns if any(row.states(value, n) for row in self.table.rows)]
             for value in self.values

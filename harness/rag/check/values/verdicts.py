@@ -71,19 +71,21 @@ def judge(claim: Claim, sources: Sequence[Source]) -> Finding | None:
     sentence = claim.sentence or claim.text
     stated = read(sentence)
     exact = [mention for mention in stated if mention.text == claim.text]
-    near = [each for each in stated if each.text in claim.text or claim.text in each.text]
+    near = [
+        mention for mention in stated if mention.text in claim.text or claim.text in mention.text
+    ]
     value = next(iter(exact or near or read(claim.text)), None)
     if value is None:
         return None
     if claim.asked and len(words(sentence)) < 2:  # a bare value: what was asked says what it is of
-        asked = f"{claim.asked} "
-        if isinstance(value, Period) and value.text.isdigit() and not _DATED.search(asked):
+        question = f"{claim.asked} "
+        if isinstance(value, Period) and value.text.isdigit() and not _DATED.search(question):
             value = Quantity(Fraction(int(value.text)), Fraction(1), text=value.text, end=value.end)
-        if not (value := as_asked(value, asked)):
+        if not (value := as_asked(value, question)):
             reason = f"{claim.text!r} is no answer to what was asked"
             return Finding(verdict=Verdict.NOT_FOUND, reason=reason, confidence=0.6)
-        moved = replace(value, start=value.start + len(asked), end=value.end + len(asked))
-        return judge_value(moved, asked + sentence, sources)
+        moved = replace(value, start=value.start + len(question), end=value.end + len(question))
+        return judge_value(moved, question + sentence, sources)
     return judge_value(value, sentence, sources)
 
 
@@ -118,16 +120,16 @@ def _dated(value: Period, sentence: str, sources: Sequence[Source]) -> Finding |
         if isinstance(mention, Period):
             continue
         finding = _judge(statement_of(mention, sentence), sources)
-        places = [(quote.doc, quote.start) for quote in finding.evidence]
+        quoted_at = [(quote.doc, quote.start) for quote in finding.evidence]
         for source in sources if finding.verdict not in FAULTS else ():
             prose = source.sentences
-            for number, each in enumerate(prose):
+            for number, line in enumerate(prose):
                 around = {0, *range(max(0, number - 2), number + 1)}
-                near = [date for place in around for date in prose[place].periods]
+                near = [date for index in around for date in prose[index].periods]
                 ends = [replace(value, year=year, until=None) for year in (value.year, value.until)]
-                wanted = ends if value.until else [value]
-                if (source.document.id, each.start) in places and all(
-                    any(agreement(end, date) is Agreement.SAME for date in near) for end in wanted
+                required = ends if value.until else [value]
+                if (source.document.id, line.start) in quoted_at and all(
+                    any(agreement(end, date) is Agreement.SAME for date in near) for end in required
                 ):
                     return finding.model_copy(update={"verdict": Verdict.SUPPORTED})
     return None
@@ -138,14 +140,14 @@ def _stand_together(value: Mention, text: str, sources: Sequence[Source]) -> Fin
     quantities = [mention for mention in read(text) if isinstance(mention, Quantity)]
     if len(quantities) < 2 or not any(map(_is_rare, quantities)):
         return None
-    for place, sentence in ((each, prose) for each in sources for prose in each.sentences):
+    for source, sentence in ((owner, prose) for owner in sources for prose in owner.sentences):
         if all(
-            any(agreement(each, stated) is Agreement.SAME for stated in sentence.mentions)
-            for each in quantities
+            any(agreement(quantity, stated) is Agreement.SAME for stated in sentence.mentions)
+            for quantity in quantities
         ):
             reason = f"{value.text!r} stands with the other values of the claim"
             span = (sentence.start, sentence.end)
-            return place.finding(Verdict.SUPPORTED, [span], reason, 0.6)
+            return source.finding(Verdict.SUPPORTED, [span], reason, 0.6)
     return None
 
 
@@ -154,14 +156,14 @@ def _counted_alike(value: Mention, text: str, sources: Sequence[Source]) -> Find
     noun = _NOUN.match(text, value.end)
     if noun is None or not isinstance(value, Quantity):
         return None
-    for place, sentence in ((each, prose) for each in sources for prose in each.sentences):
+    for source, sentence in ((owner, prose) for owner in sources for prose in owner.sentences):
         for stated in sentence.mentions:
             same = _NOUN.match(sentence.text, stated.end)
             alike = same is not None and words(noun[1]) == words(same[1]) != frozenset()
             if alike and agreement(value, stated) is Agreement.SAME:
                 reason = f"{stated.text} {noun[1]} are counted"
                 span = (sentence.start, sentence.end)
-                return place.finding(Verdict.SUPPORTED, [span], reason, 0.6)
+                return source.finding(Verdict.SUPPORTED, [span], reason, 0.6)
     return None
 
 
@@ -194,8 +196,8 @@ def _judge_by_cells(statement: Statement, value: Quantity, source: Source) -> Fi
             continue
         period = fit(statement.periods, cell.periods)
         if period is not Agreement.DIFFERENT:
-            named = frozenset() < words(cell.column) <= statement.words
-            bonus = 0.5 if period is Agreement.SAME or named else 0.0
+            names_column = frozenset() < words(cell.column) <= statement.words
+            bonus = 0.5 if period is Agreement.SAME or names_column else 0.0
             aligned.append((overlap(statement.words, cell.label_words) + bonus, cell))
     aligned.sort(key=lambda pair: -pair[0])
     for score, cell in aligned:
@@ -240,14 +242,14 @@ def _is_rare(value: Mention) -> bool:
 def _judge_by_prose(statement: Statement, source: Source) -> Finding | None:
     """Support by the sentence that says most of the same, and says it of the same; contradiction
     by one that says it of another, or by a near copy."""
-    scored = ((share_of(statement.words, each), each) for each in source.sentences)
+    scored = ((share_of(statement.words, sentence), sentence) for sentence in source.sentences)
     ranked = sorted(scored, key=lambda pair: -pair[0])
     misplaced: Finding | None = None
     least = _RARE if statement.question or _is_rare(statement.value) else _SPOKEN
     for score, sentence in takewhile(lambda pair: pair[0] >= least, ranked):
         if coverage(statement.words, sentence.words) < _NEAR * _SPOKEN and any(
-            coverage(statement.words, other.words) > _NEAR and _denies(statement, other)
-            for _, other in ranked
+            coverage(statement.words, rival.words) > _NEAR and _denies(statement, rival)
+            for _, rival in ranked
         ):
             continue  # another sentence says all of it, with another value
         if statement.question and not may_state(sentence.text, statement.question):
@@ -307,41 +309,43 @@ def _rival_value(statement: Statement, sentence: Sentence, value: Mention) -> st
         return None
     kind = [mention for mention in sentence.mentions if isinstance(mention, type(value))]
     spans = tuple((mention.start, mention.end) for mention in kind)
-    stretches, place = parts(sentence.text, spans), kind.index(value)
+    stretches, index = parts(sentence.text, spans), kind.index(value)
     rivals = [
         number
         for number, mention in enumerate(kind)
         if agreement(statement.value, mention) is Agreement.DIFFERENT
         and alike(value, mention, sentence.text)
     ]
-    part, own = statement.part, stretches[place]
-    if rivals and _AIMS & frozenset(own.ahead) and not _AIMS & statement.words:
+    part, stretch = statement.part, stretches[index]
+    if rivals and _AIMS & frozenset(stretch.ahead) and not _AIMS & statement.words:
         return "of what is aimed at"
-    rival = rival_owner(part, stretches, place, rivals, sentence.topic)
+    rival = rival_owner(part, stretches, index, rivals, sentence.topic)
     if rival >= 0:
         return f"of another, {kind[rival].text!r} of this"
-    if isinstance(value, Quantity) and fit(part.periods, own.periods) is Agreement.DIFFERENT:
-        return f"of {own.periods[0].text!r}"
+    if isinstance(value, Quantity) and fit(part.periods, stretch.periods) is Agreement.DIFFERENT:
+        return f"of {stretch.periods[0].text!r}"
     wholes = [
         words(match[1]) if (match := _WHOLE.match(text, mention.end)) else frozenset[str]()
         for text, mention in ((statement.sentence, statement.value), (sentence.text, value))
     ]
     if all(wholes) and not wholes[0] & sentence.words and not wholes[1] & statement.words:
         return f"of {next(iter(wholes[1]))!r}"
-    said, stated_words = (frozenset(each.ahead) | each.behind for each in (part, own))
+    claim_words, stated_words = (
+        frozenset(segment.ahead) | segment.behind for segment in (part, stretch)
+    )
     verb = (statement.sentence[: statement.value.start].split() or [""])[-1]
     past = verb.endswith("ed") or BASE_FORMS.get(verb, verb) != verb
-    elsewhere = past and words(verb) & (own.behind - frozenset(own.ahead))
-    if elsewhere and own.ahead and own.ahead[-1] not in statement.words:
-        return f"after {own.ahead[-1]!r}, not {verb!r}"
-    if opposite := opposed(said, frozenset(own.ahead)):
+    elsewhere = past and words(verb) & (stretch.behind - frozenset(stretch.ahead))
+    if elsewhere and stretch.ahead and stretch.ahead[-1] not in statement.words:
+        return f"after {stretch.ahead[-1]!r}, not {verb!r}"
+    if opposite := opposed(claim_words, frozenset(stretch.ahead)):
         return opposite
-    if {part.lead, own.lead} == {"before", "after"}:
-        return f"{own.lead}, not {part.lead}"
-    claimed, stated = direction(said), direction(stated_words)
-    if not stated and place + 1 < len(kind) and stretches[place + 1].lead in ("from", "against"):
-        stated = direction(stretches[place + 1].ahead)  # 5 days, down from 6
-        before = kind[place + 1]
+    if {part.lead, stretch.lead} == {"before", "after"}:
+        return f"{stretch.lead}, not {part.lead}"
+    claimed, stated = direction(claim_words), direction(stated_words)
+    if not stated and index + 1 < len(kind) and stretches[index + 1].lead in ("from", "against"):
+        stated = direction(stretches[index + 1].ahead)  # 5 days, down from 6
+        before = kind[index + 1]
         if not stated and isinstance(value, Quantity) and isinstance(before, Quantity):
             stated = (value.value > before.value) - (value.value < before.value)
     return "with the opposite direction" if claimed * stated < 0 else None

@@ -75,7 +75,7 @@ class CprsCritic:
         pieces = [self._ids(f"{unit.text}\n")[:room] for unit in units]
         windows = unit_windows([len(ids) for ids in pieces], room, min(self._overlap, room // 4))
         scored = [
-            self._window_scores(prompt, [pieces[place] for place in window]) for window in windows
+            self._window_scores(prompt, [pieces[index] for index in window]) for window in windows
         ]
         return merged(windows, scored, len(units))
 
@@ -108,8 +108,8 @@ def _head(folder: Path) -> dict[str, Any]:
     shards = sorted(folder.glob("*.safetensors"))
     index = folder / "model.safetensors.index.json"
     if index.is_file():
-        places: dict[str, str] = json.loads(index.read_text("utf-8"))["weight_map"]
-        names = sorted({file for key, file in places.items() if key.startswith("cls_head.")})
+        weight_map: dict[str, str] = json.loads(index.read_text("utf-8"))["weight_map"]
+        names = sorted({file for key, file in weight_map.items() if key.startswith("cls_head.")})
         shards = [folder / name for name in names]
     head: dict[str, Any] = {}
     safetensors = require("safetensors", "the CPRS weights need torch and transformers")

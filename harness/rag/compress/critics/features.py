@@ -94,8 +94,8 @@ def features(query: str, units: Sequence[Unit], query_vector: Vectors, vectors: 
     stems = [_stems(unit_tokens) for unit_tokens in tokens]
     # Of each unit and the one behind it: what is said of a thing follows its name.
     stems_with_next = [
-        [*own, *following] if same else own
-        for own, following, same in zip(
+        [*unit_stems, *following] if same else unit_stems
+        for unit_stems, following, same in zip(
             stems, [*stems[1:], []], [*(documents[1:] == documents[:-1]), False], strict=True
         )
     ]
@@ -165,11 +165,11 @@ def _around(
     for shift in (*range(-radius, 0), *range(1, radius + 1)):
         if abs(shift) >= len(values):
             continue
-        own = slice(max(0, -shift), len(values) - max(0, shift))
+        rows = slice(max(0, -shift), len(values) - max(0, shift))
         neighbour = slice(max(0, shift), len(values) - max(0, -shift))
-        same = documents[own] == documents[neighbour]
-        total[own] += np.where(same, values[neighbour], 0.0)
-        count[own] += same
+        same = documents[rows] == documents[neighbour]
+        total[rows] += np.where(same, values[neighbour], 0.0)
+        count[rows] += same
     return total / np.maximum(count, 1)
 
 
@@ -203,8 +203,8 @@ def _stretch(
     lengths = np.linalg.norm(sums, axis=1)
     cosine = standard((sums @ query_vector) / np.maximum(lengths, 1e-9))
     stretches = [
-        [word for turn in tokens[max(0, place - WIDE) : place + WIDE + 1] for word in turn]
-        for place in range(len(tokens))
+        [word for turn in tokens[max(0, index - WIDE) : index + WIDE + 1] for word in turn]
+        for index in range(len(tokens))
     ]
     lexical = np.asarray(bm25(terms, stretches))
     return cosine, standard(lexical), standard(_coverage(terms, stretches))

@@ -46,7 +46,7 @@ class ModelCritic:
         """
         tokens = [count_tokens(unit.text) + 4 for unit in units]
         windows = unit_windows(tokens, self._window, self._overlap)
-        parts = [[units[place] for place in window] for window in windows]
+        parts = [[units[index] for index in window] for window in windows]
         scored = loops.run(self._score_all(query, parts))
         unread = sum(scores is None for scores in scored)
         if windows and unread == len(windows):

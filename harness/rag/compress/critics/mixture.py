@@ -63,9 +63,9 @@ class FittedCritic(EmbeddingCritic):
 
     def __init__(self, encoder: Encoder | EncoderKind = "encoder") -> None:
         super().__init__(encoder)
-        facts: dict[str, Any] = json.loads(COEFFICIENTS.read_text(encoding="utf-8"))
-        self._weights = np.asarray(facts["weights"])
-        self._margins = {float(recall): margin for recall, margin in facts["margins"].items()}
+        fitted: dict[str, Any] = json.loads(COEFFICIENTS.read_text(encoding="utf-8"))
+        self._weights = np.asarray(fitted["weights"])
+        self._margins = {float(recall): margin for recall, margin in fitted["margins"].items()}
         self.name = f"fitted ({self.encoder.name}, BM25)"
 
     def score(self, query: Query, units: Sequence[Unit]) -> list[float]:

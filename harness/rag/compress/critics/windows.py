@@ -39,6 +39,6 @@ def merged(windows: Sequence[range], scores: Sequence[Sequence[float]], units: i
     """The best score of each unit over the windows that hold it."""
     best = [float("-inf")] * units
     for window, values in zip(windows, scores, strict=True):
-        for place, value in zip(window, values, strict=True):
-            best[place] = max(best[place], value)
+        for index, value in zip(window, values, strict=True):
+            best[index] = max(best[index], value)
     return best

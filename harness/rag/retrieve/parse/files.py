@@ -127,10 +127,10 @@ def parse_paths(paths: Sequence[Path], options: ParseOptions = DEFAULTS) -> Pars
     passed_over: list[PassedOver] = []
     links = 0
     for path in paths:
-        named = path.is_file()
-        if not named and not path.is_dir():
+        is_file = path.is_file()
+        if not is_file and not path.is_dir():
             raise BadInput(f"expected a file or folder, found nothing at {str(path)!r}")
-        files, left_out = ([path], 0) if named else files_below(path, options.follow_links)
+        files, left_out = ([path], 0) if is_file else files_below(path, options.follow_links)
         links += left_out
         for file in files:
             try:
@@ -287,14 +287,14 @@ def _decode(name: str, data: bytes, encoding: str | None) -> tuple[str, str | No
         BadInput: if the bytes are not of the named encoding, or nothing fits them.
     """
     marked = next((codec for mark, codec in _BYTE_ORDER_MARKS if data.startswith(mark)), None)
-    chosen = encoding or marked or "utf-8"
+    codec = encoding or marked or "utf-8"
     try:
-        return data.decode(chosen), None
+        return data.decode(codec), None
     except LookupError as error:
-        raise BadInput(f"unknown encoding {chosen!r}: expected a name such as cp1252") from error
+        raise BadInput(f"unknown encoding {codec!r}: expected a name such as cp1252") from error
     except UnicodeDecodeError as error:
         if encoding or marked:
-            raise BadInput(f"{name!r} is not {chosen} text: {error}") from error
+            raise BadInput(f"{name!r} is not {codec} text: {error}") from error
         fault = str(error)
     # A few letters beside ASCII are too little for a guess: Western European, as Windows writes it.
     few = 20 * sum(byte > 127 for byte in data[:_SAMPLE]) < len(data[:_SAMPLE])

@@ -155,13 +155,15 @@ class _Walk:
 
     def _unseen(self, node: Any) -> str:
         """Say why a browser does not show a part, or that it is a menu; else ""."""
-        facts = node.attributes
-        classes = (facts.get("class") or "").split()
-        if "hidden" in facts or re.search(_HIDING, facts.get("style") or "", re.IGNORECASE):
+        attributes = node.attributes
+        classes = (attributes.get("class") or "").split()
+        if "hidden" in attributes or re.search(
+            _HIDING, attributes.get("style") or "", re.IGNORECASE
+        ):
             return "hidden parts"
         if self._hidden.intersection(classes):
             return "hidden parts"
-        menu = node.tag == "nav" or facts.get("role") in _MENU_ROLES
+        menu = node.tag == "nav" or attributes.get("role") in _MENU_ROLES
         return "menus" if menu and not self._menus else ""
 
     def _text(self, node: Any) -> str:
@@ -216,9 +218,9 @@ def _carry(
 ) -> None:
     """Put the cells that reach down from the rows above at the end of a row."""
     while len(row) in carried:
-        left, text = carried.pop(len(row))
-        if left > 1:
-            below[len(row)] = left - 1, text
+        remaining, text = carried.pop(len(row))
+        if remaining > 1:
+            below[len(row)] = remaining - 1, text
         row.append(text)
 
 

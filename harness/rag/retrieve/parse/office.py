@@ -55,10 +55,10 @@ def parse_docx(source: str, data: bytes) -> Document:
     document = parse_html(source, html.value)
     with zipfile.ZipFile(io.BytesIO(plain)) as archive:
         core = "docProps/core.xml"
-        facts = archive.read(core) if core in archive.NameToInfo else b""
+        properties = archive.read(core) if core in archive.NameToInfo else b""
     fields = {"title": rb"dc:title", "author": rb"dc:creator"}
-    found = {key: re.search(rb"<%b>([^<]+)<" % tag, facts) for key, tag in fields.items()}
-    metadata = {key: match[1].decode() for key, match in found.items() if match}
+    matches = {key: re.search(rb"<%b>([^<]+)<" % tag, properties) for key, tag in fields.items()}
+    metadata = {key: match[1].decode() for key, match in matches.items() if match}
     return replace(document, metadata=metadata, warnings=(*document.warnings, *warnings))
 
 
@@ -79,7 +79,7 @@ def _plain_word(source: str, data: bytes) -> tuple[bytes, list[str]]:
             elif kind := _LEFT_OUT.fullmatch(part.filename):
                 counts[f"pieces of text of a {kind[1]} left out"] += xml.count(b"</w:t>")
             new.writestr(part.filename, xml)
-    return out.getvalue(), [f"{count:,} {what}" for what, count in counts.items() if count]
+    return out.getvalue(), [f"{count:,} {loss}" for loss, count in counts.items() if count]
 
 
 def _simplify(root: Any, counts: Counter[str]) -> None:
@@ -162,8 +162,8 @@ def parse_pptx(source: str, data: bytes) -> Document:
                 out.warnings.append(f"a diagram on slide {number} is not read")
         if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
             out.block(slide.notes_slide.notes_text_frame.text)
-    facts = {"title": file.core_properties.title, "author": file.core_properties.author}
-    return out.document(source, {key: value for key, value in facts.items() if value})
+    properties = {"title": file.core_properties.title, "author": file.core_properties.author}
+    return out.document(source, {key: value for key, value in properties.items() if value})
 
 
 def _shapes(shapes: Any) -> list[Any]:

@@ -55,8 +55,8 @@ def parse_pdf(source: str, data: bytes, *, ocr: bool) -> Document:
                     text = "\n".join(recognised.txts or ())
             out.page(number)
             out.block(text)
-        facts = pdf.get_metadata_dict(skip_empty=True)
-        titles = {"title": facts.get("Title"), "author": facts.get("Author")}
+        properties = pdf.get_metadata_dict(skip_empty=True)
+        titles = {"title": properties.get("Title"), "author": properties.get("Author")}
         metadata: dict[str, JsonValue] = {key: value for key, value in titles.items() if value}
         document = out.document(source, {**metadata, "pages": len(pdf)})
         if not document.text.strip():

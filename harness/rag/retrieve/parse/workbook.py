@@ -52,8 +52,8 @@ def _read(sheet: Any, room: int) -> tuple[Grid, list[str]]:
     """The filled cells of a sheet, at most `room` of them, and what a reader should know."""
     grid: Grid = {}
     empty: set[tuple[int, int]] = set()
-    facts: Any = None
-    for cell, facts in _cells(sheet, values=True):  # noqa: B007  # the same for all
+    parser: Any = None
+    for cell, parser in _cells(sheet, values=True):  # noqa: B007  # the same for all
         if cell.value is None:
             empty.add((cell.row, cell.column))
         elif room <= 0 or len(empty) > MAX_CELLS:
@@ -67,8 +67,8 @@ def _read(sheet: Any, room: int) -> tuple[Grid, list[str]]:
             text = str(getattr(cell.value, "text", None) or cell.value)
             grid.setdefault(cell.row, {})[cell.column] = text
             formulas += 1
-    _merge(grid, getattr(getattr(facts, "merged_cells", None), "mergeCell", ()))
-    lines = (*facts.row_dimensions.values(), *facts.column_dimensions.values()) if facts else ()
+    _merge(grid, getattr(getattr(parser, "merged_cells", None), "mergeCell", ()))
+    lines = (*parser.row_dimensions.values(), *parser.column_dimensions.values()) if parser else ()
     hidden = sum(line.get("hidden") in ("1", "true") for line in lines)
     return grid, [
         *([f"{formulas} formulas without a value: save the file in Excel"] if formulas else []),
@@ -87,7 +87,7 @@ def _cells(sheet: Any, *, values: bool) -> Any:
             stream, sheet._shared_strings, data_only=values, epoch=book.epoch, **formats
         )
         for _, row in parser.parse():
-            yield from ((cells.ReadOnlyCell(sheet, **facts), parser) for facts in row)
+            yield from ((cells.ReadOnlyCell(sheet, **fields), parser) for fields in row)
 
 
 def _merge(grid: Grid, areas: Any) -> None:
@@ -150,11 +150,11 @@ def format_number(value: float, form: str) -> str:
     scaled = number.scaleb(2 * plain.count("%") - 3 * thousands)
     rounded = scaled.quantize(Decimal(1).scaleb(-len(decimals)), ROUND_HALF_UP)
     grouped = "," in digits[0].rstrip(",")
-    whole, _, places = f"{rounded:{',' * grouped}f}".partition(".")
+    integer, _, fraction = f"{rounded:{',' * grouped}f}".partition(".")
     least = len(decimals.rstrip("#?"))
-    places = places[:least] + places[least:].rstrip("0")
+    fraction = fraction[:least] + fraction[least:].rstrip("0")
     if not grouped:
-        whole = whole.zfill(digits[0].partition(".")[0].count("0"))
+        integer = integer.zfill(digits[0].partition(".")[0].count("0"))
     literal = _LITERAL.sub(lambda match: match[1] or match[2] or match[3] or "", form)
-    shown = _DIGITS.sub(lambda _: f"{whole}.{places}" if places else whole, literal, count=1)
-    return " ".join(shown.split())
+    text = _DIGITS.sub(lambda _: f"{integer}.{fraction}" if fraction else integer, literal, count=1)
+    return " ".join(text.split())

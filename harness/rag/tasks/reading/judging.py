@@ -170,11 +170,13 @@ def judge(task: Task, reply: str | None) -> Score:
     accepted, answer = [plain(text) for text in accepted], plain(answer)
     judged = JUDGES[metric](task, accepted, answer)
     if gold:
-        facts = cited_support(cited, gold)
-        joint_scores = joint(best_overlap(answer, accepted, closed=_closed(task)), judged.ok, facts)
+        support = cited_support(cited, gold)
+        joint_scores = joint(
+            best_overlap(answer, accepted, closed=_closed(task)), judged.ok, support
+        )
         judged.detail.update(
-            citations=len(cited), support_f1=facts.f1, support_em=facts.em,
-            support_recall=facts.recall, joint_em=joint_scores[0], joint_f1=joint_scores[1],
+            citations=len(cited), support_f1=support.f1, support_em=support.em,
+            support_recall=support.recall, joint_em=joint_scores[0], joint_f1=joint_scores[1],
         )  # fmt: skip
     return scored(judged, metric, accepted, answer)
 

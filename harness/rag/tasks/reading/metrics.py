@@ -130,8 +130,8 @@ def match_classes(reply: str, answer: str, classes: Sequence[str]) -> float:
 
     Classes that are a part of the right class's name do not count (LongBench, classification).
     """
-    named = [name for name in classes if name in reply and (name == answer or name not in answer)]
-    return 1 / len(named) if answer in named else 0.0
+    matches = [name for name in classes if name in reply and (name == answer or name not in answer)]
+    return 1 / len(matches) if answer in matches else 0.0
 
 
 FactT = TypeVar("FactT")
@@ -148,18 +148,18 @@ class Support(NamedTuple):
     recall: float
 
 
-def support(facts: AbstractSet[FactT], gold: AbstractSet[FactT]) -> Support:
+def support(predicted: AbstractSet[FactT], gold: AbstractSet[FactT]) -> Support:
     """Agreement of sets of facts, such as (title, number of the sentence) (HotpotQA, section 5)."""
-    hits = len(facts & gold)
-    precision = hits / len(facts) if facts else 0.0
+    hits = len(predicted & gold)
+    precision = hits / len(predicted) if predicted else 0.0
     recall = hits / len(gold) if gold else 0.0
-    return Support(float(facts == gold), _harmonic(precision, recall), precision, recall)
+    return Support(float(predicted == gold), _harmonic(precision, recall), precision, recall)
 
 
-def joint(answer: Overlap, answer_em: bool, facts: Support) -> tuple[float, float]:
+def joint(answer: Overlap, answer_em: bool, supported: Support) -> tuple[float, float]:
     """Joint EM and joint F1 of one question (HotpotQA, section 5)."""
-    precision, recall = answer.precision * facts.precision, answer.recall * facts.recall
-    return float(answer_em) * facts.em, _harmonic(precision, recall)
+    precision, recall = answer.precision * supported.precision, answer.recall * supported.recall
+    return float(answer_em) * supported.em, _harmonic(precision, recall)
 
 
 def cited_support(cited: Sequence[Evidence], gold: Sequence[Evidence]) -> Support:
