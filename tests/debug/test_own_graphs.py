@@ -16,6 +16,7 @@ from harness.core import BadInput
 from harness.debug import Debugger, load_graph
 from harness.debug.attempts import Settings, ask_model, find_item, is_own_graph, open_own_graph
 from harness.debug.subjects import Subject
+from harness.skills import new_skill, write_skill
 from tests.models.http_server import completion, serve
 
 GRAPH = """
@@ -93,10 +94,11 @@ def stack() -> Generator[ExitStack]:
         yield opened
 
 
-def opened(run: Path, store: CheckpointStore, stack: ExitStack) -> Subject:
-    return open_own_graph(
-        find_item(run, "t"), store, run.parent / "work", Settings(trust=True), stack
-    )
+def opened(
+    run: Path, store: CheckpointStore, stack: ExitStack, skill: Path | None = None
+) -> Subject:
+    settings = Settings(trust=True, skill=skill)
+    return open_own_graph(find_item(run, "t"), store, run.parent / "work", settings, stack)
 
 
 def test_nodes_run_again_on_the_recorded_answers(
@@ -132,6 +134,20 @@ def test_a_system_message_of_the_graphs_own_is_no_input(
     assert [message.type for message in debugger.state()["messages"]] == ["human"]
     debugger.step()
     assert debugger.step().reason == "done"
+    debugger.quit()
+
+
+def test_a_skill_that_a_graph_does_not_read_shows_no_recorded_answer_as_its_own(
+    run: Path, store: CheckpointStore, stack: ExitStack
+) -> None:
+    write_skill(new_skill("sums", "Adds numbers.", "# Sums\n\n- Add.\n"), Path("sums"))
+    debugger = opened(run, store, stack, Path("sums")).begin(store)
+    assert [message.type for message in debugger.state()["messages"]] == ["system", "human"]
+    debugger.step()  # the first call says nothing of a skill, nor need it
+    stop = debugger.step()
+    assert "does not read the skill 'sums'" in str(stop.failure)
+    assert [message.type for message in debugger.state()["messages"]] == ["system", "human"]
+    assert debugger.live().reason == "done"
     debugger.quit()
 
 

@@ -84,7 +84,11 @@ class Answers:
         place: of the node that asks.
         ask: stops in that node until a person has typed an answer.
         constrained: whether replies were held to a JSON schema.
+        trial: name of another skill that is tried; where a graph asks up to the last call what it
+            asked without, its answer is not shown as one with that skill.
     """
+
+    trial = ""
 
     def __init__(
         self,
@@ -130,6 +134,14 @@ class Answers:
         thread, _, task = self.place()
         self.meter.sent.append(Sent(thread, task, body["messages"], body.get("tools")))
         call = None if thread in self._live else self._by_request.get(_request_key(body))
+        if call is not None and self.trial and call is self._calls[-1]:
+            if self.beyond is None:
+                raise LeftRecording(
+                    f"the graph does not read the skill {self.trial!r}: it asks what it asked "
+                    "without it, call by call, so that the recorded answer says nothing of it "
+                    "(`live` asks again; a key of its own takes the skill's text: ?skill_key=KEY)"
+                )
+            call = None
         if call is not None:
             self.counts.replies += 1
             request = {**body, "model": call.body["model"]}

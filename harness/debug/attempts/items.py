@@ -139,6 +139,9 @@ class RecordedContext(ReactContext):
         return self.system
 
 
+UNUSED = ", as it was without --skill"
+
+
 class _Closing:
     """A model whose connections end with each call: every run has an event loop of its own."""
 
@@ -180,7 +183,7 @@ def open_item(
             f"the skill {finished.lock.get('skill_name')!r} is not at hand; --skill names it"
         )
     if isinstance(attempted, str):
-        note = f"played back message by message: {attempted}"
+        note = f"played back message by message{UNUSED * bool(settings.skill)}: {attempted}"
         return play_back(finished.trajectory, thread=thread, hold=False, notes=(note,))
     suite, task = attempted
     lock, steps = finished.lock, finished.trajectory.steps
@@ -198,6 +201,7 @@ def open_item(
         return next((content_text(step.message) for step in steps if step.source == source), "")
 
     answers = Answers(steps, finished.calls, store)
+    answers.trial = trial_of(finished, settings)
     context = _context(finished, (suite, task), skill, answers, prepare(), folder)
     # Recorded tools write no output file. The graph looks for it when the model is done, and says
     # once that it is missing: where the attempt was not reminded, it had left one.
@@ -281,6 +285,14 @@ def _context(
         tool if tool.name in COMPUTED else recorded_tool(tool, answers) for tool in context.tools
     )
     return replace(context, tools=tuple(tools))
+
+
+def trial_of(finished: Finished, settings: Settings) -> str:
+    """Name of a skill that was named and is another than the run's; "" without one."""
+    skill = settings.skill
+    if skill is None or digest_tree(skill) == finished.lock.get("skill"):
+        return ""
+    return skill.resolve().name
 
 
 def _skill(finished: Finished) -> Path | None:

@@ -9,13 +9,22 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.agents import graph_config, is_foreign, split_reference, state_of
+from harness.agents import graph_config, is_foreign, skill_block, split_reference, state_of
 from harness.core import BadInput
 from harness.debug.attempts.answers import Answers, Beyond, RecordedModel
-from harness.debug.attempts.items import Finished, Settings, live_model, model_of_run, suite_of
+from harness.debug.attempts.items import (
+    UNUSED,
+    Finished,
+    Settings,
+    live_model,
+    model_of_run,
+    suite_of,
+    trial_of,
+)
 from harness.debug.engine.graphs import load_graph
 from harness.debug.subjects import Subject, play_back
 from harness.models import open_gateway
+from harness.skills import load_skill
 from harness.tools import Bench
 from harness.trajectories import content_text
 
@@ -137,7 +146,7 @@ def open_own_graph(
     elif not settings.trust:
         reason = f"--trust runs {str(file)!r}, code that the run folder names"
     if file is None or reason:
-        note = f"played back message by message: {reason}"
+        note = f"played back message by message{UNUSED * bool(settings.skill)}: {reason}"
         return play_back(finished.trajectory, thread=thread, hold=False, notes=(note,))
     folder.mkdir(parents=True, exist_ok=True)
     if suite is not None:
@@ -146,6 +155,7 @@ def open_own_graph(
             family(task).prepare(task, suite.base, folder)
     lock = finished.lock
     answers = Answers(finished.trajectory.steps, finished.calls, store)
+    answers.trial = trial_of(finished, settings)
     spec_of_model = str(lock.get("model"))
 
     def open_live() -> None:
@@ -159,10 +169,14 @@ def open_own_graph(
     )
     before = stack.enter_context(asking(answers, spec_of_model, bool(lock.get("simulated")), seed))
     messages: list[dict[str, Any]] = []
+    if settings.skill is not None:
+        block = skill_block(load_skill(settings.skill), "preloaded", readable=False)
+        messages.append({"role": "system", "content": block})
+    recorded = lock.get("skill") and settings.skill is None
     for step in finished.trajectory.steps:
         text = content_text(step.message)
         # Of system messages it was given the skill's alone; others are its own, and come again.
-        if step.source != "system" or (lock.get("skill") and "<skill name=" in text):
+        if step.source != "system" or (recorded and "<skill name=" in text):
             messages.append({"role": step.source, "content": text})
         if step.source == "user":
             break
@@ -170,7 +184,7 @@ def open_own_graph(
     reload = partial(load_graph, f"{file}:{name.rpartition(':')[2]}")
     return Subject(
         reload(),
-        state_of(messages, options.get("input_key", "messages")),
+        state_of(messages, options.get("input_key", "messages"), options.get("skill_key", "")),
         thread,
         config=graph_config(folder),
         reload=reload,
