@@ -64,6 +64,9 @@ def copy_thread(uri: str, thread: str, store: CheckpointStore, target: str | Non
     Raises:
         BadInput: if the saver or the thread is not there, or `target` is taken.
     """
+    import ormsgpack
+    from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
     target = target or thread
     if target in store.threads():
         raise BadInput(f"the store has a thread {target!r} already; name another target")
@@ -71,21 +74,15 @@ def copy_thread(uri: str, thread: str, store: CheckpointStore, target: str | Non
         names = source.thread_ids()
         if thread not in names:
             raise BadInput(f"no thread {thread!r} there; it has {names[:10]}")
-        for ns, name, parent, checkpoint, metadata, rows in source.checkpoints(thread, _as_it_is()):
+        # An object of a type stays the bytes that stand for it.
+        reader = JsonPlusSerializer(__unpack_ext_hook__=ormsgpack.Ext)
+        for ns, name, parent, checkpoint, metadata, rows in source.checkpoints(thread, reader):
             versions = dict(checkpoint["channel_versions"])
             store.put(config_at(target, ns, parent), checkpoint, metadata, versions)
             tasks = grouped(((task, path), (channel, value)) for task, path, channel, value in rows)
             for (task, path), writes in tasks.items():
                 store.put_writes(config_at(target, ns, name), writes, task, path)
     return target
-
-
-def _as_it_is() -> SerializerProtocol:
-    """A reader that leaves every object of a type as the bytes that stand for it."""
-    import ormsgpack
-    from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-
-    return JsonPlusSerializer(__unpack_ext_hook__=ormsgpack.Ext)
 
 
 @contextmanager

@@ -51,15 +51,10 @@ class Weights:
     file: str = ""
 
 
-def _table() -> dict[str, Weights]:
-    rows = tomllib.loads(Path(__file__).with_suffix(".toml").read_text())
-    return {
-        name: Weights(**row | {"name": name, "parts": tuple(Part(*part) for part in row["parts"])})
-        for name, row in rows.items()
-    }
-
-
-KNOWN = _table()
+KNOWN = {
+    name: Weights(**row | {"name": name, "parts": tuple(Part(*part) for part in row["parts"])})
+    for name, row in tomllib.loads(Path(__file__).with_suffix(".toml").read_text()).items()
+}
 
 
 def find(name: str) -> Weights:

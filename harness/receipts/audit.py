@@ -64,7 +64,7 @@ from harness.stats import cluster_names
 from harness.tasks import family
 
 if TYPE_CHECKING:
-    from harness.evals import Estimate
+    pass
 
 
 class SkillSettings(SuiteSettings):
@@ -137,8 +137,16 @@ def prepare(settings: AuditSettings) -> Prepared:
 
 def plan_of(settings: AuditSettings) -> dict[str, Any]:
     """Return the plan of an audit, for `--dry-run`."""
+    from harness.evals import estimate
+
     prepared = prepare(settings)
-    plan, suite = prepared.plan, prepared.suite.suite
+    plan, suite, tasks = prepared.plan, prepared.suite.suite, prepared.suite.tasks
+    gate = settings.skill.parent.parent / "runs" / "gate-after"  # of the evolution that made it
+    expected = estimate(  # about the use of attempts with the whole skill
+        prepared.suite, [tasks[number % len(tasks)] for number in range(plan.rollouts)],
+        model=agent_model_spec(settings.models), base_url=settings.base_url, skill=settings.skill,
+        runs=[gate, Path("runs")],
+    )  # fmt: skip
     return {
         "plan": str(plan),
         "units": [
@@ -151,25 +159,12 @@ def plan_of(settings: AuditSettings) -> dict[str, Any]:
         "half_width": round(100 * plan.half_width, 2),
         "detectable": round(100 * plan.detectable, 2),
         "spread": plan.spread,
-        "warning": shown_warning(settings.skill, prepared.suite.tasks),
-        "estimate": _expected(settings, prepared).model_dump(mode="json"),
+        "warning": shown_warning(settings.skill, tasks),
+        "estimate": expected.model_dump(mode="json"),
         "calls_at_most": plan.rollouts * suite.max_turns,
         "model": agent_model_spec(settings.models),
         "agent": agent_spec(settings, prepared.suite),
     }
-
-
-def _expected(settings: AuditSettings, prepared: Prepared) -> Estimate:
-    """Estimate the use of the rollouts: about that of attempts with the whole skill."""
-    from harness.evals import estimate
-
-    plan, tasks, skill = prepared.plan, prepared.suite.tasks, settings.skill
-    gate = skill.parent.parent / "runs" / "gate-after"  # of the evolution that made it
-    return estimate(
-        prepared.suite, [tasks[number % len(tasks)] for number in range(plan.rollouts)],
-        model=agent_model_spec(settings.models), base_url=settings.base_url, skill=skill,
-        runs=[gate, Path("runs")],
-    )  # fmt: skip
 
 
 def run_audit(

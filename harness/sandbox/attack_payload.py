@@ -176,11 +176,7 @@ def big_file(_: dict[str, Any]) -> bool:
     return True
 
 
-def _close(stream: int, _: str) -> None:
-    os.close(stream)
-
-
-def _fill(hold: Callable[[int, str], object] = _close) -> bool:
+def _fill(hold: Callable[[int, str], object] = lambda stream, _: os.close(stream)) -> bool:
     """Write 64 MiB into files; each is held in a way of the attack's."""
     for name in map(str, range(64)):
         stream = os.open(name, os.O_CREAT | os.O_RDWR, 0o600)

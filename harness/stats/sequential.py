@@ -140,7 +140,15 @@ class SequentialPlan(Value):
         import numpy as np
 
         if self.epochs > 1 or self.groups:
-            return _simulated(self)
+            # Every attempt changes as the only one would: with the plan's discordance, up or down
+            # by its lift, whatever the other attempts at the task do. Tasks whose attempts are
+            # alike gain less. Tasks of a group do the same as another one of it with a probability
+            # that makes their changes as alike as the plan expects.
+            power, size = _decided(self, self.lift)
+            by_chance, size_null = _decided(self, 0.0)
+            return Operating(
+                power=power, false_acceptance=by_chance, tasks_null=size_null, tasks_lift=size
+            )
 
         sizes = np.asarray(self.look_sizes)
         added = np.diff(sizes, prepend=0)
@@ -294,21 +302,6 @@ def walk_boundaries(
         added = skewness(squares, net, count, lost) * (2 * heights**2 + 1) / 6 * spreads
         upper = upper + np.ceil(SKEW_WEIGHT * added).astype(np.int64)
     return upper, spent, lower
-
-
-def _simulated(plan: SequentialPlan) -> Operating:
-    """Power and average size of a plan with several attempts a task.
-
-    Every attempt changes as the only one would: with the plan's discordance, up or down by its
-    lift, whatever the other attempts at the task do. Tasks whose attempts are alike gain less.
-    Tasks of a group do the same as another one of it with a probability that makes their changes
-    as alike as the plan expects.
-    """
-    accepted, size = _decided(plan, plan.lift)
-    by_chance, size_null = _decided(plan, 0.0)
-    return Operating(
-        power=accepted, false_acceptance=by_chance, tasks_null=size_null, tasks_lift=size
-    )
 
 
 def _decided(plan: SequentialPlan, lift: float) -> tuple[float, float]:

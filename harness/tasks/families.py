@@ -220,7 +220,14 @@ def refuse_unfit_check(task: Task, base: Path) -> None:
     elif check in SCORERS:
         SCORERS[check](task, None, base)
     elif check not in plugins("scorers") and not is_function(check):
-        _refuse_no_program(task, check, base)
+        program = command_of(task, base)[0]
+        if "/" not in program and shutil.which(program) is None:  # it is misspelt
+            close = get_close_matches(check, check_names(), 1)
+            hint = f" (did you mean {close[0]!r}?)" if close else ""
+            raise BadInput(
+                f"task {task.id!r}: no check {check!r}{hint}: expected one of "
+                f"{', '.join(check_names())}, file.py:function, or a command of this machine"
+            )
 
 
 def try_checks(
@@ -245,18 +252,6 @@ def try_checks(
     checks = {task.check: task for task in tasks if task.check and is_function(task.check)}
     for task in checks.values():
         try_function(task, base, None if trusted else sandbox or select())
-
-
-def _refuse_no_program(task: Task, check: str, base: Path) -> None:
-    """Refuse a check that is no name of ours and no program of this machine: it is misspelt."""
-    program = command_of(task, base)[0]
-    if "/" not in program and shutil.which(program) is None:
-        close = get_close_matches(check, check_names(), 1)
-        hint = f" (did you mean {close[0]!r}?)" if close else ""
-        raise BadInput(
-            f"task {task.id!r}: no check {check!r}{hint}: expected one of "
-            f"{', '.join(check_names())}, file.py:function, or a command of this machine"
-        )
 
 
 def is_function(check: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -94,7 +94,16 @@ class SpreadsheetFamily:
         known_bad = {"known_bad": task.meta["known_bad"]} if "known_bad" in task.meta else {}
         if len(scores) == 1:
             return scores[0].model_copy(update={"detail": {**known_bad, **scores[0].detail}})
-        return _hard(scores, known_bad)
+        # It passes if all cases do (hard); the value is their share (soft).
+        share = sum(score.outcome == "pass" for score in scores) / len(scores)
+        cases: list[JsonValue] = [score.model_dump(mode="json") for score in scores]
+        first = next((score.reason for score in scores if score.outcome != "pass"), "")
+        return Score(
+            outcome="pass" if share == 1.0 else "fail",
+            value=share,
+            reason=f"{share:.0%} of {len(scores)} test cases passed" + f": {first}" * bool(first),
+            detail={**known_bad, "hard": share == 1.0, "soft": share, "cases": cases},
+        )
 
     def _judge(self, gold: _Gold, workdir: Path) -> Score:
         """The score of one test case."""
@@ -108,7 +117,20 @@ class SpreadsheetFamily:
                 return failed(f"the output file cannot be judged: {error}")
             plain = compare_workbooks(gold.path, output, gold.position, gold.sheet)
             recalculated, how = self._recalculated(gold, output, plain)
-            return _judgement(plain, recalculated, how)
+            counted = recalculated or plain
+            return Score(
+                outcome="pass" if counted.equal else "fail",
+                value=float(counted.equal),
+                reason=f"{counted.message or 'all cells are equal'} ({how})",
+                detail={
+                    "without_recalc": plain.equal,
+                    "with_recalc": None if recalculated is None else recalculated.equal,
+                    "counted": "without_recalc" if recalculated is None else "with_recalc",
+                    "compared_cells": counted.compared_cells,
+                    "different_cells": counted.different_cells,
+                    "differences": [cell.model_dump(mode="json") for cell in counted.differences],
+                },
+            )
 
     def _recalculated(
         self, gold: _Gold, output: Path, plain: Comparison
@@ -128,37 +150,6 @@ class SpreadsheetFamily:
                 gold.path, recalculated[output], gold.position, gold.sheet
             )
             return comparison, "recalculated"
-
-
-def _hard(scores: Sequence[Score], details: dict[str, JsonValue]) -> Score:
-    """Several test cases as one: it passes if all do (hard); the value is their share (soft)."""
-    share = sum(score.outcome == "pass" for score in scores) / len(scores)
-    cases: list[JsonValue] = [score.model_dump(mode="json") for score in scores]
-    first = next((score.reason for score in scores if score.outcome != "pass"), "")
-    return Score(
-        outcome="pass" if share == 1.0 else "fail",
-        value=share,
-        reason=f"{share:.0%} of {len(scores)} test cases passed" + (f": {first}" if first else ""),
-        detail={**details, "hard": share == 1.0, "soft": share, "cases": cases},
-    )
-
-
-def _judgement(plain: Comparison, recalculated: Comparison | None, how: str) -> Score:
-    counted = recalculated or plain
-    reason = counted.message or "all cells are equal"
-    return Score(
-        outcome="pass" if counted.equal else "fail",
-        value=float(counted.equal),
-        reason=f"{reason} ({how})",
-        detail={
-            "without_recalc": plain.equal,
-            "with_recalc": None if recalculated is None else recalculated.equal,
-            "counted": "without_recalc" if recalculated is None else "with_recalc",
-            "compared_cells": counted.compared_cells,
-            "different_cells": counted.different_cells,
-            "differences": [cell.model_dump(mode="json") for cell in counted.differences],
-        },
-    )
 
 
 def _has_formulas(gold: _Gold, output: Path) -> bool:

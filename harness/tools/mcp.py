@@ -53,7 +53,10 @@ def mcp_tools(name: str, bench: Bench) -> tuple[Tool, ...]:
         raise BadInput(f"{name!r}: expected a command or an address behind 'mcp:'")
     key = (server, "" if bench.sandbox is None else bench.sandbox.name)
     if key not in _LISTED:
-        _LISTED[key] = _listed(server, bench)
+        try:
+            _LISTED[key] = run(_ask(server, {"tool": None}, bench))["tools"]
+        except ToolArgumentError as error:
+            raise BadInput(str(error)) from error
     rows = {row["name"]: row for row in _LISTED[key]}
     if missing := [tool for tool in requested if tool.strip() not in rows]:
         raise BadInput(
@@ -72,13 +75,6 @@ def mcp_tools(name: str, bench: Bench) -> tuple[Tool, ...]:
             run=partial(_call, server, row["name"]),
         )
     return tuple(tools.values())
-
-
-def _listed(server: str, bench: Bench) -> Listed:
-    try:
-        return run(_ask(server, {"tool": None}, bench))["tools"]
-    except ToolArgumentError as error:
-        raise BadInput(str(error)) from error
 
 
 async def _call(server: str, tool: str, arguments: Arguments, bench: Bench) -> str:

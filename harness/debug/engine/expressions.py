@@ -40,10 +40,6 @@ def _modulo(first: Any, second: Any) -> Any:
     return first % second
 
 
-def _type_name(value: Any) -> str:
-    return type(value).__name__
-
-
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -89,7 +85,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "float": float,
     "round": round,
     "sorted": sorted,
-    "type": _type_name,
+    "type": lambda value: type(value).__name__,
     "last": operator.itemgetter(-1),
 }
 _ALLOWED = (

@@ -79,7 +79,7 @@ class MatrixRun:
         write_lock(self.out, lock_of(self.matrix))
         for cell in cells:
             adopt_spent(self.out / cell.folder, budget)
-        report = on_cell or _ignore
+        report = on_cell or (lambda *_: None)
         for cell in cells:
             evaluator = Evaluator(self._settings_of(cell), self._suite(cell), budget)
             report(cell, "runs")
@@ -150,7 +150,3 @@ class MatrixRun:
             base_url=self._urls[cell.model],
             concurrency=self._settings.concurrency,
         )
-
-
-def _ignore(cell: Cell, state: str) -> None:
-    """Ignore progress."""

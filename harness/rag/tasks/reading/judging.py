@@ -210,19 +210,8 @@ def _boolean(task: Task, accepted: Sequence[str], answer: str) -> Judged:
     return all_or_nothing(stated is not None and stated == yes_or_no(accepted[0]))
 
 
-def _all(task: Task, accepted: Sequence[str], answer: str) -> Judged:
-    value = match_all(answer, accepted)
-    return Judged(value, value == 1.0, {})
-
-
-def _numbers(task: Task, accepted: Sequence[str], answer: str) -> Judged:
-    value = max(match_numbers(answer, right) for right in accepted)
-    return Judged(value, value == 1.0, {})
-
-
-def _classes(task: Task, accepted: Sequence[str], answer: str) -> Judged:
-    classes = list(choices_of(task).values())
-    value = max(match_classes(answer, right, classes) for right in accepted)
+def _full(value: float) -> Judged:
+    """A value that is right where it is 1."""
     return Judged(value, value == 1.0, {})
 
 
@@ -233,10 +222,14 @@ JUDGES: dict[str, Judge] = {
     "choice": judge_choice,
     "exam": _exam,
     "boolean": _boolean,
-    "all": _all,
+    "all": lambda _, accepted, answer: _full(match_all(answer, accepted)),
     "part": lambda _, accepted, answer: all_or_nothing(match_part(answer, accepted) == 1.0),
-    "numbers": _numbers,
-    "classes": _classes,
+    "numbers": lambda _, accepted, answer: _full(
+        max(match_numbers(answer, right) for right in accepted)
+    ),
+    "classes": lambda task, accepted, answer: _full(
+        max(match_classes(answer, right, [*choices_of(task).values()]) for right in accepted)
+    ),
 }
 
 
