@@ -44,8 +44,8 @@ def show(name: str, as_json: bool) -> None:
     from harness.corpora import show as show_corpus
 
     corpus, card = show_corpus(name)
-    figures = "\n".join(f"{key}: {value}" for key, value in corpus if value)
-    text = f"{figures}\n\n{card}" if card else figures
+    lines = "\n".join(f"{key}: {value}" for key, value in corpus if value)
+    text = f"{lines}\n\n{card}" if card else lines
     emit({**corpus.model_dump(mode="json"), "card": card}, as_json, text)
 
 

@@ -210,10 +210,10 @@ def _show_plan(settings: EvalSettings, as_json: bool) -> None:
     plan = plan_evaluation(settings)
     # Calls at most are those of attempts that use all their turns, which hardly any does.
     unsaid = ("steps", "estimate", "calls_at_most")
-    figures = {key: value for key, value in plan.items() if key not in unsaid}
+    fields = {key: value for key, value in plan.items() if key not in unsaid}
     if (lift := plan.get("detectable_lift")) is not None:
-        figures["detectable_lift"] = f"{100 * lift:.1f} points, 80% power, if 25% of results change"
-    lines = fact_lines(figures.items())
+        fields["detectable_lift"] = f"{100 * lift:.1f} points, 80% power, if 25% of results change"
+    lines = fact_lines(fields.items())
     if "steps" in plan:
         steps = plan["steps"]
         lines.append(counted([Step.model_validate(step) for step in steps]))

@@ -84,8 +84,8 @@ def run_matrix(
     if html is not None:
         load("pages", "runs")(folder, html)
         echo(f"wrote {html}", err=True)
-    figures = report.model_dump(mode="json", exclude={"plots"})
-    emit({"run": str(folder), **figures}, as_json, shown([_table(report), f"run: {folder}"]))
+    fields = report.model_dump(mode="json", exclude={"plots"})
+    emit({"run": str(folder), **fields}, as_json, shown([_table(report), f"run: {folder}"]))
     begun = [row for row in report.cells if row.report is not None and row.report.items]
     refuse_all_invalid(
         [row.report for row in begun if row.report is not None],

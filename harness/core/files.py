@@ -166,7 +166,7 @@ def inside(folder: Path, path: Path) -> Path | None:
             Links count by what they point to.
     """
     try:
-        root, real = (Path(os.path.realpath(os_path)) for os_path in (folder, path))
+        root, real = (Path(os.path.realpath(entry)) for entry in (folder, path))
     except (OSError, ValueError):  # no possible name
         return None
     return real if real.is_relative_to(root) else None

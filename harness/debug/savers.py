@@ -172,8 +172,8 @@ class Postgres:
         """A thread's checkpoints in all namespaces, oldest first."""
         saver = self._saver(self._connection, serde=serde)
         for saved in reversed([*saver.list({"configurable": {"thread_id": thread}})]):
-            settings, before = saved.config["configurable"], saved.parent_config
-            ns, name = settings["checkpoint_ns"], settings["checkpoint_id"]
+            configurable, before = saved.config["configurable"], saved.parent_config
+            ns, name = configurable["checkpoint_ns"], configurable["checkpoint_id"]
             parent = None if before is None else before["configurable"]["checkpoint_id"]
             rows = self._connection.execute(_POSTGRES_WRITES, (thread, ns, name)).fetchall()
             writes = [

@@ -334,15 +334,15 @@ class Forward:
         used = [leg.usage for leg in self._legs]
         usages = [usage for usage in used if usage is not None]
         complete = bool(usages) and len(usages) == len(used)
-        figures: dict[str, Any] = {
+        details: dict[str, Any] = {
             "seconds": round(time.monotonic() - self._started, 4),
             "usage": sum(usages, Usage()).model_dump(mode="json") if complete else None,
         }
         if problem:
-            figures["error"] = self._line.secrets.text(problem)
+            details["error"] = self._line.secrets.text(problem)
         if self._shortened:
-            figures |= self._line.secrets.clean(self._shortened.facts())
-        await self._write("end", outcome=outcome, facts=figures)
+            details |= self._line.secrets.clean(self._shortened.facts())
+        await self._write("end", outcome=outcome, facts=details)
 
     def _data(self, content: bytes) -> None:
         if self._line.log is not None and content:

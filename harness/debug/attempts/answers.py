@@ -276,9 +276,9 @@ def _place() -> Place:
     from langgraph.config import get_config
 
     config = cast("Any", get_config())
-    settings = config["configurable"]
-    task = str(settings["checkpoint_ns"]).rpartition(":")[2]
-    return str(settings["thread_id"]), int(config["metadata"]["langgraph_step"]), task
+    configurable = config["configurable"]
+    task = str(configurable["checkpoint_ns"]).rpartition(":")[2]
+    return str(configurable["thread_id"]), int(config["metadata"]["langgraph_step"]), task
 
 
 def _request_key(body: dict[str, Any]) -> str:

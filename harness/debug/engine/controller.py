@@ -276,18 +276,18 @@ class Controller:
         of its own (`checkpointer=True`) then ignores its input and returns its last output, though
         this visit of it never began. Tasks that left no checkpoint in this step lose the mark.
         """
-        settings = task.config["configurable"]
-        if self._store is None or not settings.get(_RESUMING):
+        configurable = task.config["configurable"]
+        if self._store is None or not configurable.get(_RESUMING):
             return
         if self._begun is None:
             # Namespaces of sub-graphs by the checkpoint (namespace, id) of a graph around them.
             self._begun = {}
-            for moment in self._store.outline(str(settings["thread_id"])):
+            for moment in self._store.outline(str(configurable["thread_id"])):
                 for key in moment.outer.items():
                     self._begun.setdefault(key, set()).add(moment.ns)
         begun = self._begun.get((info.ns, info.checkpoint), ())
         if not any(is_inside(ns, info.own_ns) for ns in begun):
-            del settings[_RESUMING]
+            del configurable[_RESUMING]
 
     def _leave(self, gate: Gate) -> None:
         """A task is done, whatever came of it."""

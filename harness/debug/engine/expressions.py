@@ -40,6 +40,10 @@ def _modulo(first: Any, second: Any) -> Any:
     return first % second
 
 
+def _type_name(value: Any) -> str:
+    return type(value).__name__
+
+
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -85,7 +89,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "float": float,
     "round": round,
     "sorted": sorted,
-    "type": lambda value: type(value).__name__,
+    "type": _type_name,
     "last": operator.itemgetter(-1),
 }
 _ALLOWED = (

@@ -238,9 +238,9 @@ FREE = Mode(free=True)
 
 def describe_task(task: Any) -> TaskInfo:
     """Read a task that LangGraph is about to run."""
-    settings: Mapping[str, Any] = task.config["configurable"]
-    own_ns = str(settings["checkpoint_ns"])
-    checkpoints = cast("dict[str, str]", settings.get("checkpoint_map") or {})
+    configurable: Mapping[str, Any] = task.config["configurable"]
+    own_ns = str(configurable["checkpoint_ns"])
+    checkpoints = cast("dict[str, str]", configurable.get("checkpoint_map") or {})
     ns = own_ns.rpartition("|")[0]
     while ns and ns not in checkpoints:
         ns = ns.rpartition("|")[0]

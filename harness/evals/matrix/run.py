@@ -79,7 +79,7 @@ class MatrixRun:
         write_lock(self.out, lock_of(self.matrix))
         for cell in cells:
             adopt_spent(self.out / cell.folder, budget)
-        report = on_cell or (lambda *_: None)
+        report: Callable[[Cell, str], None] = on_cell or (lambda cell, state: None)
         for cell in cells:
             evaluator = Evaluator(self._settings_of(cell), self._suite(cell), budget)
             report(cell, "runs")

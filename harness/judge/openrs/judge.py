@@ -73,9 +73,9 @@ class OpenRSJudge:
         if forward[0] is None or backward[0] is None:
             fault = str(forward[1] or backward[1])
             return Verdict(invalid=fault, votes=2, lost=lost, usage=usage)
-        ahead, back = (aggregate([row[:2] for row in order]) for order in (forward[0], backward[0]))
-        preference = decide(ahead, back, self._margin)
-        sides: list[Preference] = [decide(score, -score, self._margin) for score in (ahead, back)]
+        forth, back = (aggregate([row[:2] for row in order]) for order in (forward[0], backward[0]))
+        preference = decide(forth, back, self._margin)
+        sides: list[Preference] = [decide(score, -score, self._margin) for score in (forth, back)]
         seen = [_evidence(*row) for row in forward[0]]
         seen += [_evidence(kind, -score, text) for kind, score, text in backward[0]]
         return Verdict(

@@ -239,9 +239,9 @@ def info(folder: Path, verify: bool, ids: bool, as_json: bool) -> None:
     index = retrieve.open_index(folder)
     if verify:
         index.verify()
-    figures, docs = retrieve.describe_index(index), index.ids() if ids else []
-    row = {**figures, **({"ids": docs} if ids else {}), "verified": verify}
-    lines = fact_lines(figures.items())
+    description, docs = retrieve.describe_index(index), index.ids() if ids else []
+    row = {**description, **({"ids": docs} if ids else {}), "verified": verify}
+    lines = fact_lines(description.items())
     emit(row, as_json, "\n".join([*lines, *docs]))
 
 

@@ -195,7 +195,7 @@ def group_lines(receipt: Receipt) -> list[str]:
     """Effects on groups of tasks, and which effects groups of this size can show at all."""
     from harness.receipts.plan import LEAST_OF_GROUP, ROLLOUTS
 
-    by, pairs, each = receipt.by, receipt.by_group, receipt.valid / receipt.tasks
+    by, pairs, per_task = receipt.by, receipt.by_group, receipt.valid / receipt.tasks
     if not pairs:
         least = f"{LEAST_OF_GROUP} tasks and {ROLLOUTS} rollouts a line"
         return [f"by {by}: too few to tell, no group has {least}"]
@@ -213,7 +213,7 @@ def group_lines(receipt: Receipt) -> list[str]:
     unclear = [pair for pair in pairs if pair not in clear]
 
     def detectable(tasks: int) -> float:
-        return 100 * receipt.plan.detectable_in(tasks, round(each * tasks), len(pairs))
+        return 100 * receipt.plan.detectable_in(tasks, round(per_task * tasks), len(pairs))
 
     tasks = max(pair.tasks for pair in pairs)
     if not unclear:

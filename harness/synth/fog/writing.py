@@ -78,13 +78,16 @@ def _circle(graph: EntityGraph, target: str, rng: Random) -> tuple[list[str], li
     if closing and rng.random() < 0.5:
         names, rows = [target, near, far], [first, rng.choice(closing), last]
     else:
-        ahead = {_other(row, near): row for row in graph.edges(near)}
-        back = {_other(row, far): row for row in graph.edges(far)}
-        shared = sorted((ahead.keys() & back.keys()) - {target, near, far})
+        near_links = {_other(row, near): row for row in graph.edges(near)}
+        far_links = {_other(row, far): row for row in graph.edges(far)}
+        shared = sorted((near_links.keys() & far_links.keys()) - {target, near, far})
         if not shared:
             return None
         corner = rng.choice(shared)
-        names, rows = [target, near, corner, far], [first, ahead[corner], back[corner], last]
+        names, rows = (
+            [target, near, corner, far],
+            [first, near_links[corner], far_links[corner], last],
+        )
     start = rng.choice(names)
     tail = [row for row in graph.edges(start) if _other(row, start) not in names]
     if tail and rng.random() < 0.5:
