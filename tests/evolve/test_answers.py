@@ -69,6 +69,12 @@ def test_a_reply_gives_the_last_answer_that_it_names() -> None:
 def test_agents_that_do_not_choose_among_a_few_have_no_answers() -> None:
     assert answers(*RUNS).labels == LABELS
     assert answers(*((run, run, run, text) for run, *_, text in RUNS)) == Answers()
+    points = {"accept": "4", "risk": "2.5", "low_risk": "0", "ask_again": "1"}
+    graded = (
+        (run, points.get(given, given), points.get(right, right), text)
+        for run, given, right, text in RUNS
+    )
+    assert answers(*graded) == Answers()  # a scale: "two points off" names no answer
     invented = answers(*((run, "no idea", right, text) for run, _, right, text in RUNS))
     assert invented == Answers(labels=LABELS)
     assert answers(*((run, given, "", text) for run, given, _, text in RUNS)) == Answers()

@@ -247,3 +247,31 @@ def test_the_better_supported_of_two_rules_stays_wherever_it_stands() -> None:
         "Copy fonts and borders with each cell.",
     ]
     assert said_by(texts, [[0], [3], [1, 2]]) == [2, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "reason"),
+    [
+        (
+            "Take two points off for a late hand-in.",
+            "Take 2 points off if the hand-in is late.",
+            "",
+        ),
+        (
+            "Take two points off for a late hand-in.",
+            "Take one point off for a late hand-in.",
+            "number",
+        ),
+        (
+            "Take two points off for a late hand-in.",
+            "Take two points off for a wrong formula.",
+            "case",
+        ),
+        ("Award 3 points if a step is missing.", "Give 4 of 5 if one step is missing.", "number"),
+        ("Use one sheet.", "Use a single sheet.", ""),
+    ],
+)
+def test_rules_on_points_differ_by_their_amount_and_their_case(
+    first: str, second: str, reason: str
+) -> None:
+    assert distinct(first, second) == distinct(second, first) == reason

@@ -35,6 +35,7 @@ FORM, SHORTEST = 0.8, 3
 TELLING = 2
 # A word of an answer or a lesson: numbers count.
 _WORD = re.compile(r"[^\W_]+")
+_POINTS = re.compile(r"[-+]?\d+(?:[.,/]\d+)*\s*%?")
 
 
 class Answer(NamedTuple):
@@ -75,7 +76,8 @@ class Answer(NamedTuple):
 class Answers:
     """Answers of runs, by their ids, and all that are right for one of them.
 
-    None at all where there are not just a few; no runs where agents give others.
+    None at all where there are not just a few, or all are numbers: points of a scale, which a rule
+    adds to and takes from; no runs where agents give others.
     """
 
     of_runs: Mapping[str, Answer] = field(default_factory=dict[str, Answer])
@@ -85,7 +87,8 @@ class Answers:
     def of(cls, replies: Collection[Answer]) -> Answers:
         """The answers in replies."""
         labels = tuple(sorted({reply.right for reply in replies}))
-        if "" in labels or not 1 < len(labels) <= min(LABELS, len(replies) // 2):
+        scale = all(map(_POINTS.fullmatch, labels))
+        if scale or "" in labels or not 1 < len(labels) <= min(LABELS, len(replies) // 2):
             return cls()
         answers = [reply._replace(given=last_named(reply.given, labels)) for reply in replies]
         answered = sum(bool(answer.given) for answer in answers)

@@ -31,7 +31,13 @@ SAME, KINDRED = 0.6, 0.26
 REPEATED = 0.7
 # Lessons of a side that another lesson is compared with.
 COMPARED = 20
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_AMOUNTS = {
+    "half": "0.5", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6",
+    "seven": "7", "eight": "8", "nine": "9", "ten": "10",
+}  # fmt: skip
+_NUMBER = re.compile(rf"\d+(?:[.,]\d+)*|\b(?:{'|'.join(_AMOUNTS)})\b", re.IGNORECASE)
+# When a rule applies; the rest of its sentence is what it asks for.
+_CASE = re.compile(r"\b(?:for|if|when|where|unless)\b([^,;.]*)", re.IGNORECASE)
 _CLAUSE = re.compile(r"[,;:.](?=\s|$)")
 # Words that turn a sentence round: it denies, or a value lies on the other side of a bound.
 _OPPOSED = (
@@ -47,9 +53,10 @@ _TURNING = re.compile("|".join(pattern.pattern for pattern in _OPPOSED), re.IGNO
 def distinct(first: str, second: str, labels: tuple[str, ...] = ()) -> str:
     """Name what tells two lessons apart, however alike their words are; "" if nothing does.
 
-    It is a `number` that either has and the other lacks; an `answer` that they ask for; a `name`,
-    where all words are the same but the last of one clause; or a `denial` of what the other says,
-    or the other side of a bound, in much the same words.
+    It is a `number` that either has and the other lacks; an `answer` that they ask for; a `case`,
+    where an amount is due for something else; a `name`, where all words are the same but the
+    last of one clause; or a `denial` of what the other says, or the other side of a bound, in much
+    the same words.
 
     Args:
         first: text of a lesson.
@@ -57,12 +64,18 @@ def distinct(first: str, second: str, labels: tuple[str, ...] = ()) -> str:
         labels: answers that agents choose among.
     """
     texts = first, second
-    numbers, other_numbers = (set(_NUMBER.findall(text)) for text in texts)
+    numbers, other_numbers = map(_amounts, texts)
     answers, second_answers = (named_answers(text, labels)[0] for text in texts)
     if numbers - other_numbers and other_numbers - numbers:
         return "number"
     if answers and second_answers and answers.isdisjoint(second_answers):
         return "answer"
+    amount, other_amount = (_amounts(_CASE.sub(" ", text)) for text in texts)
+    case, other_case = ({*content_words(" ".join(_CASE.findall(text)))} for text in texts)
+    if amount and other_amount and amount.isdisjoint(other_amount):
+        return "number"
+    if (amount or other_amount) and case and other_case and case.isdisjoint(other_case):
+        return "case"
     clauses = [[content_words(part) for part in _CLAUSE.split(text)] for text in texts]
     unlike = [pair for pair in zip(*clauses, strict=False) if pair[0] != pair[1]]
     if len(unlike) == 1 and len(clauses[0]) == len(clauses[1]):
@@ -73,6 +86,11 @@ def distinct(first: str, second: str, labels: tuple[str, ...] = ()) -> str:
     contents = [set(content_words(_TURNING.sub(" ", text))) for text in texts]
     repeated = len(contents[0] & contents[1]) >= REPEATED * len(contents[0] | contents[1])
     return "denial" if repeated and turned[0] != turned[1] else ""
+
+
+def _amounts(text: str) -> set[str]:
+    """Numbers of a text, in digits where they are words."""
+    return {_AMOUNTS.get(match[0].lower()) or match[0] for match in _NUMBER.finditer(text)}
 
 
 def parted(
