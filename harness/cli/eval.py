@@ -101,7 +101,7 @@ def run_suite(
     Example: harness eval run demo --limit 20 --model local/smollm2-135m
     """
     from harness.core.rundir import new_run_id
-    from harness.evals import EvalSettings, run_evaluation, shown_warning
+    from harness.evals import EvalSettings, run_evaluation
     from harness.evals.formats.junit import write_junit
     from harness.evals.reuse import counted
     from harness.evals.runner import suite_of
@@ -141,8 +141,11 @@ def run_suite(
             err=True,
         )
     skill = None if settings.resume else settings.skill
-    if skill and (warning := shown_warning(skill, tasks[: settings.limit])):
-        echo(warning, err=True)
+    if skill:
+        from harness.evals import shown_warning
+
+        if warning := shown_warning(skill, tasks[: settings.limit]):
+            echo(warning, err=True)
     with resumable(run):
         reports = run_evaluation(
             settings,
