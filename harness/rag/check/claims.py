@@ -65,6 +65,7 @@ _CLOSING = re.compile(
 # A line of its own above others: marked as a heading, or without any verb or stop.
 _MARKED_HEADING = re.compile(r"#{1,6}\s.*[^.!?]|(\*\*|__)[^*_]*[^*_.!?](\1):?")
 _HEADING = re.compile(r"(?![-*\u2022\u2013|]\s)(?:[^.!?;|]*:|[^.!?;,:|]{1,80})")
+_RULE = re.compile(r"\s*\|?\s*\n[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)+(?:\n|\Z)")
 VERB = re.compile(
     r"\b(?:is|are|was|were|has|have|had|will|can|could|does|did|\w{3,}ed)\b", re.IGNORECASE
 )
@@ -167,6 +168,8 @@ def _is_heading(answer: str, start: int, end: int) -> bool:
     a list."""
     first, last = answer.rfind("\n", 0, start) + 1, answer.find("\n", end)
     text = answer[start:end].strip()
+    if _RULE.match(answer, end):  # of a table: the names of its columns
+        return True
     if _LIST_MARK.fullmatch(text):
         return bool(answer[end:].strip())
     if last < 0 or not answer[last:].strip() or answer[first:last].strip() != text:

@@ -109,6 +109,13 @@ def test_headings_and_marks_of_a_list_claim_nothing(title: str) -> None:
     assert [answer[a:b] for a, b in statements(answer)] == ["The pump moves 320 litres."]
 
 
+@pytest.mark.parametrize("rule", ["|---|---:|", "| :-- | --- |"])
+def test_the_heads_of_a_table_claim_nothing_and_its_rows_do(rule: str) -> None:
+    answer = f"Results:\n\n| Region | Units |\n{rule}\n| North | 140 |\n| South | 90 |\n"
+    stated = [answer[a:b].strip(" |") for a, b in statements(answer)]
+    assert stated == ["North | 140", "South | 90"]
+
+
 @pytest.mark.parametrize("answer", ["Pumps", "The pump was moved\nThe seal leaked", "Flow: 320"])
 def test_a_line_that_states_something_is_no_heading(answer: str) -> None:
     assert [answer[a:b] for a, b in statements(answer)] == answer.split("\n")

@@ -8,10 +8,9 @@ column that is not named is known by its unit, or is one that no other value bel
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from itertools import combinations_with_replacement, pairwise
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
 
 from harness.rag.check.numbers import (
     CODES,
@@ -28,14 +27,19 @@ from harness.rag.check.numbers import (
     words,
 )
 from harness.rag.check.types import Finding, Verdict
+from harness.rag.check.values.alignment import (
+    MOST,
+    TOKEN,
+    Mark,
+    assign,
+    gap,
+    key_of,
+    spellings,
+)
+from harness.rag.check.values.totals import body_of, counts_rows, difference_states, sum_states
 
-_TOKEN = re.compile(r"[^\W\d_]+|\d+")
 _LISTED = re.compile(r"(?:[\s,&]|\b(?:and|or|the|both)\b)*", re.IGNORECASE)
 _TOGETHER = re.compile(r"\b(?:both|each|all|same|shared?|equal(?:ly)?)\b", re.IGNORECASE)
-_CUT = re.compile(r"[,;:]\s|\b(?:and|but|while|whereas)\b", re.IGNORECASE)
-_MOST = 8  # values and labels of a sentence that are aligned
-# Characters that a cut counts for; cost of a label without a value, of a value in a wrong unit.
-_CUT_COST, _IDLE, _UNFIT = 30, 1000, 10_000
 _MORE = "high|larg|great|long|old|heavi|big|tall|fast|strong|wid|deep|hot|rich|lat"
 _LESS = "low|small|short|young|light|few|cheap|slow|weak|narrow|shallow|cold|poor|earli"
 _COMPARED = re.compile(
@@ -47,7 +51,6 @@ _COMPARED = re.compile(
 )
 _YEAR = 4  # digits
 _RANKS = {"": 0, "second": 1, "third": 2, "fourth": 3}
-_SUMMED = words("total sum average mean")
 
 
 class Item(NamedTuple):
@@ -56,14 +59,6 @@ class Item(NamedTuple):
     start: int
     end: int
     finding: Finding
-
-
-class _Mark(NamedTuple):
-    """Labels of rows or columns in a sentence; of every set, one number is meant."""
-
-    start: int
-    end: int
-    named: tuple[frozenset[int], ...]
 
 
 def items_of(sentence: str, source: Source) -> list[Item]:
@@ -88,7 +83,7 @@ class _Aligned:
             frozenset[str]().union(*(words(cell.section) for cell in row.cells.values()))
             for row in table.rows
         ]
-        self.rows = self._marks(rows, (), sections)
+        self.rows = self._marks(rows, (), sections) or self._aliases()
         self.sub_rows = self._sub_rows()
         heads = {n: head for n, head in enumerate(table.heads) if n != table.key}
         self.columns = self._marks(heads, [*self.rows, *self.sub_rows])
@@ -105,22 +100,22 @@ class _Aligned:
     def _marks(
         self,
         labels: Mapping[int, str],
-        used: Sequence[_Mark],
+        used: Sequence[Mark],
         sections: Sequence[frozenset[str]] = (),
-    ) -> list[_Mark]:
+    ) -> list[Mark]:
         """Labels that stand in the sentence, the longest first; then words that tell apart the
         labels that do not, but those of the section of one that does: Beer revenue."""
-        keys = {n: _spellings(text) for n, text in labels.items()}
+        keys = {n: spellings(text) for n, text in labels.items()}
         tokens = [
-            (match.start(), match.end(), _key(match[0]))
-            for match in _TOKEN.finditer(self.sentence)
+            (match.start(), match.end(), key_of(match[0]))
+            for match in TOKEN.finditer(self.sentence)
             if not any(mark.start <= match.start() < mark.end for mark in used)
         ]
         spelled = [key for _, _, key in tokens]
         free = set(range(len(tokens)))
         marks: dict[tuple[int, int], set[int]] = {}
-        spellings = [(n, label) for n, variants in keys.items() for label in variants]
-        for number, label in sorted(spellings, key=lambda pair: -len(pair[1])):
+        written = [(n, label) for n, variants in keys.items() for label in variants]
+        for number, label in sorted(written, key=lambda pair: -len(pair[1])):
             for index in range(len(tokens) - len(label) + 1) if label else ():
                 span = (tokens[index][0], tokens[index + len(label) - 1][1])
                 indexes = set(range(index, index + len(label)))
@@ -145,12 +140,27 @@ class _Aligned:
                 marks.setdefault(tokens[index][:2], set()).update(best)
         single = [next(iter(numbers)) for numbers in marks.values() if len(numbers) == 1]
         return [
-            _Mark(*span, (frozenset(numbers),))
+            Mark(*span, (frozenset(numbers),))
             for span, numbers in sorted(marks.items())
             if len(numbers) == 1 or not numbers <= set(single)
         ]
 
-    def _sub_rows(self) -> list[_Mark]:
+    def _aliases(self) -> list[Mark]:
+        """Rows that a cell names: the region of a manager."""
+        rows = self.table.rows
+        for column in range(len(self.table.heads)):
+            texts = {row.fields[column].text: number for number, row in enumerate(rows)}
+            if len(texts) == len(rows) and not any(row.value(column) for row in rows):
+                spans = [
+                    Mark(*match.span(), (frozenset({number}),))
+                    for text, number in texts.items()
+                    for match in re.finditer(rf"(?<!\w){re.escape(text)}(?!\w)", self.sentence)
+                ]
+                if spans:
+                    return sorted(spans)
+        return []
+
+    def _sub_rows(self) -> list[Mark]:
         """Cells that tell rows of one label apart: North, 2023."""
         rows = self.table.rows
         for alike in (numbers for mark in self.rows for numbers in mark.named if len(numbers) > 1):
@@ -170,20 +180,37 @@ class _Aligned:
                 extremes += self._extreme(match)
             else:
                 yield from self._comparison(match)
+        computed = list(self._computed())
+        if not self.rows:
+            yield from computed
         if self.rows:
-            stated = [*extremes, *self._texts(), *self._cells()]
+            stated = [*computed, *extremes, *self._texts(), *self._cells()]
             yield from stated
             row = self.table.rows[min(self.rows[0].named[0])]
             for mark in (*self.rows, *self.sub_rows, *self.columns) if stated else ():
                 text = self.sentence[mark.start : mark.end]
                 yield self._item(mark.start, mark.end, True, row, text)
 
+    def _computed(self) -> Iterator[Item]:
+        """Sums of rows, and how many rows there are; no cell states those values."""
+        named = [group for mark in self.rows for group in mark.named]
+        for value in list(self.values):
+            heads = sorted({n for mark in self.columns for group in mark.named for n in group})
+            columns = heads or set(range(len(self.table.heads))) - {self.table.key}
+            columns = [column for column in columns if not self._differs(value, column)]
+            right = counts_rows(value, self.sentence, self.table) or sum_states(
+                value, self.sentence, self.table, named, columns
+            )
+            if right is not None:
+                self.values.remove(value)
+                yield self._item(value.start, value.end, right, self.table.rows[0], value.text)
+
     def _cells(self) -> Iterator[Item]:
         """Values, each against the cell of the row and the column that it belongs to."""
-        values = self.values[:_MOST]
-        rows = _assign(values, self._grouped(values), self.sentence)
-        sub_rows = _assign(values, self.sub_rows, self.sentence)
-        columns = _assign(
+        values = self.values[:MOST]
+        rows = assign(values, self._grouped(values), self.sentence)
+        sub_rows = assign(values, self.sub_rows, self.sentence)
+        columns = assign(
             values,
             self.columns,
             self.sentence,
@@ -194,7 +221,7 @@ class _Aligned:
             if column is not None:
                 cell = (rows[index], sub_rows[index], column.named)
                 owner = owners.setdefault(cell, index)
-                gaps = [_gap(values[n], column, self.sentence) for n in (owner, index)]
+                gaps = [gap(values[n], column, self.sentence) for n in (owner, index)]
                 if owner != index:
                     columns[owner if gaps[1] < gaps[0] else index] = None
                     owners[cell] = index if gaps[1] < gaps[0] else owner
@@ -232,17 +259,17 @@ class _Aligned:
                 return False, group[0] if group else self.table.rows[0]
         return True, rows[0][0]
 
-    def _grouped(self, values: Sequence[object]) -> list[_Mark]:
+    def _grouped(self, values: Sequence[object]) -> list[Mark]:
         """Marks of rows; those of a list as one where every value is of all its members."""
         together = _TOGETHER.search(self.sentence) or len(self.columns) == len(values) > 1
-        marks: list[_Mark] = self.rows[:1]
+        marks: list[Mark] = self.rows[:1]
         for last, mark in pairwise(self.rows):
             listed = _LISTED.fullmatch(self.sentence, last.end, mark.start)
             if listed and (together or len(values) < len(self.rows)):
-                marks[-1] = _Mark(marks[-1].start, mark.end, (*marks[-1].named, *mark.named))
+                marks[-1] = Mark(marks[-1].start, mark.end, (*marks[-1].named, *mark.named))
             else:
                 marks.append(mark)
-        return marks[:_MOST]
+        return marks[:MOST]
 
     def _kinds(self, column: int) -> list[Mention]:
         """Values of a column, of the rows that are named."""
@@ -273,13 +300,13 @@ class _Aligned:
         }
         used = [*self.rows, *self.sub_rows, *self.columns]
         spans = [
-            _Mark(match.start(), match.end(), ())
+            Mark(match.start(), match.end(), ())
             for text in fields
             for match in re.finditer(rf"(?<!\w){re.escape(text)}(?!\w)", self.sentence)
             if not any(mark.start < match.end() and match.start() < mark.end for mark in used)
         ]
         spans.sort()
-        rows = _assign(spans[:_MOST], self._grouped(spans), self.sentence)
+        rows = assign(spans[:MOST], self._grouped(spans), self.sentence)
         for span, mark in zip(spans, rows, strict=False):
             text = self.sentence[span.start : span.end]
             groups = [[self.table.rows[n] for n in group] for group in mark.named] if mark else []
@@ -296,7 +323,7 @@ class _Aligned:
         """Columns that a comparison is of, the closest ones that are named first."""
         kinds = {n: self._kinds(n) for n in range(len(self.table.heads))}
         columns = [n for n, values in kinds.items() if any(isinstance(v, Quantity) for v in values)]
-        closest = min(self.columns, key=lambda m: _gap(match, m, self.sentence), default=None)
+        closest = min(self.columns, key=lambda m: gap(match, m, self.sentence), default=None)
         if match["dear"] or "cheap" in match[0].lower():
             prices = [n for n in columns if any(getattr(v, "unit", "") in CODES for v in kinds[n])]
             return prices or columns
@@ -312,9 +339,10 @@ class _Aligned:
         """Rows by a column, with a sign by which the first of them is what the word says."""
         sign = -1 if match["more"] else 1
         pairs: list[tuple[float, int]] = []
+        body = body_of(self.table)
         for number, row in enumerate(self.table.rows):
             value = row.value(column)
-            if value is not None and not _SUMMED & words(row.fields[self.table.key].text):
+            if value is not None and number in body:
                 size = float(value.value) if isinstance(value, Quantity) else float(value.year or 0)
                 pairs.append((sign * size, number))
         aged = re.match("old|young", match[0], re.IGNORECASE)
@@ -333,9 +361,9 @@ class _Aligned:
         if not best:
             return []
         if not self.rows:
-            self.rows = [_Mark(*match.span(), (frozenset(best),))]
+            self.rows = [Mark(*match.span(), (frozenset(best),))]
             return []
-        mark = min(self.rows, key=lambda mark: _gap(match, mark, self.sentence))
+        mark = min(self.rows, key=lambda mark: gap(match, mark, self.sentence))
         right = any(group & best for group in mark.named)
         row = self.table.rows[min(best)]
         return [self._item(*match.span(), right, row, match[0])]
@@ -349,6 +377,17 @@ class _Aligned:
             return
         first, second = before[-1].named[0], behind[0].named[0]
         right = False
+        for value in list(self.values):
+            pairs = [
+                (self.table.rows[a].value(column), self.table.rows[b].value(column))
+                for column in self._meant(match)
+                for a in first
+                for b in second
+            ]
+            if (differs := difference_states(value, match, pairs)) is not None:
+                self.values.remove(value)
+                row = self.table.rows[min(first)]
+                yield self._item(value.start, value.end, differs, row, value.text)
         for column in self._meant(match):
             sizes = {n: size for size, n in self._ordered(column, match)}
             for a, b in ((a, b) for a in first for b in second if a in sizes and b in sizes):
@@ -359,47 +398,3 @@ class _Aligned:
         verdict = Verdict.SUPPORTED if right else Verdict.CONTRADICTED
         reason = f"row {row.fields[self.table.key].text!r} {'has' if right else 'denies'} {text!r}"
         return Item(start, end, self.source.finding(verdict, [row.span], reason, 0.9))
-
-
-def _assign(
-    items: Sequence[_Mark | Mention],
-    marks: Sequence[_Mark],
-    sentence: str,
-    unfit: Callable[[Any, _Mark], bool] | None = None,
-) -> list[_Mark | None]:
-    """The mark that each item belongs to: in the order of both, every mark with an item where there
-    are enough, and the closest ones; None of one in a unit that none has."""
-    marks = marks[:_MOST]
-    if not marks:
-        return [None] * len(items)
-    costs = [
-        [
-            _gap(item, mark, sentence) + _UNFIT * bool(unfit and unfit(item, mark))
-            for mark in marks
-        ]
-        for item in items
-    ]  # fmt: skip
-    best = min(
-        combinations_with_replacement(range(len(marks)), len(items)),
-        key=lambda order: (
-            sum(costs[n][m] for n, m in enumerate(order)) + _IDLE * (len(marks) - len(set(order)))
-        ),
-    )
-    return [marks[m] if costs[n][m] < _UNFIT else None for n, m in enumerate(best)]
-
-
-def _gap(item: _Mark | Mention | re.Match[str], mark: _Mark, sentence: str) -> int:
-    start, end = item.span() if isinstance(item, re.Match) else (item.start, item.end)
-    between = sentence[min(end, mark.end) : max(start, mark.start)]
-    return len(between) + _CUT_COST * len(_CUT.findall(between))
-
-
-@lru_cache(maxsize=1 << 14)
-def _spellings(label: str) -> tuple[list[str], ...]:
-    """Words of a label, with and without what stands in brackets; every sentence asks for them."""
-    texts = (label, re.sub(r"\([^()]*\)|\[[^\[\]]*\]", " ", label))
-    return tuple([_key(match[0]) for match in _TOKEN.finditer(text)] for text in texts)
-
-
-def _key(token: str) -> str:
-    return next(iter(words(token)), token.lower())
