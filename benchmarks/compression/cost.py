@@ -10,15 +10,13 @@ peak of a process that only compresses.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from benchmarks.compression.cases import Case, covidqa
-from benchmarks.reports import Options, benchmark, in_fresh_process, option, peak_mb
+from benchmarks.reports import Options, benchmark, in_fresh_process, in_turn, option, peak_mb
 from harness.api import compress
 from harness.rag.compress import open_tokenizer
 from harness.rag.retrieve.encoder import bundled_model, load_model
@@ -51,13 +49,6 @@ def memory_mb(shared: str, size: int) -> float:
     return peak_mb()
 
 
-def seconds(work: Callable[[], Any]) -> float:
-    """Processor seconds of all threads."""
-    started = time.process_time()
-    work()
-    return time.process_time() - started
-
-
 @benchmark(shared=option(type=Path), out=option(type=Path))
 def main(options: Options) -> dict[str, Any]:
     """Time both in turns."""
@@ -66,13 +57,11 @@ def main(options: Options) -> dict[str, Any]:
     for size in SIZES:
         cases = papers_of(str(options.shared), size)
         texts = [unit.text for case in cases for unit in case.units]
-        works = (partial(kept, cases), partial(bare.encode, texts, show_progress_bar=False))
-        rounds = [[seconds(work) for work in works] for _ in range(ROUNDS + 1)][1:]
-        compress_s, encode_s = (median(column) for column in zip(*rounds, strict=True))
+        encode = partial(bare.encode, texts, show_progress_bar=False)
+        seconds = in_turn({"compress": partial(kept, cases), "encode": encode}, ROUNDS)
         rows[f"{size:,}"] = {
-            "compress_s": round(compress_s, 2),
-            "encode_s": round(encode_s, 2),
-            "ratio": round(median(a / b for a, b in rounds), 3),
+            **{f"{name}_s": round(median(row), 2) for name, row in seconds.items()},
+            "ratio": round(median(a / b for a, b in zip(*seconds.values(), strict=True)), 3),
             "peak_mb": round(in_fresh_process(memory_mb, str(options.shared), size)),
         }
     return rows

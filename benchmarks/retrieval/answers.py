@@ -1,74 +1,53 @@
-"""`ask --extract` on files that answer a question, and on the same files without the answer.
+"""`ask --extract` over an index of files, on questions that they answer and on others.
 
-    python -m benchmarks.retrieval.answers --shared ../shared
+    python -m benchmarks.retrieval.answers FOLDER QUESTIONS.jsonl
 
-XQuAD-en, questions of distinct paragraphs: the paragraph that answers and the four that share the
-most words with it are a file each; then the four alone, which no answer of the data set stands in.
-Right is a quote that holds an answer; declined, no quote. `harness.api.ask` with its defaults reads
-the files. Counts with Wilson intervals in percent. The thresholds of `ask` were chosen on the first
-60 questions, which are skipped.
+`harness index build` reads the folder, and `harness.api.ask` answers from the index with its
+defaults. A row of questions is `{"question", "answers"}`: every answer is a list of texts that must
+all stand in the quote, in any case; without answers the files do not say it. Right is a quote that
+holds an answer; declined, no quote. Counts with Wilson intervals in percent.
 """
 
 from __future__ import annotations
 
-import random
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from click.testing import CliRunner
+
 from benchmarks.reports import Options, benchmark, read_jsonl, share_interval
 from harness.api import ask
-from harness.rag.retrieve import terms
-
-NEAR = 4
-
-
-def outcome(question: str, texts: Sequence[str], answers: Sequence[str]) -> dict[str, bool]:
-    """Whether the quote is right, whether there is none, and whether it comes with a PASS."""
-    with TemporaryDirectory() as folder:
-        for number, text in enumerate(texts):
-            Path(folder, f"{number}.txt").write_text(text, encoding="utf-8")
-        answer = ask(question, folder, extract=True)
-    quote = (answer.answer or "").casefold()
-    passed = isinstance(answer.verdict, dict) and answer.verdict["verdict"] == "PASS"
-    right = any(gold.casefold() in quote for gold in answers)
-    return {"right": right, "declined": not quote, "wrong with PASS": passed and not right}
+from harness.core import digest_file
+from harness.rag.cli.index import build
 
 
-@benchmark(
-    shared=Path("../shared"),
-    questions=40,
-    skip=60,
-    seed=9,
-    out=Path("evals/results/retrieval_answers.json"),
-)
+def plain(text: str) -> str:
+    """Lower case and single blanks, without the marks of Markdown."""
+    return " ".join(text.casefold().replace("`", "").replace("*", "").split())
+
+
+@benchmark("files", "questions", out=Path("evals/results/retrieval_answers.json"))
 def main(options: Options) -> dict[str, Any]:
-    """Measure both kinds of files."""
-    rows = list(read_jsonl(options.shared / "data/compression/dev/xquad_en.jsonl"))
-    paragraphs = {text: set(terms(text)) for text in sorted({row["context"] for row in rows})}
-    random.Random(options.seed).shuffle(rows)
-    first: dict[str, dict[str, Any]] = {}
-    for row in rows:
-        first.setdefault(row["context"], row)
-    drawn = list(first.values())[options.skip : options.skip + options.questions]
+    """Ask everything, and count."""
     counts = {kind: Counter[str]() for kind in ("answerable", "unanswerable")}
-    for row in drawn:
-        gold, answers = row["context"], [answer.casefold() for answer in row["answers"]]
-        shared = {
-            text: len(bag & paragraphs[gold]) / len(bag | paragraphs[gold])
-            for text, bag in paragraphs.items()
-            if text != gold and not any(answer in text.casefold() for answer in answers)
-        }
-        near = sorted(shared, key=lambda text: -shared[text])[:NEAR]
-        counts["answerable"].update(outcome(row["query"], [*near, gold], answers))
-        counts["unanswerable"].update(outcome(row["query"], near, answers))
+    with TemporaryDirectory() as scratch:
+        index = Path(scratch, "index")
+        words = [str(options.files), "--index", str(index)]
+        CliRunner().invoke(build, words, catch_exceptions=False)
+        for row in read_jsonl(options.questions):
+            answer = ask(row["question"], index=index, extract=True)
+            quote = plain(answer.answer or "")
+            right = any(all(plain(part) in quote for part in parts) for parts in row["answers"])
+            outcome = {"asked": 1, "right": right, "declined": not quote}
+            outcome["with a verdict"] = answer.verdict is not None
+            counts["answerable" if row["answers"] else "unanswerable"].update(outcome)
     return {
-        "questions": len(drawn),
+        "files": {path.name: digest_file(path) for path in sorted(options.files.iterdir())},
         **{
             kind: {
-                name: [hits, share_interval(hits, len(drawn), 1, 100)]
+                name: [hits, share_interval(hits, counter["asked"], 1, 100)]
                 for name, hits in counter.items()
             }
             for kind, counter in counts.items()

@@ -4,8 +4,8 @@
     /tmp/peers/bin/pip install langchain-community rank-bm25 faiss-cpu PyStemmer
     OMP_NUM_THREADS=1 python -m benchmarks.retrieval.peers --peer-python /tmp/peers/bin/python
 
-Texts: the passages of four shared corpora. Queries: questions of HotpotQA and Cranfield, embedded
-beforehand, so that no time is spent in the encoder on either side. Both sides are exact (Flat),
+Texts: the passages of four shared corpora. Queries: questions of HotpotQA, embedded beforehand, so
+that no time is spent in the encoder on either side. Both sides are exact (Flat),
 index vectors and stemmed words, and run on one thread; each is built in one process,
 then loaded and queried in a fresh one, in turns. Ours also tells languages and writes all with
 checksums; every text is one chunk on either side, and so is not split into sentences. Times are
@@ -26,15 +26,17 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.compression.memory import remembering
 from benchmarks.reports import Options, Result, benchmark, in_fresh_process, option, peer
-from benchmarks.retrieval.passages import SHARED_OPTIONS, SOURCES, Vectors, questions, vectors_of
 from benchmarks.retrieval.peers_langchain import memory_mb, timed_ms
+from benchmarks.retrieval.quality import READERS, SHARED_OPTIONS, Vectors
 from harness.rag.retrieve import (
     Chunking,
     Document,
     Encoder,
     SearchOptions,
     create_index,
+    open_encoder,
     open_index,
 )
 
@@ -112,20 +114,24 @@ def main(options: Options) -> Result:
         "langchain": partial(peer, options.peer_python, PEER),
     }
     os.environ["OMP_NUM_THREADS"] = "1"
+    encoder = remembering(open_encoder("encoder"), options.cache)
     texts: dict[str, Any] = {}
-    for name, read in SOURCES.items():
-        passages = read(options.shared)
-        rows = vectors_of(passages, options.cache, name)
-        pairs = zip(passages, rows, strict=True)
+    queries: list[str] = []
+    for name in ("cranfield", "musique", "twowiki", "hotpotqa"):
+        documents, cases = READERS[name](options.shared)
+        queries = [case.query for case in cases]
+        passages = [document.text for document in documents]
+        if name != "cranfield":  # whose texts begin with their titles
+            passages = [f"{each.metadata['title']}. {each.text}" for each in documents]
+        pairs = zip(passages, encoder.encode(passages), strict=True)
         texts |= {text.strip(): row for text, row in pairs if text.strip()}
-    queries = questions(options.shared)
-    query_vectors = vectors_of(queries, options.cache, "questions")
+    queries = queries[200 : 200 + ASKED]
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder)
         (data / "texts.json").write_text(json.dumps(list(texts)))
-        (data / "queries.json").write_text(json.dumps(queries[200 : 200 + ASKED]))
+        (data / "queries.json").write_text(json.dumps(queries))
         np.save(data / "vectors.npy", np.stack(list(texts.values())))
-        np.save(data / "query_vectors.npy", query_vectors[200 : 200 + ASKED])
+        np.save(data / "query_vectors.npy", encoder.encode(queries))
         rounds: dict[str, list[dict[str, Any]]] = {name: [] for name in sides}
         for number in range(ROUNDS):
             for name, run in sides.items():

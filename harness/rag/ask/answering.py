@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from harness.core import BadInput, LimitReached, Unreachable, loops, render
 from harness.rag.ask.passages import find_passages, opened_at, within
-from harness.rag.ask.spans import ASKING, Statement, rank
+from harness.rag.ask.spans import ASKED, Statement, rank
 from harness.rag.ask.types import Answer, AskSettings, Checker, Citation
 from harness.rag.retrieve import terms
 
@@ -193,7 +193,7 @@ def _attributed(text: str, read: Answer) -> Citation | None:
     Such a passage has all numbers and names of the text, and most of its words that the question
     does not have.
     """
-    query_terms = set(terms(read.question)) | ASKING | _FRAME
+    query_terms = set(terms(read.question)) | ASKED | _FRAME
     needed = set(terms(text)) - query_terms or set(terms(text))
     values = {term for value in _VALUE.findall(text) for term in terms(value)} & needed
     shares: dict[float, Citation] = {}

@@ -16,14 +16,17 @@ from typing import NamedTuple
 
 from harness.core import BadInput
 from harness.rag.ask.types import Citation
-from harness.rag.retrieve import ENGLISH, identify_language, open_encoder, sentence_spans, terms
-
-_ASKING_WORDS = (
-    "what which who whom whose when where why how do doe did is are was were have has had can "
-    "could would should will must may there many much long often old far"
+from harness.rag.retrieve import (
+    ASKING,
+    ENGLISH,
+    identify_language,
+    open_encoder,
+    sentence_spans,
+    terms,
 )
-# Stems of words that ask, and say nothing of what is asked.
-ASKING = frozenset(_ASKING_WORDS.split())
+
+# Terms of a question that no span has to share.
+ASKED = ASKING | frozenset(["long", "often", "old", "far", "must", "may"])
 # Spans, by words and kind, whose meaning is compared too.
 _SHORTLIST = 48
 # Weights of words, kind, pairs of words and meaning in the order of spans; of words, a kind that is
@@ -123,7 +126,7 @@ def rank(question: str, passages: Sequence[Citation], *, meaning: bool = True) -
         meaning: compare meanings too, where the encoder is installed and knows the language.
     """
     spans = [span for passage in passages for span in statements(passage)]
-    query_terms = [term for term in terms(question) if term not in ASKING] or terms(question)
+    query_terms = [term for term in terms(question) if term not in ASKED] or terms(question)
     bags = [set(terms(span.text())) for span in spans]
     rarity = {
         term: math.log(1 + len(bags) / (1 + sum(term in bag for bag in bags)))

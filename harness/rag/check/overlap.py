@@ -29,7 +29,7 @@ _LEAST = 0.65
 """Share of a sentence's content words, chosen on the tuning parts of five sets."""
 _NEAREST = 5  # sentences by BM25 that are compared
 _REMEMBERED = 256  # documents whose reading is kept
-_K1, _B = 1.5, 0.75  # Robertson & Zaragoza 2009, as everywhere in the harness
+_K1, _B = 1.5, 0.75  # Robertson & Zaragoza 2009
 
 WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*|\d+(?:[.,:/]\d+)*|[%$\u20ac\u00a3]")
 """A word, a number with its separators, or a sign that gives a number its meaning."""

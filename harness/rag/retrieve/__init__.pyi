@@ -36,6 +36,7 @@ from .search import Condition as Condition
 from .search import Index as Index
 from .search import SearchOptions as SearchOptions
 from .search import parse_condition as parse_condition
+from .text import ASKING as ASKING
 from .text import STOPWORDS as STOPWORDS
 from .text import identify_language as identify_language
 from .text import sentence_spans as sentence_spans

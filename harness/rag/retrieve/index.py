@@ -44,7 +44,7 @@ from harness.rag.retrieve.search import (
     Ranking,
 )
 from harness.rag.retrieve.segment import Segment
-from harness.rag.retrieve.text import identify_language, terms
+from harness.rag.retrieve.text import asked_terms, identify_language
 
 _ATTEMPTS = 5  # to open while another process changes the index
 _LIKENESS = 0.1  # largest difference of a number of the probe
@@ -239,7 +239,7 @@ class LocalIndex(Index):
 
         def lexical(depth: int) -> Ranking[Candidate]:
             """BM25 of a chunk plus that of its parent: words around a chunk speak for it."""
-            tokens = terms(query)
+            tokens = asked_terms(query)
             matching: list[Scored] = []
             with decoding(self.folder):
                 chunks = term_scores([segment.chunk_terms for segment in segments], tokens)

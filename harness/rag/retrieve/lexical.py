@@ -62,7 +62,8 @@ class LexicalIndex:
         bm25s = require("bm25s", "the lexical index needs bm25s")
         logging.getLogger("bm25s").setLevel(logging.WARNING)
         if vocabulary:
-            index = bm25s.BM25(method="lucene", k1=1.5, b=0.75)
+            # Chosen on sentences and passages of NQ and QED (docs/concepts/retrieval.md).
+            index = bm25s.BM25(method="lucene", k1=1.2, b=0.5)
             index.index((rows, dict(vocabulary)), create_empty_token=False, show_progress=False)
             scores = index.scores
         else:

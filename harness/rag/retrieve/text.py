@@ -32,7 +32,8 @@ _SCRIPTS = {  # first word of a letter's Unicode name -> language, where the scr
 _FUNCTION_WORDS = {
     language: frozenset(function_words.split())
     for language, function_words in {
-        "en": "the of and to is that was with are this from which what how who when does it for by",
+        "en": "the of and to is that was with are this from which what how who when does it for by "
+        "a an at did do has have his were where",
         "de": "der die das und ist nicht ein eine mit von auf den dem zu wird auch für wie was "
         "sich",
         "nl": "het een van en is dat op niet voor met aan zijn wordt ook door bij naar hoe wat",
@@ -40,10 +41,12 @@ _FUNCTION_WORDS = {
         "da": "og at det som er på af for med ikke den til har om hvad hvordan kan fra blev",
         "no": "og det som er på av for med ikke den til har om hva hvordan kan fra ble jeg",
         "fi": "ja on ei se että joka mutta kun oli hän ovat myös sekä tai kuin mitä miten",
-        "fr": "le la les et des est une dans pour que qui sur pas du au par avec comment quelle",
-        "es": "el los las y es una en por que con para del se su como más qué cuál",
-        "pt": "o os as e é uma em por que com para do da não dos como mais foi quem",
-        "it": "il gli di che è una per con non della sono nel dei del alla come più chi",
+        "fr": "le la les et des est une dans pour que qui sur pas du au par avec comment quelle "
+        "de un",
+        "es": "el los las y es una en por que con para del se su como más qué cuál "
+        "de la un fue entre quién cuándo dónde sus ha",
+        "pt": "o os as e é uma em por que com para do da não dos como mais foi quem de",
+        "it": "il gli di che è una per con non della sono nel dei del alla come più chi la le un",
         "pl": "i w na z jest się nie do że to jak przez od po czy oraz",
         "cs": "a v na je se že s z do to jak pro od po byl jako které",
         "hu": "a az és hogy nem egy is ez van volt meg mint vagy csak",
@@ -208,6 +211,15 @@ STOPWORDS = frozenset(
 )
 
 
+# Stems of words that ask, and say nothing of what is asked.
+ASKING = frozenset(
+    [
+        *("what", "which", "who", "whom", "whose", "when", "where", "whi", "how", "do", "doe"),
+        *("did", "were", "have", "has", "had", "can", "could", "would", "should", "mani", "much"),
+    ]
+)
+
+
 def words(text: str) -> list[str]:
     """Tokens of a text, in order, in lower case.
 
@@ -248,6 +260,12 @@ def terms(text: str) -> list[str]:
         BadInput: if PyStemmer is not installed.
     """
     return list(chain.from_iterable(map(_stems, _runs(text))))
+
+
+def asked_terms(question: str) -> list[str]:
+    """Terms of a question without the words that ask, where there are others."""
+    every = terms(question)
+    return [term for term in every if term not in ASKING] or every
 
 
 @lru_cache(maxsize=1 << 18)

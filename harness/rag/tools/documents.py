@@ -26,7 +26,9 @@ from harness.rag.retrieve import (
 
 SEARCH_ARMS: dict[str, Arm] = {arm: arm for arm in get_args(Arm)}
 _PLAIN = (".txt", ".log", ".md", ".jsonl", ".json")
-_PARSED = (".html", ".htm", ".pdf", ".docx", ".pptx", ".xlsx", ".csv", ".tsv", ".ods", ".odt")
+_PARSED = (
+    ".html", ".htm", ".pdf", ".docx", ".pptx", ".xlsx", ".csv", ".tsv", ".ods", ".odt", ".ipynb",
+)  # fmt: skip
 _KNOWN = _PLAIN + _PARSED
 _lock = Lock()
 

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 from pydantic import JsonValue
 
-from harness.core import BadInput
+from harness.core import BadInput, digest
 from harness.rag.compress import expand
 from harness.rag.retrieve import Document
 from harness.rag.tools.context import ARMS, BUDGET, ContextArm, ContextStage
@@ -25,6 +25,8 @@ from harness.tools import Arguments, Bench, Tool, ToolArgumentError, text_argume
 HITS = 5
 # Characters of a document that one `read` shows; whole documents below that.
 PAGE = 4000
+# Contexts that a tool remembers.
+KEPT = 64
 # Characters that `expand` shows before and behind a passage.
 AROUND = 600
 _PLACE = re.compile(r"\[?(.+?):(\d+)-(\d+)\]?")
@@ -136,9 +138,17 @@ def context_tool(setting: str = "") -> Tool:
             f"'context:{setting}'"
         )
     budget, stage = int(tokens or BUDGET), ContextStage(arm)
+    chosen: dict[str, str] = {}
 
     def run(arguments: Arguments, documents: list[Document]) -> str:
-        return stage.gather(text_argument(arguments, "query"), documents, budget).text
+        query = text_argument(arguments, "query")
+        key = digest([query, [[document.id, document.digest] for document in documents]])
+        # A graph asks where it gathers, and again where it answers: long inputs take seconds.
+        text = chosen.get(key) or stage.gather(query, documents, budget).text
+        if len(chosen) >= KEPT:
+            chosen.clear()
+        chosen[key] = text
+        return text
 
     return Tool(
         name="context",

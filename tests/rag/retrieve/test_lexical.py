@@ -17,7 +17,7 @@ QUERY = st.lists(st.sampled_from("abcdefgx"), min_size=1, max_size=4)
 
 
 def formula(texts: list[list[str]], query: list[str]) -> list[float]:
-    """BM25 with k1 = 1.5, b = 0.75 and Lucene's idf, term by term."""
+    """BM25 with k1 = 1.2, b = 0.5 and Lucene's idf, term by term."""
     mean = sum(map(len, texts)) / len(texts)
     scores: list[float] = []
     for text in texts:
@@ -25,7 +25,7 @@ def formula(texts: list[list[str]], query: list[str]) -> list[float]:
         for term in query:
             holding = sum(term in other for other in texts)
             idf = math.log(1 + (len(texts) - holding + 0.5) / (holding + 0.5))
-            norm = 1.5 * (1 - 0.75 + 0.75 * len(text) / mean)
+            norm = 1.2 * (1 - 0.5 + 0.5 * len(text) / mean)
             score += idf * counts[term] / (counts[term] + norm)
         scores.append(score)
     return scores

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.rag.retrieve import identify_language
-from harness.rag.retrieve.text import compound_parts, words
+from harness.rag.retrieve.text import asked_terms, compound_parts, words
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,11 @@ def test_words(text: str, tokens: list[str]) -> None:
     assert words(text) == tokens
 
 
+def test_words_that_ask_are_not_searched_for_but_alone() -> None:
+    assert asked_terms("Why does the pump stop, and how many do?") == ["pump", "stop"]
+    assert asked_terms("How many would do?") == ["how", "mani", "would", "do"]
+
+
 def test_a_compound_is_split_only_where_every_part_is_known() -> None:
     known = {"wärme", "übertragung", "gesellschaft", "versicherung"}
     assert compound_parts("wärmeübertragung", known) == ["wärme", "übertragung"]
@@ -38,9 +43,14 @@ def test_a_compound_is_split_only_where_every_part_is_known() -> None:
     ("language", "text"),
     [
         ("en", "what similarity laws must be obeyed when constructing aeroelastic models"),
+        ("en", "Where do a majority of the clerks tend to work?"),  # half of it is Czech, too
         ("de", "Die Wärme wird mit dem Wasser auf die andere Seite übertragen."),
         ("fr", "Le chat est sur la table et les enfants sont dans le jardin."),
         ("es", "El gato está en la mesa y los niños juegan en el jardín con una pelota."),
+        ("es", "¿Quién fue el rey de la ciudad?"),
+        ("fr", "Le roi de la ville est un homme."),
+        ("it", "Il re della città è un uomo con la corona."),
+        ("pt", "O rei da cidade é um homem de coroa."),
         ("nl", "Het huis is niet op de berg, maar aan de zee met een tuin."),
         ("sv", "Det är en bok som inte finns på biblioteket och att köpa den."),
         ("pl", "To jest książka, która nie jest na stole, i to się nie zmieni."),

@@ -12,6 +12,7 @@ import pytest
 
 from harness.core import BadInput
 from harness.rag.retrieve import Document
+from harness.rag.tools.context import ContextStage, Gathered
 from harness.rag.tools.documents import read_documents
 from harness.rag.tools.passages import attribute
 from harness.tools import Bench, ToolArgumentError, get_tools
@@ -89,6 +90,29 @@ def test_context_takes_arm_and_budget_from_its_name(bench: Bench) -> None:
     short = _call("context:truncate:100", bench, query="x")
     long = _call("context:truncate:1000", bench, query="x")
     assert len(short) * 4 < len(long)
+
+
+def test_a_context_that_is_asked_for_again_is_chosen_once(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    gather = ContextStage.gather
+
+    def counted(stage: ContextStage, query: str, *rest: Any) -> Gathered:
+        asked.append(query)
+        return gather(stage, query, *rest)
+
+    monkeypatch.setattr(ContextStage, "gather", counted)
+    [tool] = get_tools(["context:truncate:100"])
+
+    async def call(query: str) -> str:
+        return await tool.run({"query": query}, bench)
+
+    texts = [asyncio.run(call(query)) for query in ("x", "x", "y")]
+    (bench.workdir / "new.txt").write_text("Another document.")
+    asyncio.run(call("x"))
+    assert asked == ["x", "y", "x"]
+    assert texts[0] == texts[1]
 
 
 @pytest.mark.parametrize(

@@ -22,26 +22,18 @@ from harness.rag.retrieve.document import COLUMNS, Document, Heading, TextBuilde
 MAX_BYTES = 200_000_000
 _BY_FOLDER: dict[str, str] = {"word/": "docx", "ppt/": "pptx", "xl/": "xlsx", "content.xml": "odf"}
 _BY_NAME: dict[str, str] = {
-    ".html": "html",
-    ".htm": "html",
-    ".xhtml": "html",
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".jsonl": "jsonl",
-}
+    ".html": "html", ".htm": "html", ".xhtml": "html", ".md": "markdown", ".markdown": "markdown",
+    ".csv": "csv", ".tsv": "csv", ".jsonl": "jsonl", ".ipynb": "notebook",
+}  # fmt: skip
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _WIDE = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")  # UTF-16 and -32 text hold zero bytes
 _LOOK = 8192
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
+    (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
+)  # fmt: skip
 _SAMPLE = 1 << 20
 _ATX = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
 _UNDERLINE = re.compile(r"^ {0,3}(=+|-+)[ \t]*$")
@@ -220,6 +212,8 @@ def parse_bytes(source: str, data: bytes, options: ParseOptions = DEFAULTS) -> l
             document = _parse_markdown(source, text)
         elif kind == "csv":
             document = _parse_csv(source, text)
+        elif kind == "notebook":
+            document = _parse_notebook(source, text)
         else:
             document = Document(source, text, source)
     if not document.text.strip():
@@ -345,6 +339,27 @@ def _parse_markdown(source: str, text: str) -> Document:
     return Document(
         source, text, source, headings=tuple(headings), metadata={"title": title} if title else {}
     )
+
+
+def _parse_notebook(source: str, text: str) -> Document:
+    """The cells as Markdown, code and what it printed in fences; another JSON stays as it is."""
+    from harness.core import parse_json  # not needed for other files, and not loaded for them
+
+    parts: list[str] = []
+    try:
+        notebook: Any = parse_json(text)
+        for cell in notebook["cells"]:
+            is_code = cell["cell_type"] == "code"
+            results = cell["outputs"] if is_code else ()  # streams, values, pictures, errors
+            printed = [
+                out.get("text") or out.get("data", {}).get("text/plain", "") for out in results
+            ]
+            texts = ["".join(each) for each in (cell["source"], *printed)]
+            form = "```\n{}\n```" if is_code else "{}"
+            parts += [form.format(each.strip("\n")) for each in texts if each.strip()]
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
+        return Document(source, text, source, warnings=(f"read as plain text: {error!r}",))
+    return _parse_markdown(source, "\n\n".join(parts))
 
 
 def _parse_csv(source: str, text: str) -> Document:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -110,3 +111,27 @@ def test_another_encoding_is_guessed_with_a_warning_or_taken_as_named() -> None:
         one("note.txt", text, ParseOptions(encoding="ascii"))
     with pytest.raises(BadInput, match="unknown encoding 'cp9999'"):
         one("note.txt", text, ParseOptions(encoding="cp9999"))
+
+
+def test_a_notebook_is_its_cells_with_what_they_printed() -> None:
+    written = ["# Keys\n", "\n", "| Key | Action |\n", "|-|-|\n", "| Ctrl-l | Clear |"]
+    cells: list[dict[str, Any]] = [
+        {"cell_type": "markdown", "source": written},
+        {"cell_type": "code", "source": ["1 + 1"], "outputs": [
+            {"output_type": "execute_result", "data": {"image/png": "iVBO", "text/plain": ["2"]}},
+            {"output_type": "stream", "text": ["done\n"]}, {"output_type": "error", "ename": "E"}]},
+        {"cell_type": "code", "source": "", "outputs": []},
+    ]  # fmt: skip
+    document = one("keys.ipynb", json.dumps({"cells": cells, "nbformat": 4}))
+    table, code = document.text.split("\n\n```", 1)
+    assert table == "# Keys\n\n| Key | Action |\n|-|-|\n| Ctrl-l | Clear |"
+    assert code == "\n1 + 1\n```\n\n```\n2\n```\n\n```\ndone\n```"
+    assert document.headings_at(document.text.index("Ctrl-l")) == ("Keys", "Key | Action")
+    assert not document.warnings
+
+
+@pytest.mark.parametrize("text", ['{"cells": [{}]}', '{"cells": 3}', "[1]", "{torn", '"cells"'])
+def test_what_is_no_notebook_stays_as_it_is(text: str) -> None:
+    document = one("a.ipynb", text)
+    assert document.text == text
+    assert document.warnings[0].startswith("read as plain text")
