@@ -102,11 +102,20 @@ def init(
 )  # fmt: skip
 @shared_option("--base-url")
 @columns_option
+@shared_option(
+    "--check", is_flag=False, help="Of tasks that name none: em, contains, FILE.py:FUNCTION, ..."
+)
 @shared_option("--out", help="Folder of the suite that is written. Default: the name of DATA.")
 @shared_option("--limit", default=5, show_default=True, help="Tasks that are run.")
 @json_option
 def try_tasks(
-    data: str, columns: dict[str, str], out: Path | None, limit: int, as_json: bool, **options: Any
+    data: str,
+    columns: dict[str, str],
+    check: str | None,
+    out: Path | None,
+    limit: int,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Look at your tasks (CSV, JSONL, ...), run five of them with your agent, and write a suite.
 
@@ -129,8 +138,12 @@ def try_tasks(
     from harness.tasks.files.proposals import proposed_columns
     from harness.tasks.files.rows import DEFAULT_CHECK, rows_of
 
+    columns, seen = ({**columns, DEFAULT_CHECK: check} if check else columns), dict[str, str]()
     if Path(data).is_file():
-        columns = proposed_columns([row for _, row in rows_of(data)], columns)
+        rows = [row for _, row in rows_of(data)]
+        columns = proposed_columns(rows, columns)
+        for name, cell in (pair for row in rows for pair in row.items()):
+            seen.setdefault(name, f"{cell!r:.40}")
     folder = out or Path(re.sub(r"\W+", "-", Path(data).stem) + "-suite")
     new, count = not folder.exists(), _make_suite(folder, "text", data, columns)
     run = Path("runs") / f"{folder.name}-try"
@@ -154,6 +167,7 @@ def try_tasks(
         "check": "; ".join(line.removeprefix("check ") for line in judged_by(tasks)),
         "tasks": f"{count}; one half teaches a skill, the other is held out for its gate",
         "suite": str(folder / "suite.yaml"),
+        "first_cells": [f"{name}: {cell}" for name, cell in seen.items()],
     }
     total = (
         f"all {count} tasks: about {report.tokens * share:,.0f} tokens, "
@@ -192,12 +206,17 @@ def _write_suite(folder: Path, template: str, tasks: str | None, columns: dict[s
     """
     import harness.core
     from harness.evals import load_suite
+    from harness.tasks.files.rows import DEFAULT_CHECK
 
     source = Path(harness.core.__file__).parent / "init_template"
     reference = "tasks.jsonl"
     files = sorted((source / template).iterdir())
     if tasks is not None:
-        query = f"?{urlencode(columns)}" if columns else ""
+        code, _, function = columns.get(DEFAULT_CHECK, "").rpartition(":")
+        code = code if Path(code).is_file() else ""
+        near = columns | ({DEFAULT_CHECK: f"{Path(code).name}:{function}"} if code else {})
+        typed = columns | ({DEFAULT_CHECK: f"{Path(code).resolve()}:{function}"} if code else {})
+        query = f"?{urlencode(near)}" if near else ""
         on_hub = tasks.startswith("hf:")
         if not on_hub and not Path(tasks).is_file():
             raise BadInput(
@@ -206,9 +225,9 @@ def _write_suite(folder: Path, template: str, tasks: str | None, columns: dict[s
             )
         if Path(tasks).suffix in (".yaml", ".yml"):
             raise BadInput(f"{tasks!r} is a suite already: `{command_line('eval', tasks)}` runs it")
-        load_suite(f"{tasks}{query}")
+        load_suite(f"{tasks}?{urlencode(typed)}" if typed else tasks)
         reference = f"{tasks if on_hub else Path(tasks).name}{query}"
-        files = [] if on_hub else [Path(tasks)]
+        files = [Path(name) for name in ("" if on_hub else tasks, code) if name]
     folder.mkdir(parents=True, exist_ok=True)
     for path in (*files, source / "agent.py"):
         shutil.copyfile(path, folder / path.name)

@@ -16,6 +16,7 @@ from .errors import HarnessError as HarnessError
 from .errors import LimitReached as LimitReached
 from .errors import Refused as Refused
 from .errors import Unreachable as Unreachable
+from .errors import did_you_mean as did_you_mean
 from .errors import last_words as last_words
 from .errors import shortage as shortage
 from .files import STREAMED_BYTES as STREAMED_BYTES

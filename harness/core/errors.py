@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import errno
 import resource
+from collections.abc import Iterable
+from difflib import get_close_matches
 
 
 class HarnessError(Exception):
@@ -42,6 +44,13 @@ class Refused(HarnessError):
     """The work ran well and the answer is no: check failed, gate refused (exit code 5)."""
 
     exit_code = 5
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Return a hint in brackets at the one of some names that was probably meant, or ""."""
+    spellings = {known.casefold(): known for known in names}
+    close = get_close_matches(name.casefold(), spellings, 1)
+    return f" (did you mean {spellings[close[0]]!r}?)" if close else ""
 
 
 def last_words(output: str, limit: int = 400) -> str:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from harness.core import BadInput, Task, grouped, mapping
+from harness.core import BadInput, Task, did_you_mean, grouped, mapping
 from harness.core.rundir import RunReader
 from harness.evals.report import EvalReport, ItemRecord, read_run
 from harness.tasks import expected_text
@@ -140,8 +140,8 @@ def column_of(tasks: Mapping[str, Mapping[str, Any]], column: str) -> dict[str, 
     if not values:
         names = sorted({name for row in tasks.values() for name in row} - {"prompt"})
         raise BadInput(
-            f"no task has a column {column!r}; there are {', '.join(map(repr, names)) or 'none'} "
-            "(`expected` is the expected answer)"
+            f"no task has a column {column!r}{did_you_mean(column, names)}; there are "
+            f"{', '.join(map(repr, names)) or 'none'} (`expected` is the expected answer)"
         )
     return values
 

@@ -9,11 +9,10 @@ import json
 import os
 import shutil
 from collections.abc import Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from harness.core import BadInput, LimitReached, Score, Task, invalid
+from harness.core import BadInput, LimitReached, Score, Task, did_you_mean, invalid
 from harness.core.plugins import load, plugins
 from harness.sandbox import Sandbox, select
 from harness.tasks.answers import COMPARISONS, accepted_answers, compare_answer, default_check
@@ -222,8 +221,7 @@ def refuse_unfit_check(task: Task, base: Path) -> None:
     elif check not in plugins("scorers") and not is_function(check):
         program = command_of(task, base)[0]
         if "/" not in program and shutil.which(program) is None:  # it is misspelt
-            close = get_close_matches(check, check_names(), 1)
-            hint = f" (did you mean {close[0]!r}?)" if close else ""
+            hint = did_you_mean(check, check_names())
             raise BadInput(
                 f"task {task.id!r}: no check {check!r}{hint}: expected one of "
                 f"{', '.join(check_names())}, file.py:function, or a command of this machine"

@@ -58,6 +58,17 @@ def test_columns_that_are_named_count(desk: Path) -> None:
     assert (document["report"]["items"], document["report"]["failed"]) == (2, 2)
 
 
+def test_a_check_of_ones_own_goes_with_the_suite(desk: Path) -> None:
+    Path("marks.py").write_text("def half(answer, task):\n    return 0.5\n")
+    line = "try 'my tickets.csv' --agent py:agent.py:run --limit 2 --check marks.py:half"
+    ended = typed(f"{line} --out mine")
+    assert "check: marks.py:half" in ended.stdout and "mean score 50.0%" in ended.stdout
+    assert "first cells: \n  No: '0'\n  Ticket text: 'My parcel" in ended.stdout
+    assert (desk / "mine" / "marks.py").is_file()
+    with pytest.raises(BadInput, match="did you mean 'Ticket text'"):
+        typed(f"{line} --map 'ticket txt=prompt' --out other")
+
+
 def test_what_cannot_be_guessed_is_asked_for(desk: Path) -> None:
     (desk / "two.csv").write_text("Text,Team,City\n" + "Where is it,a,x\nWhat is it,b,y\n" * 3)
     with pytest.raises(BadInput, match="--map COLUMN=answer"):

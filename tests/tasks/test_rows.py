@@ -258,7 +258,9 @@ def test_a_text_around_columns_is_the_prompt(tmp_path: Path) -> None:
     assert first["prompt"] == "Which team? Late: Where is {it}?"
     assert (second["prompt"], second["answer"]) == ("Which team? Broken: ", "warranty")
     assert first["meta"] == {"Subject": "Late", "Body": "Where is {it}?"}
-    with pytest.raises(BadInput, match="no column 'Subjct', which --map names"):
+    with pytest.raises(
+        BadInput, match=r"no column 'Subjct' .did you mean 'Subject'.*, which --map names"
+    ):
         tasks_of(tmp_path / "t.csv", text, "?{Subjct}=prompt")
 
 

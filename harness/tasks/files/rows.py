@@ -38,6 +38,7 @@ from harness.core import (
     Task,
     csv_rows,
     decoding,
+    did_you_mean,
     digest,
     first_fault,
     listing,
@@ -197,7 +198,8 @@ def tasks_of(
                 "take the row out"
             )
         if "prompt" not in fields:
-            wrong = f"no column {min(missing)!r} and " if missing else ""
+            name = min(missing, default="")
+            wrong = f"no column {name!r}{did_you_mean(name, row)} and " if name else ""
             raise BadInput(
                 f"{where}: {wrong}no column for the prompt among {', '.join(map(repr, row))}: "
                 "name it with --map COLUMN=prompt, in Python columns={'COLUMN': 'prompt'}, or "
@@ -221,7 +223,8 @@ def tasks_of(
             raise BadInput(f"{where}: {first_fault(error, 'row')}, got {got!r}") from None
     if tasks and missing:
         names = ", ".join(map(repr, columns_there))
-        raise BadInput(f"{source}1: no column {min(missing)!r}, which --map names, among {names}")
+        name = f"{min(missing)!r}{did_you_mean(min(missing), columns_there)}"
+        raise BadInput(f"{source}1: no column {name}, which --map names, among {names}")
     return in_groups(tasks, groups, source)
 
 
@@ -245,9 +248,7 @@ def _fields(row: Row, columns: Mapping[str, str]) -> Row:
     """The fields of a task; what no field takes is its `meta`."""
     of_field = {field: column for column, field in columns.items() if column in row}
     usual = {name.strip().casefold(): name for name in row}
-    among_others = (
-        not of_field and "prompt" in columns.values()
-    )  # a row with the usual names among others
+    among_others = not of_field and "prompt" in columns.values()  # as in a list of several kinds
     for field, names in NAMES.items():
         free = [usual[name] for name in names if name in usual and usual[name] not in columns]
         if free and field not in of_field and (among_others or field not in columns.values()):
@@ -375,8 +376,8 @@ def in_groups(tasks: Sequence[Task], columns: Mapping[str, str], source: str) ->
     if tasks and all(value is None for value in values):
         names = sorted({name for task in tasks for name in task.meta})
         raise BadInput(
-            f"{source} no task has a column {column!r} to group by; there are "
-            f"{', '.join(map(repr, names)) or 'none besides the fields of a task'}"
+            f"{source} no task has a column {column!r} to group by{did_you_mean(column, names)}; "
+            f"there are {', '.join(map(repr, names)) or 'none besides the fields of a task'}"
         )
     return tuple(
         task if value is None else task.model_copy(update={"group": str(value)})
