@@ -186,14 +186,18 @@ def run_suite(
 
 def _rates_table(column: str, rates: list[dict[str, Any]]) -> str:
     """Rates by a column, to 80 columns; a wrong answer is cut."""
-    return table((column, "passed#", "rate", "wrong most often"), [
+    head, names = "rate", ("rate", "low", "high")
+    if any(rate["mean_score"] is not None for rate in rates):
+        head, names = "mean score", ("mean_score", "mean_low", "mean_high")
+    cells = [[f"{rate[name]:.1%}" for name in names if rate[name] is not None] for rate in rates]
+    return table((column, "passed#", head, "wrong most often"), [
         (
             f"{rate['value'] or '(empty)':.20}",
             "{passed} of {judged}".format(**rate),
-            "" if rate["rate"] is None else "{rate:.1%} [{low:.1%}, {high:.1%}]".format(**rate),
+            f"{cell[0]} [{cell[1]}, {cell[2]}]" if cell[2:] else "".join(cell),
             "{times} x {wrong:.24}".format(**rate) if rate["times"] else "",
         )
-        for rate in rates
+        for rate, cell in zip(rates, cells, strict=True)
     ])  # fmt: skip
 
 

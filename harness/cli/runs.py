@@ -16,7 +16,10 @@ from harness.core import command_line, remove_tree, shown
 from harness.core.errors import BadInput, Refused
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from harness.evals import Measure, RunComparison
+    from harness.stats import PairedComparison
 
 SHOWN = 12
 """Attempts of each kind that are named."""
@@ -141,10 +144,11 @@ def import_log(
               show_default=True,
               help="Compare whether attempts passed, or their scores from 0 to 1.")  # fmt: skip
 @shared_option("--metric")
+@shared_option("--by", help="Also on the tasks of each value of this column; of run folders.")
 @json_option
 def compare(
     runs: tuple[Path, ...], margin: float | None, measure: Measure, metric: str | None,
-    as_json: bool,
+    by: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Compare runs with the first one, paired by task.
 
@@ -162,11 +166,32 @@ def compare(
 
     results = compare_paths(runs, measure, metric)
     rows = [result.model_dump(mode="json") for result in results]
-    emit(rows, as_json, shown(map(_comparison_text, results), "\n\n"))
+    texts = [_comparison_text(result) for result in results]
+    if by is not None:
+        from harness.evals import paired_by
+
+        for number, run in enumerate(runs[1:]):
+            groups = paired_by(runs[0], run, by, measure)
+            rows[number]["by"] = {
+                name: pair.model_dump(mode="json") for name, pair in groups.items()
+            }
+            texts[number] = shown([texts[number], "", _groups_table(by, groups)])
+    emit(rows, as_json, shown(texts, "\n\n"))
     for result in results:
         change = result.paired.difference
         if margin is not None and change is not None and change < -margin:
             raise Refused(f"{result.after.run} is worse by {-change:.1%}, margin {margin:.1%}")
+
+
+def _groups_table(column: str, groups: Mapping[str, PairedComparison]) -> str:
+    """Differences by a column; each interval holds for itself."""
+    return table((column, "tasks#", "before#", "after#", "difference"), [
+        (f"{name or '(empty)':.24}", str(pair.tasks), f"{pair.before:.1%}", f"{pair.after:.1%}",
+         f"{pair.difference:+.1%} [{pair.ci95[0]:+.1%}, {pair.ci95[1]:+.1%}]")
+        for name, pair in groups.items()
+        if pair.before is not None and pair.after is not None and pair.ci95
+        if pair.difference is not None
+    ])  # fmt: skip
 
 
 def _comparison_text(result: RunComparison) -> str:

@@ -80,5 +80,6 @@ from .unsolved import column_of as column_of
 from .unsolved import judged_by as judged_by
 from .unsolved import near_duplicates_note as near_duplicates_note
 from .unsolved import near_misses as near_misses
+from .unsolved import paired_by as paired_by
 from .unsolved import rates_by as rates_by
 from .unsolved import unsolved as unsolved

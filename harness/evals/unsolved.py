@@ -15,7 +15,14 @@ from typing import Any
 
 from harness.core import BadInput, Task, did_you_mean, grouped, mapping
 from harness.core.rundir import RunReader
-from harness.evals.report import EvalReport, ItemRecord, read_run
+from harness.evals.report import (
+    EvalReport,
+    ItemRecord,
+    Measure,
+    compare_paired,
+    read_run,
+)
+from harness.stats import PairedComparison
 from harness.tasks import expected_text
 from harness.tasks.answers import accepted_answers, compare_answer, default_check
 
@@ -150,19 +157,17 @@ def rates_by(run: Path, column: str) -> list[dict[str, Any]]:
     """The pass rate of a run by the values that its tasks have in a column, a row a value.
 
     A row has the `value`, how many of its attempts `passed` of those `judged`, how many were
-    `invalid`, the `rate` with its 95 % interval from `low` to `high`, and `wrong`, the most
-    frequent answer of those that failed, which was given so many `times`.
+    `invalid`, the `rate` with its 95 % interval from `low` to `high`, the `mean_score` with its own
+    where a check of the run gave a fraction (else None), and `wrong`, the most frequent answer of
+    those that failed, which was given so many `times`.
 
     Raises:
         BadInput: if there is no such run, or no task has such a column.
     """
-    recorded = [
-        mapping(mapping(row.get("extra")).get("harness")) for row in RunReader(run).trajectories()
-    ]
-    tasks = {str(row.get("task_id")): mapping(row.get("task")) for row in recorded}
-    results, values = read_run(run), column_of(tasks, column)
+    results, values = read_run(run), _values_of(run, column)
     pairs = ((values[item.task_id], item) for item in results.items if item.task_id in values)
     rates: list[dict[str, Any]] = []
+    fractions = any(item.value % 1 for item in results.items)
     for value, items in sorted(grouped(pairs).items()):
         report = replace(results, items=items).report()
         wrong = Counter(item.answer for item in items if item.outcome == "fail").most_common(1)
@@ -170,10 +175,41 @@ def rates_by(run: Path, column: str) -> list[dict[str, Any]]:
         rates.append({
             "value": value, "passed": report.passed, "judged": report.passed + report.failed,
             "invalid": report.invalid, "rate": report.score, "low": low, "high": high,
+            "mean_score": report.mean_score if fractions else None,
+            "mean_low": (report.mean_score_ci95 or (None,))[0] if fractions else None,
+            "mean_high": (report.mean_score_ci95 or (None,))[-1] if fractions else None,
             "wrong": (wrong[0][0] or "no answer") if wrong else None,
             "times": wrong[0][1] if wrong else 0,
         })  # fmt: skip
     return rates
+
+
+def paired_by(
+    before: Path, after: Path, column: str, measure: Measure = "outcome"
+) -> dict[str, PairedComparison]:
+    """Two runs, paired by task, on the tasks of each value of a column.
+
+    Raises:
+        BadInput: as :func:`rates_by`.
+    """
+    values, old, new = _values_of(after, column), read_run(before).items, read_run(after).items
+    return {
+        value: compare_paired(
+            (item for item in old if values.get(item.task_id) == value),
+            (item for item in new if values.get(item.task_id) == value),
+            measure,
+        )
+        for value in sorted({*values.values()})
+    }
+
+
+def _values_of(run: Path, column: str) -> dict[str, str]:
+    """Task -> its value in a column, as the run recorded its tasks."""
+    recorded = [
+        mapping(mapping(row.get("extra")).get("harness")) for row in RunReader(run).trajectories()
+    ]
+    tasks = {str(row.get("task_id")): mapping(row.get("task")) for row in recorded}
+    return column_of(tasks, column)
 
 
 def _of_form(pairs: Sequence[tuple[ItemRecord, Task]]) -> tuple[int, list[ItemRecord]]:

@@ -108,6 +108,21 @@ def test_the_rate_by_a_column_is_shown_and_a_misspelt_column_costs_no_attempt(
     assert [(row["value"], row["passed"], row["judged"]) for row in by] == [
         ("billing", 2, 2), ("refund", 0, 2),
     ]  # fmt: skip
+    assert all(row["mean_score"] is None for row in by)
+    # Where a check gives fractions, the mean counts; two runs are paired on each group.
+    (folder / "marks.py").write_text("def half(answer, task):\n    return 0.5\n")
+    command += ["--check", "marks.py:half"]
+    scored = CliRunner().invoke(cli, [*command, "--out", "half", "--by", "language"])
+    assert not scored.exception, scored.exception
+    lines = [line.split() for line in scored.stdout.splitlines()]
+    (german,) = [row for row in lines if row[:1] == ["de"]]
+    assert german[:5] == ["de", "0", "of", "3", "50.0%"] and german[5].startswith("[")
+    assert ["fr", "0", "of", "1", "50.0%", "1", "x", "billing"] in lines  # one task has no interval
+    paired = CliRunner().invoke(cli, ["compare", "half", "run", "--by", "language"])
+    lines = [line.split() for line in paired.stdout.splitlines()]
+    assert [row[:5] for row in lines if row[:1] == ["de"]] == [
+        ["de", "3", "0.0%", "66.7%", "+66.7%"]
+    ]
 
 
 def test_what_a_check_expected_and_got_fits_into_eighty_columns(
