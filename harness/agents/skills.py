@@ -63,12 +63,21 @@ def skill_block(skill: Skill | None, mode: SkillMode, *, readable: bool) -> str:
     Args:
         skill: as it was loaded.
         mode: preloaded, discovered or none.
-        readable: whether the agent has a tool to read the skill's files.
+        readable: whether the agent has a tool to read the skill's files; where it has none, the
+            texts of the references that the skill names follow its body.
     """
     if skill is None or mode == "none":
         return ""
+    body = skill.body.strip()
+    for path in sorted(skill.files) if mode == "preloaded" and not readable else ():
+        if (
+            path.startswith("references/")
+            and path in skill.body
+            and (text := skill.file_text(path))
+        ):
+            body += f"\n\n`{path}`:\n\n{text.strip()}"
     # A body that closes the tag early would let skill text pose as the rest of the prompt.
-    body = skill.body.strip().replace("</skill>", "&lt;/skill&gt;")
+    body = body.replace("</skill>", "&lt;/skill&gt;")
     return render(
         "skill_block",
         mode=mode,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from harness.agents import skill_block
+from harness.skills import new_skill
 from tests.agents.scripted import attempt, completion, in_order, native
 
 
@@ -52,3 +55,13 @@ def test_no_skill_leaves_no_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     run, served = attempt(in_order(completion("x")), tmp_path)
     assert "skill" not in served.bodies[0]["messages"][0]["content"]
     assert run.trajectory.harness["skill_mode"] == "none"
+
+
+def test_an_agent_that_opens_no_files_gets_the_references_that_the_skill_names() -> None:
+    body = "# Sums\n\n- Add first.\n- Rare cases: see `references/rare.md`.\n"
+    files = {"references/rare.md": b"Round halves up.", "references/other.md": b"Unnamed."}
+    skill = replace(new_skill("sums", "Adds numbers.", body), files=files)
+    block = skill_block(skill, "preloaded", readable=False)
+    assert "`references/rare.md`:\n\nRound halves up." in block and "Unnamed" not in block
+    opened = skill_block(skill, "preloaded", readable=True)
+    assert "Round halves up" not in opened and "references/other.md" in opened
