@@ -47,7 +47,8 @@ def against_baseline(request: pytest.FixtureRequest, tmp_path: Path) -> Callable
 
     `against_baseline(suite, "triage.xml", margin=0.05, agent=triage, check=label, ...)`: the file
     is JUnit, as `harness eval --junit` writes it, and is written by `pytest --harness-baseline`;
-    all else is as :func:`harness.api.evaluate` takes it. Attempts of the baseline at the same task
+    all else is as :func:`harness.api.evaluate` takes it. A task of the baseline that has no valid
+    attempt any more counts as failed. Attempts of the baseline at the same task
     (`epochs=2`) tell how much a run changes by itself.
     """
 
@@ -62,10 +63,11 @@ def against_baseline(request: pytest.FixtureRequest, tmp_path: Path) -> Callable
         if request.config.getoption("--harness-baseline"):
             write_junit([run], stored)
         elif not stored.is_file():
-            pytest.fail(f"no baseline at {stored}: pytest --harness-baseline writes it")
+            missing = f"no baseline at {stored}: pytest --harness-baseline writes it"
+            pytest.fail(missing, pytrace=False)
         result = compare_runs(stored, run)
-        if result.paired.difference is None or result.paired.difference < -margin:
-            pytest.fail(f"worse than the baseline by more than {margin:.1%}\n{result}")
+        if reason := result.worse_by(margin):
+            pytest.fail(f"{run.name} is {reason}\n{result}", pytrace=False)
         return result
 
     return compared

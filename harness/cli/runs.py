@@ -178,9 +178,8 @@ def compare(
             texts[number] = shown([texts[number], "", _groups_table(by, groups)])
     emit(rows, as_json, shown(texts, "\n\n"))
     for result in results:
-        change = result.paired.difference
-        if margin is not None and change is not None and change < -margin:
-            raise Refused(f"{result.after.run} is worse by {-change:.1%}, margin {margin:.1%}")
+        if margin is not None and (reason := result.worse_by(margin)):
+            raise Refused(f"{result.after.run} is {reason}")
 
 
 def _groups_table(column: str, groups: Mapping[str, PairedComparison]) -> str:

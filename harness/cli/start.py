@@ -135,6 +135,7 @@ def try_tasks(
         run_evaluation,
     )
     from harness.models import public_url
+    from harness.tasks.families import refuse_unfit_check
     from harness.tasks.files.proposals import proposed_columns
     from harness.tasks.files.rows import DEFAULT_CHECK, rows_of
 
@@ -150,8 +151,11 @@ def try_tasks(
     settings = EvalSettings.model_validate(
         {**options, "suite": str(folder), "limit": limit, "out": run}
     )
-    tasks = load_suite(str(folder)).tasks
+    suite = load_suite(str(folder))
+    tasks = suite.tasks
     try:
+        for task in tasks:  # the next command runs all
+            refuse_unfit_check(task, suite.base)
         (report,) = run_evaluation(settings, on_progress=tally_progress(resumable=True))
     except BadInput:
         if new:  # the same command with other columns would find it in its way

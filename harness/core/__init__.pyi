@@ -83,6 +83,7 @@ from .values import grouped as grouped
 from .values import invalid as invalid
 from .values import listing as listing
 from .values import mapping as mapping
+from .values import one_spelling as one_spelling
 from .values import passed as passed
 from .values import split_thoughts as split_thoughts
 from .values import string as string

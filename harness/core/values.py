@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -69,6 +69,16 @@ def facts_table(rows: Mapping[str, str]) -> str:
         for name, value in rows.items()
     )
     return f"<table><tbody>{cells}</tbody></table>"
+
+
+def one_spelling(values: Iterable[str]) -> dict[str, str]:
+    """Value -> the most frequent spelling of those that differ in case and white space alone."""
+    spellings = grouped((" ".join(value.casefold().split()), value) for value in values)
+    return {
+        value: Counter(map(str.strip, alike)).most_common(1)[0][0]
+        for alike in spellings.values()
+        for value in alike
+    }
 
 
 def grouped(pairs: Iterable[tuple[KeyT, ItemT]]) -> dict[KeyT, list[ItemT]]:

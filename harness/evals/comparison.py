@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from textwrap import shorten
 from typing import Any
 
 from pydantic import Field
@@ -19,6 +20,9 @@ from harness.evals.report import (
     compare_paired,
 )
 from harness.stats import PairedComparison, detectable_lift, required_tasks
+
+# Characters of the names of tasks in a message.
+NAMED = 60
 
 
 class ChangedOutcome(Value):
@@ -57,6 +61,9 @@ class RunComparison(Value):
         noise: the later attempts of the first run against its first ones; None where it has none.
         held_out: the paired comparison of the tasks that taught the skill of neither run; None
             where that is all of them.
+        lost: tasks with a valid attempt in the first run and none in this: it was invalid, or the
+            task was not run.
+        worst: the difference if these had failed; None without any.
         sequential: whether the runs are the two sides of a gate: then interval and p (one-sided)
             are the gate's, and allow for stopping early.
     """
@@ -74,7 +81,20 @@ class RunComparison(Value):
     unfinished: dict[str, int] = Field(default={}, exclude_if=lambda value: not value)
     noise: PairedComparison | None = None
     held_out: PairedComparison | None = Field(default=None, exclude_if=lambda value: value is None)
+    lost: tuple[str, ...] = Field(default=(), exclude_if=lambda value: not value)
+    worst: float | None = Field(default=None, exclude_if=lambda value: value is None)
     sequential: bool = False
+
+    def worse_by(self, margin: float) -> str:
+        """Explain that this run is worse by more than a margin, lost tasks failed; "" if not."""
+        change = self.paired.difference if self.worst is None else self.worst
+        if change is not None and change >= -margin:
+            return ""
+        counted = (
+            f", where {len(self.lost)} tasks of the first run that have no valid attempt here "
+            f"count as failed: {shorten(', '.join(self.lost), NAMED, placeholder=' …')}"
+        )
+        return f"worse by {-(change or 0.0):.1%}, margin {margin:.1%}{counted * bool(self.lost)}"
 
     @property
     def not_said(self) -> str:
@@ -135,6 +155,12 @@ def compare_results(before: Results, after: Results, measure: Measure = "outcome
             needed = max(math.ceil(shows * paired.tasks), paired.tasks + 1)
     sides = (before, after)
     unfinished = {run.name: n for run in sides if len(run.items) < (n := run.planned or 0)}
+    judged = {item.task_id for item in after.items if item.outcome != "invalid"}
+    lost = [
+        item.model_copy(update={"outcome": "fail", "value": 0.0})
+        for item in before.items
+        if item.outcome != "invalid" and item.task_id not in judged
+    ]
     return RunComparison(
         before=before.report(),
         after=after.report(),
@@ -160,4 +186,8 @@ def compare_results(before: Results, after: Results, measure: Measure = "outcome
         if again
         else None,
         held_out=compare_paired(old_fresh, new_fresh, measure) if taught else None,
+        lost=tuple(sorted({item.task_id for item in lost})),
+        worst=compare_paired(before.items, [*after.items, *lost], measure).difference
+        if lost
+        else None,
     )  # fmt: skip

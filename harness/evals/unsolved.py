@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from harness.core import BadInput, Task, did_you_mean, grouped, mapping
+from harness.core import BadInput, Task, did_you_mean, grouped, mapping, one_spelling
 from harness.core.rundir import RunReader
 from harness.evals.report import (
     EvalReport,
@@ -134,7 +134,7 @@ def near_duplicates_note(report: EvalReport) -> list[str]:
 
 
 def column_of(tasks: Mapping[str, Mapping[str, Any]], column: str) -> dict[str, str]:
-    """Task -> its value in a column, of those that have one.
+    """Task -> its value in a column, of those that have one, as it is spelt most often.
 
     Args:
         tasks: task -> its columns; `expected` is the expected answer.
@@ -150,7 +150,8 @@ def column_of(tasks: Mapping[str, Mapping[str, Any]], column: str) -> dict[str, 
             f"no task has a column {column!r}{did_you_mean(column, names)}; there are "
             f"{', '.join(map(repr, names)) or 'none'} (`expected` is the expected answer)"
         )
-    return values
+    spellings = one_spelling(values.values())
+    return {name: spellings[value] for name, value in values.items()}
 
 
 def rates_by(run: Path, column: str) -> list[dict[str, Any]]:

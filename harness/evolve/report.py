@@ -225,7 +225,7 @@ def write_all(evolved: Finished, result: EvolveResult) -> None:
     provenance = provenance_of(evolved.applied, evolved.seed, earlier).model_copy(
         update={
             "gate": "none" if untold else evolved.gate.verdict,
-            "gate_said": evolved.gate.reason if untold and evolved.gate.stopped else "",
+            "gate_said": evolved.gate.reason if evolved.gate.stopped else "",
         }
     )
     if evolved.written and not evolution.skill_dir.exists():

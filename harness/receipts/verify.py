@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from harness.core import BadInput, Value, command_line, digest, read_foreign
-from harness.evals import LoadedSuite, load_suite
+from harness.evals import LoadedSuite, Split, column_of, load_suite
 from harness.receipts.plan import design
 from harness.receipts.receipt import UnitReceipt, card, receipt_of
 from harness.receipts.records import (
@@ -95,15 +95,13 @@ def verify(
     differs += _rows_differ(records)
     rescored, units = 0, tuple[UnitReceipt, ...]()
     if tasks:
-        # Of files only digests are made.
-        loaded = load_suite(suite or header.suite, header.split, trusted=True)
+        loaded = measured_suite(suite or header.suite, header.split)
         differs += tasks_differ(loaded, header)
         wrong, rescored = rescore(loaded, records.rows)
         differs += wrong
         columns = {task.id: task.columns for task in loaded.tasks}
-        if not differs and any(
-            str(columns[task].get(header.by)) != value for task, value in header.by_values.items()
-        ):
+        columns = {task: columns[task] for task in header.by_values if task in columns}
+        if not differs and columns and column_of(columns, header.by) != header.by_values:
             differs.append(f"groups: tasks have other values of {header.by!r} than the records say")
     parsed = cut(value)
     if run is not None:
@@ -130,6 +128,19 @@ def verify(
         tasks=tasks,
         units=units,
     )
+
+
+def measured_suite(suite: str, split: Split | None) -> LoadedSuite:
+    """Load the tasks that a receipt was measured on; of files only digests are made.
+
+    Raises:
+        BadInput: if they cannot be read; the message says how to do without.
+    """
+    try:
+        return load_suite(suite, split, trusted=True)
+    except BadInput as error:
+        hint = "--suite names where the tasks are now, --without-tasks checks the rest"
+        raise BadInput(f"{error}; {hint}") from error
 
 
 def scope_of(run: Path | None) -> Scope:

@@ -57,7 +57,7 @@ class Provenance(Value):
         edits: every edit that wrote a line, with `sources` and `support`.
         gate: the verdict of a gate on the skill, on tasks that no analyst saw: `accepted`,
             `refused`, `none` where no gate was run or it could not tell; "" where nobody noted it.
-        gate_said: what a gate said that could not tell.
+        gate_said: the gate's reason, with the difference and its interval; "" without a gate.
     """
 
     skill: str

@@ -192,8 +192,9 @@ def _check(task: Task) -> str:
         return default_check(task)
     if task.check is None or not task.check.strip():
         raise BadInput(
-            f"task {task.id!r} has no 'check' and no 'answer' (--map COLUMN=answer names the "
-            f"column{', one of ' * bool(task.meta)}{', '.join(map(repr, task.meta))}): "
+            f"task {task.id!r}, {task.prompt!r:.60}, has no 'check' and no 'answer' (its cell is "
+            "empty, or --map COLUMN=answer names the column"
+            f"{', one of ' * bool(task.meta)}{', '.join(map(repr, task.meta))}): "
             "expected a check, one of "
             f"{', '.join(check_names())}, "
             "file.py:function, or a command whose exit code 0 is a pass"

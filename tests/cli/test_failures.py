@@ -90,7 +90,7 @@ def test_the_rate_by_a_column_is_shown_and_a_misspelt_column_costs_no_attempt(
     rows = [
         {"prompt": f"Ticket {n}", "answer": team, "language": language}
         for n, (team, language) in enumerate(
-            [("billing", "de"), ("billing", "de"), ("refund", "de"), ("refund", "fr")]
+            [("billing", "de"), ("Billing", "de "), ("refund", "de"), ("refund", "fr")]
         )
     ]
     (folder / "teams.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -69,6 +69,14 @@ def test_a_check_of_ones_own_goes_with_the_suite(desk: Path) -> None:
         typed(f"{line} --map 'ticket txt=prompt' --out other")
 
 
+def test_an_empty_answer_is_refused_before_five_tasks_are_run(desk: Path) -> None:
+    with (desk / "my tickets.csv").open("a") as table:
+        table.write("12,A parcel that nobody sorted,\n")
+    with pytest.raises(BadInput, match=r"'A parcel that nobody sorted', has no .* cell is empty"):
+        typed("try 'my tickets.csv' --agent py:agent.py:run")
+    assert not (desk / "my-tickets-suite").exists()
+
+
 def test_what_cannot_be_guessed_is_asked_for(desk: Path) -> None:
     (desk / "two.csv").write_text("Text,Team,City\n" + "Where is it,a,x\nWhat is it,b,y\n" * 3)
     with pytest.raises(BadInput, match="--map COLUMN=answer"):

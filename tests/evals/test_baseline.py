@@ -45,7 +45,7 @@ def test_a_worse_agent_fails_the_test_and_the_noise_is_said(tmp_path: Path) -> N
     assert (tmp_path / "double.xml").is_file()
     assert typed(tmp_path, 2)[0] == 0
     code, text = typed(tmp_path, 3)
-    assert code and "worse than the baseline by more than 5.0%" in text
+    assert code and "worse by 87.5%, margin 5.0%" in text
     assert "unknown: a single run" in text
     assert typed(tmp_path, 2, "--harness-baseline", epochs=2)[0] == 0
     assert "+0.0% between attempts of the first" in typed(tmp_path, 3, epochs=2)[1]
@@ -83,6 +83,24 @@ def test_compare_says_how_much_a_run_changes_by_itself(suite: Path) -> None:
     for name in ("twice", "twice.xml"):
         expected = f"{name} against itself, later attempts to first ones: +0.0%, 0% of its tasks"
         assert expected in said[name]
+
+
+def test_a_task_of_the_baseline_without_a_valid_attempt_counts_as_failed(suite: Path) -> None:
+    own = ["--model", "none", "--sandbox", "none", "--trust-checks"]
+    (suite / "crash.py").write_text(
+        "def agent(prompt):\n    return str(int(prompt) * 2) if int(prompt) < 6 else 1 / 0\n"
+    )
+    for name, agent in (("base", "py:agent.py:right"), ("crash", "py:crash.py:agent")):
+        command = ["eval", "tasks.csv", "--agent", agent, *own, "--out", name]
+        assert CliRunner().invoke(cli, command).exit_code == 0
+    same = ["compare", "base", "crash"]
+    assert "difference +0.0%" in CliRunner().invoke(cli, same).stdout
+    ended = CliRunner().invoke(cli, [*same, "--fail-if-worse", "5%"])
+    assert "worse by 25.0%, margin 5.0%, where 2 tasks of the first run" in str(ended.exception)
+    assert str(ended.exception).endswith("count as failed: t6, t7")
+    assert CliRunner().invoke(cli, [*same, "--fail-if-worse", "30%"]).exit_code == 0
+    more = ["compare", "crash", "base", "--fail-if-worse", "0%"]
+    assert CliRunner().invoke(cli, more).exit_code == 0
 
 
 def test_fractions_of_a_check_are_shown_beside_the_pass_rate(suite: Path) -> None:

@@ -170,3 +170,13 @@ def test_the_right_answer_of_an_object_is_its_first_text() -> None:
         extra={"harness": {"task": task}},
     )
     assert Answer.of(run, 100).right == "Escalation"
+
+
+def test_answers_that_differ_in_case_and_space_are_one() -> None:
+    known = answers(
+        *((run, given, right.upper() if run in "a2 d2" else right + " ", text)
+          for run, given, right, text in RUNS)
+    )  # fmt: skip
+    assert known.labels == answers(*RUNS).labels
+    assert known.objection(lesson("Choose risk for straw.", "a2"), ()) == ""
+    assert known.of_runs["d2"].confusion == ""

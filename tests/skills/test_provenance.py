@@ -79,8 +79,14 @@ def test_an_exported_skill_that_no_gate_accepted_is_refused_again(tmp_path: Path
     receipt = receipt_files(folder, load_skill(folder))
     export(load_skill(folder), "claude", project, receipt=receipt)
     copied = project / ".claude" / "skills" / "a-skill"
-    with pytest.raises(Refused, match="gate: none"):
-        install_from(str(copied), other)
+    export(load_skill(folder), "skill", project, receipt=receipt)
+    other.mkdir()
+    for source in (copied, project / "a-skill.skill"):
+        with pytest.raises(Refused, match="gate: none"):
+            install_from(str(source), other)
+    (installed, *_) = install_from(str(project / "a-skill.skill"), other, ungated=True)
+    provenance = other / "harness-receipts" / "claude" / "a-skill.provenance.json"
+    assert installed.status == "written" and provenance.is_file()
     assert not any(
         b"a private session" in p.read_bytes() for p in project.rglob("*") if p.is_file()
     )

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from harness.core import Trajectory, mapping
+from harness.core import Trajectory, mapping, one_spelling
 from harness.evolve.analysts.exemplar import LABELS
 from harness.evolve.artifacts import EXPECTED
 from harness.evolve.merge.evidence import clauses, root, saying
@@ -85,12 +85,16 @@ class Answers:
 
     @classmethod
     def of(cls, replies: Collection[Answer]) -> Answers:
-        """The answers in replies."""
-        labels = tuple(sorted({reply.right for reply in replies}))
+        """The answers in replies; those that differ in case alone are one."""
+        spellings = one_spelling(reply.right for reply in replies)
+        labels = tuple(sorted(set(spellings.values())))
         scale = all(map(_POINTS.fullmatch, labels))
         if scale or "" in labels or not 1 < len(labels) <= min(LABELS, len(replies) // 2):
             return cls()
-        answers = [reply._replace(given=last_named(reply.given, labels)) for reply in replies]
+        answers = [
+            reply._replace(given=last_named(reply.given, labels), right=spellings[reply.right])
+            for reply in replies
+        ]
         answered = sum(bool(answer.given) for answer in answers)
         few = answered >= CHOSEN * len(answers)
         return cls({answer.run: answer for answer in answers} if few else {}, labels)

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from harness.core import BadInput, command_line
-from harness.evals import load_suite
 from harness.receipts.ladder.no_model import (
     matcher_of,
     replies_differ_from_code,
@@ -27,6 +26,7 @@ from harness.receipts.verify import (
     Verified,
     files_differ,
     measured_files,
+    measured_suite,
     rescore,
     scope_of,
     tasks_differ,
@@ -58,6 +58,9 @@ def verify_measured(
     Raises:
         BadInput: as :func:`verify_ladder` and :func:`harness.receipts.verify`.
     """
+    if skill.is_file():
+        install = command_line("skill", "install", skill, "--into", ".")
+        raise BadInput(f"{str(skill)!r} is an archive: `{install}`, and verify what that writes")
     of_ladder = run is not None and (run / LADDER).is_file()
     ladder = of_ladder or (run is None and beside(skill, LADDER).is_file())
     receipt = not of_ladder and (not ladder or beside(skill, RECEIPT).is_file())
@@ -112,12 +115,12 @@ def verify_ladder(
     differs += attempts_differ(records)
     rescored = 0
     if tasks:
-        loaded = load_suite(suite or header.suite, header.split, trusted=True)
+        loaded = measured_suite(suite or header.suite, header.split)
         differs += tasks_differ(loaded, header)
         wrong, rescored = rescore(loaded, records.rows)
         differs += wrong
         if any(rung.name == NO_MODEL for rung in header.rungs):
-            train = load_suite(suite or header.suite, "train", trusted=True)
+            train = measured_suite(suite or header.suite, "train")
             replies = replies_without_model(matcher_of(value, train.tasks), loaded.tasks)
             differs += replies_differ_from_code(records.rows, replies)
     if run is not None:

@@ -59,6 +59,11 @@ EVALS_FILE = "evals/evals.json"
 CODEX_FILE, CODEX_WIDTH = "agents/openai.yaml", 64
 RECEIPT, RECORDS, CARD = "receipt.json", "receipt.jsonl", "receipt.html"
 LADDER, LADDER_RECORDS, LADDER_PAGE = "ladder.json", "ladder.jsonl", "ladder.html"
+MEASURED = {
+    "audit": (RECEIPT, RECORDS, CARD), "ladder": (LADDER, LADDER_RECORDS, LADDER_PAGE),
+}  # fmt: skip
+BESIDE = (PROVENANCE, *MEASURED["audit"], *MEASURED["ladder"])
+"""Parts of what lies beside a skill that is given away."""
 Status = Literal["written", "unchanged", "would write"]
 _NO_GATE = {
     "none": "no gate has shown that it helps (gate: none)",
@@ -384,9 +389,7 @@ def receipt_files(folder: Path, skill: Skill) -> dict[str, bytes]:
         files[verdict.name] = render(
             provenance.model_dump(include={"skill", "parent", "gate", "gate_said"})
         )
-    for command, parts in (
-        ("audit", (RECEIPT, RECORDS, CARD)), ("ladder", (LADDER, LADDER_RECORDS, LADDER_PAGE)),
-    ):  # fmt: skip
+    for command, parts in MEASURED.items():
         paths = [beside(folder, part) for part in parts]
         if not paths[0].is_file():
             continue

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import stat
 import zipfile
 from collections.abc import Generator, Sequence
@@ -18,6 +19,7 @@ from pathlib import Path
 from harness.core import BadInput, Value, decoding, inside, open_foreign, temporary_work_folder
 from harness.skills.git import git
 from harness.skills.shipping.export import (
+    BESIDE,
     Exported,
     Folder,
     install,
@@ -105,6 +107,10 @@ def opened(source: Source) -> Generator[tuple[Path, str]]:
     with temporary_work_folder("skills-") as folder:
         if source.path is not None:
             unpack(source.path, folder)
+            for part in BESIDE:  # as `skill export` lays them
+                path = source.path.with_suffix(f".{part}")
+                if path.is_file() and not path.is_symlink():
+                    shutil.copyfile(path, folder / path.name)
             yield folder, ""
         else:
             _git(source, folder, "init", "--quiet")
