@@ -278,12 +278,9 @@ def error_rate(claims: Sequence[Checked]) -> tuple[Outcome, str]:
 def severity(claims: Sequence[Checked]) -> tuple[Outcome, str]:
     """The sum of weights: 1 for a wrong value or order, 0.6 for another contradiction, 0.25 for
     what was not found; 1 fails, 0.5 is for review."""
-    total = 0.0
-    for claim in claims:
-        if claim.verdict is Verdict.CONTRADICTED:
-            total += 1.0 if claim.type in _EXACT else 0.6
-        elif claim.verdict is Verdict.NOT_FOUND:
-            total += 0.25
+    denied = [claim for claim in claims if claim.verdict is Verdict.CONTRADICTED]
+    missing = sum(claim.verdict is Verdict.NOT_FOUND for claim in claims)
+    total = sum(1.0 if claim.type in _EXACT else 0.6 for claim in denied) + 0.25 * missing
     outcome = Outcome.FAIL if total >= 1 else Outcome.REVIEW if total >= _MILD else Outcome.PASS
     return outcome, f"faults weigh {total:.2f}; 1 fails, {_MILD:g} is reviewed"
 

@@ -66,6 +66,7 @@ _CLOSING = re.compile(
 _MARKED_HEADING = re.compile(r"#{1,6}\s.*[^.!?]|(\*\*|__)[^*_]*[^*_.!?](\1):?")
 _HEADING = re.compile(r"(?![-*\u2022\u2013|]\s)(?:[^.!?;|]*:|[^.!?;,:|]{1,80})")
 _RULE = re.compile(r"\s*\|?\s*\n[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)+(?:\n|\Z)")
+_ABOVE_TABLE = re.compile(r"(?:\A|\n)(?:[^|\n]*\n)?\Z")
 VERB = re.compile(
     r"\b(?:is|are|was|were|has|have|had|will|can|could|does|did|\w{3,}ed)\b", re.IGNORECASE
 )
@@ -170,6 +171,9 @@ def _is_heading(answer: str, start: int, end: int) -> bool:
     text = answer[start:end].strip()
     if _RULE.match(answer, end):  # of a table: the names of its columns
         return True
+    if "|" in text and not read(text) and _ABOVE_TABLE.search(answer, 0, first):
+        below = answer[last + 1 :].split("\n")[0] if last >= 0 else ""
+        return below.count("|") == text.count("|") and bool(read(below))
     if _LIST_MARK.fullmatch(text):
         return bool(answer[end:].strip())
     if last < 0 or not answer[last:].strip() or answer[first:last].strip() != text:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Literal
 
 from harness.core import render_page, write_atomic
 from harness.core.junit import JUnitCase, junit
@@ -15,22 +16,28 @@ TEMPLATE = Path(__file__).parent / "templates" / "report.html.j2"
 
 
 def as_junit(reports: Sequence[tuple[str, Report]]) -> str:
-    """A test case for every claim of every report; `INVALID` is an error, a fault a failure."""
+    """A test case for every claim of every report; `INVALID` is an error, a fault a failure. An
+    outcome that no claim shows, such as too little checked, is one more."""
+    kinds: dict[Verdict, Literal["failure", "error"]] = {
+        Verdict.INVALID: "error",
+        Verdict.CONTRADICTED: "failure",
+        Verdict.NOT_FOUND: "failure",
+    }
     suites: dict[str, list[JUnitCase]] = {}
     for name, report in reports:
-        cases = suites[name] = list[JUnitCase]()
-        for claim in report.claims:
-            case = JUnitCase(f"{claim.type} [{claim.start}:{claim.end}] {claim.text}")
-            if claim.verdict is Verdict.INVALID or claim in report.faults:
-                kind = "error" if claim.verdict is Verdict.INVALID else "failure"
-                quotes = "\n".join(quote.quote for quote in claim.evidence)
-                case = JUnitCase(case.name, kind, claim.reason, claim.verdict.value, quotes)
-            cases.append(case)
-        case = JUnitCase(f"policy {report.policy}")
-        if report.verdict is not Outcome.PASS:
+        cases = suites[name] = [
+            JUnitCase(
+                f"{claim.type} [{claim.start}:{claim.end}] {claim.text}",
+                kinds.get(claim.verdict),
+                claim.reason,
+                claim.verdict.value,
+                "\n".join(quote.quote for quote in claim.evidence),
+            )
+            for claim in report.claims
+        ]
+        if report.verdict is not Outcome.PASS and not any(case.kind for case in cases):
             kind = "error" if report.verdict is Outcome.INVALID else "failure"
-            case = JUnitCase(case.name, kind, report.reason)
-        cases.append(case)
+            cases.append(JUnitCase(f"policy {report.policy}", kind, report.reason))
     return junit(suites)
 
 
@@ -55,9 +62,11 @@ def write_html(reports: Sequence[tuple[str, str, Report]], out: Path) -> None:
 def highlighted(answer: str, claims: Sequence[Checked]) -> list[dict[str, object]]:
     """The answer cut at every end of a claim; each part with the innermost claim that holds it."""
     ends = {end for claim in claims for end in (claim.start, claim.end)}
-    parts: list[dict[str, object]] = []
-    for start, end in pairwise(sorted({0, len(answer), *ends})):
-        holding = [claim for claim in claims if claim.start <= start and end <= claim.end]
-        inner = min(holding, key=lambda claim: claim.end - claim.start, default=None)
-        parts.append({"text": answer[start:end], "claim": inner})
-    return parts
+    inner = sorted(claims, key=lambda claim: claim.end - claim.start)
+    return [
+        {
+            "text": answer[start:end],
+            "claim": next((c for c in inner if c.start <= start and end <= c.end), None),
+        }
+        for start, end in pairwise(sorted({0, len(answer), *ends}))
+    ]

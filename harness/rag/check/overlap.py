@@ -133,6 +133,9 @@ class Source:
         return np.argsort(-self.bm25(claim), kind="stable")[:count].tolist()
 
 
+_opened = lru_cache(_REMEMBERED)(Source)
+
+
 def closest_sentence(claim: Reading, source: Source) -> tuple[float, Sentence]:
     """The sentence that has most of a claim's content words, and the share of them that it has; 1
     of a claim without any."""
@@ -149,9 +152,6 @@ class OverlapVerifier(RulesVerifier):
 
     name = "overlap"
 
-    def __init__(self) -> None:
-        self._source = lru_cache(_REMEMBERED)(Source)
-
     def on_words(self, claim: Claim, lines: list[Line], sources: Sequence[Parsed]) -> Finding:
         """By overlap, where the rules find no contradiction."""
         finding = super().on_words(claim, lines, sources)
@@ -163,7 +163,7 @@ class OverlapVerifier(RulesVerifier):
         return max(best, key=lambda candidate: candidate.verdict is Verdict.SUPPORTED)
 
     def _overlap(self, text: str, document: Document) -> Finding:
-        share, closest = closest_sentence(read(text), self._source(document.text))
+        share, closest = closest_sentence(read(text), _opened(document.text))
         supported = share >= _LEAST
         difference = another(text, closest.text, closest.start, document.text) if supported else ""
         verdict = Verdict.SUPPORTED if supported else Verdict.NOT_FOUND

@@ -38,11 +38,19 @@ from harness.rag.retrieve import Document
 _SHARED, _VALUED, _COPIED = 0.6, 0.4, 0.5
 # Confidence that a clause is said nowhere, from which no other clause makes up for it.
 _UNSAID = 0.85
+# Confidence from which another place states what a row denies.
+_STATED = 0.75
 # Confidence at least in a sentence whose values are right.
 _VOUCHED = 0.8
 # By how much a line about the same that names another beats those that name the claimed one; words
 # before a name that say what it is.
 _APART, _LEADING = 0.4, 2
+_MOST = re.compile(r"\b(?:most|the majority) of\b", re.IGNORECASE)
+_SHARE = re.compile(
+    r"\b(?:(?<!at )most|mostly|mainly|largely|majority|all|every|each|half|thirds?|quarters?"
+    r"|per ?cent)\b|%|\bof (?:the|its|their|these) \d",
+    re.IGNORECASE,
+)
 _OF = re.compile(r"\bof (?:the )?$")
 _FIRST = re.compile(r"\s+(?:(?:was|were|is|are|has|have|had|also|then)\s+)*([a-z]+)")
 
@@ -64,12 +72,27 @@ class RulesVerifier:
             finding = judge_claim(claim, sources)
             if finding is None and claim.type == "entity":
                 finding = _look_up_name(claim, lines)
-            findings.append(finding or self.on_words(claim, lines, sources))
+            findings.append(_most_of(claim, finding or self.on_words(claim, lines, sources)))
         return findings
 
     def on_words(self, claim: Claim, lines: list[Line], sources: Sequence[Source]) -> Finding:
         """The verdict on what neither a value, a name nor a table decides."""
         return _look_up_statement(claim, lines, sources)
+
+
+def _most_of(claim: Claim, finding: Finding) -> Finding:
+    """Leave open what is said of most of them, where no quote speaks of a share or of all."""
+    most = claim.type in STATEMENT_TYPES and _MOST.search(claim.sentence or claim.text)
+    if (
+        not most
+        or finding.verdict in FAULTS
+        or any(_SHARE.search(q.quote) for q in finding.evidence)
+    ):
+        return finding
+    reason = f"{most[0]!r} was not checked; the rest agrees: {finding.reason}"
+    return finding.model_copy(
+        update={"verdict": Verdict.NOT_FOUND, "reason": reason, "confidence": 0.5}
+    )
 
 
 def judge_claim(claim: Claim, sources: Sequence[Source]) -> Finding | None:
@@ -107,37 +130,28 @@ def _by_rows(claim: Claim, sources: Sequence[Source]) -> Finding | None:
 def _table_items(sentence: str, sources: Sequence[Source]) -> list[Item]:
     """Verdicts of tables on parts of a sentence; what one denies may stand in another, follow from
     its cells, or be said in prose."""
-    best: dict[tuple[int, int], Item] = {}
-    for item in (item for source in sources for item in items_of(sentence, source)):
-        earlier = best.get((item.start, item.end), item)
-        best[item.start, item.end] = min(
-            earlier, item, key=lambda candidate: BY_SUPPORT.index(candidate.finding.verdict)
-        )
+    items = items_of(sentence, sources)
+    items.sort(key=lambda item: BY_SUPPORT.index(item.finding.verdict), reverse=True)
+    best = {(item.start, item.end): item for item in items}
+    values = {(mention.start, mention.end): mention for mention in read(sentence)}
     for span, item in best.items():
-        value = next(
-            (mention for mention in read(sentence) if (mention.start, mention.end) == span), None
-        )
-        if value and item.finding.verdict is Verdict.CONTRADICTED:
-            finding = judge_value(value, sentence, sources)
-            if finding.verdict not in FAULTS:
+        if span in values and item.finding.verdict is Verdict.CONTRADICTED:
+            finding = judge_value(values[span], sentence, sources)
+            if finding.verdict not in FAULTS and finding.confidence > _STATED:
                 best[span] = item._replace(finding=finding)
     return list(best.values())
 
 
 def with_wrong_values(claims: Sequence[Claim], findings: Sequence[Finding]) -> list[Finding]:
-    """Findings of which no sentence is supported whose value is contradicted."""
+    """Findings of which no sentence is supported that holds a wrong value."""
     pairs = list(zip(claims, findings, strict=True))
-    wrong = [
-        (claim, finding)
+    wrong = [pair for pair in pairs if pair[0].type in VALUE_TYPES and pair[1].verdict in FAULTS]
+    return [
+        next((part for value, part in wrong if claim.start <= value.start < claim.end), finding)
+        if claim.type in STATEMENT_TYPES and finding.verdict not in FAULTS
+        else finding
         for claim, finding in pairs
-        if claim.type in VALUE_TYPES and finding.verdict is Verdict.CONTRADICTED
     ]
-    corrected: list[Finding] = []
-    for claim, finding in pairs:
-        inside = (part for value, part in wrong if claim.start <= value.start < claim.end)
-        stands = claim.type not in STATEMENT_TYPES or finding.verdict in FAULTS
-        corrected.append(finding if stands else next(inside, finding))
-    return corrected
 
 
 class Line(NamedTuple):
@@ -157,9 +171,12 @@ class Line(NamedTuple):
 def _lines(source: Source) -> Iterator[Line]:
     for sentence in source.sentences:
         yield Line(source, sentence.start, sentence.end, sentence.words, sentence.context)
-    for row in (row for table in source.tables for row in table.rows if row.cells):
-        labels = (cell.label_words for cell in row.cells.values())
-        yield Line(source, *row.span, frozenset[str]().union(*labels))
+    for table in source.tables:
+        yield Line(source, *table.top, frozenset())  # names stand there, and nothing is said
+        for row in table.rows:
+            sections = (cell.section for cell in row.cells.values())
+            texts = (field.text for field in row.fields)
+            yield Line(source, *row.span, words(" ".join((*table.heads, *sections, *texts))))
 
 
 def _look_up_name(claim: Claim, lines: list[Line]) -> Finding:
@@ -195,7 +212,7 @@ def _look_up_name(claim: Claim, lines: list[Line]) -> Finding:
     rivals = [(share_of(about, neighbour), neighbour) for neighbour in beside]
     closest, rival_line = max(rivals, key=itemgetter(0), default=(0.0, line))
     apart = closest - score >= _APART and line.start != lines[0].start
-    if closest >= _SHARED and apart and not name.search(rival_line.text):
+    if line.words and closest >= _SHARED and apart and not name.search(rival_line.text):
         reason = f"the sentence that says it names {claim.text!r} not"
         evidence = [(rival_line.start, rival_line.end)]
         return line.source.finding(Verdict.CONTRADICTED, evidence, reason, 0.7)

@@ -202,7 +202,7 @@ class Verifier(Protocol):
         """One finding for every claim, in their order.
 
         Evidence is verbatim: `document.text[start:end] == quote`. Documents that hold no visible
-        character give `INVALID` for every claim. A document more never turns a supported claim
-        into another (aggregation by best support).
+        character give `INVALID` for every claim. A document more turns a supported claim
+        into another only where the sentence names a row of its tables better.
         """
         ...

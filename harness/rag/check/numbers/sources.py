@@ -39,6 +39,7 @@ _BRACKETS = re.compile(r"\([^()]*\)")
 _EMPTY = frozenset(("", "n/a", "nm", "n.m.", "na", "*"))
 _DASH = re.compile(r"[$\u20ac\u00a3]?\s?[-\u2013\u2014]\s?%?")
 _TOTAL = frozenset(("total",))
+_CODE = re.compile(r"[A-Za-z]{0,4}[-_./]?\d[\w./-]*")
 
 
 @dataclass(frozen=True)
@@ -167,11 +168,13 @@ class TableRow(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table: headings of its columns, rows, and the column whose texts name the rows."""
+    """A table: headings of its columns, rows, the column whose texts name the rows, and the first
+    and last character of the headings in the document."""
 
     heads: Sequence[str]
     rows: Sequence[TableRow]
     key: int
+    top: tuple[int, int]
 
 
 class Source(NamedTuple):
@@ -227,14 +230,6 @@ def _read_document(text: str) -> tuple[list[Cell], list[Sentence], list[Table]]:
                     start, end, sentence, words(sentence), tuple(read(sentence)), context, topic
                 )
             )
-    for rows, _ in tables:
-        heads = " ".join(field.text for field in rows[0])
-        for row in rows[1:]:  # dates are no cells
-            start, end = row[0].start, row[-1].start + len(row[-1].text)
-            dates = [date for date in _periods(read(text[start:end])) if len(date.text) > 4]
-            if dates:
-                stems, apart = words(f"{heads} {text[start:end]}"), frozenset[str]()
-                prose.append(Sentence(start, end, text[start:end], stems, (*dates,), apart, apart))
     parted = (_by_heads(rows, cells, number) for number, (rows, _) in enumerate(tables))
     return cells, prose, [table for part in parted for table in part]
 
@@ -255,16 +250,31 @@ def _by_heads(rows: list[list[_Field]], cells: Sequence[Cell], number: int) -> I
         if any(field.filled for field in row[1:]):
             fields = row + [_Field("", row[-1].start)] * (width - len(row))
             grouped[tuple(heads)].append(TableRow(fields, inside))
+    top = rows[0][0].start, rows[depth - 1][-1].start + len(rows[depth - 1][-1].text)
     for names, group in grouped.items():
-        key = next(
-            (
-                column
-                for column in range(width)
-                if all(row.value(column) is None and row.fields[column].text for row in group)
-            ),
-            0,
-        )
-        yield Table(names, group, key)
+        yield Table(names, group, _label_column([row.fields for row in group]), top)
+
+
+def _label_column(rows: Sequence[Sequence[_Field]]) -> int:
+    """The column whose texts name the rows: the first one of texts, or where those are codes, the
+    next one in which no text stands twice."""
+    labels: dict[int, list[str]] = {}
+    for column, fields in enumerate(zip(*rows, strict=False)):
+        texts = [field.text for field in fields]
+        if all(_is_label(text, column) for text in texts):
+            labels[column] = texts
+    first = next(iter(labels), 0)
+    if not all(_CODE.fullmatch(text) for text in labels.pop(first, [])):
+        return first
+    return next((column for column, texts in labels.items() if len({*texts}) == len(texts)), first)
+
+
+def _is_label(text: str, column: int) -> bool:
+    """Return True for a text that may name a row: in the first column, any that is no value."""
+    if column:
+        return bool(words(text)) and not _is_datum(text)
+    mentions = read(text)
+    return bool(text) and not (len(mentions) == 1 and len(mentions[0].text) == len(text))
 
 
 def _periods(mentions: Iterable[Mention]) -> tuple[Period, ...]:
@@ -310,6 +320,7 @@ def _cells(rows: list[list[_Field]], lead: str, number: int, top: int = 0) -> It
         general = general[0], currency_in(" ".join(field.text for row in rows for field in row[1:]))
     section = ""
     mark = decimal_mark("\n".join(field.text for row in rows for field in row))
+    key = _label_column([row for row in rows[depth:] if any(field.filled for field in row[1:])])
     for line, row in enumerate(rows[depth:], start=depth):
         label = row[0].text
         if not any(field.filled for field in row[1:]):
@@ -321,10 +332,11 @@ def _cells(rows: list[list[_Field]], lead: str, number: int, top: int = 0) -> It
             yield from _cells(rows[line:], above, number, top + line)  # headings of further rows
             return
         signed = any("%" in field.text and _is_datum(field.text) for field in row[1:])
+        label = row[key].text
         left_out = _PERCENT if signed else _EXCEPT  # a row with signs says itself what is percent
-        for column, field in enumerate(row[1:], start=1):
+        for column, field in enumerate(row):
             head = heads.get(column, "")
-            plain = _plain_value(field.text, mark)
+            plain = _plain_value(field.text, mark) if column not in (0, key) else None
             if plain is not None:
                 hint = scale_of(label) or scale_of(head) or general
                 if hint and general and not hint[1]:

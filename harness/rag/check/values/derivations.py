@@ -36,7 +36,7 @@ CUES = _compiled({
     "difference": r"increas|decreas|grew|rise|rising|rose|fell|fall|declin|drop|chang|up\b|"
     r"down\b|gain|higher|lower|more|less|fewer|differ|gap|exceed|between|reduc|improv",
     "sum": r"total|sum|combined|together|altogether|both|cumulative|overall|aggregate",
-    "mean": r"average|mean|\bper (?:year|month|quarter|day)",
+    "mean": r"average|mean",
     "ratio": r"ratio|times|twice|double|triple|as (?:much|many|large|high)|fold|per\b",
     "share": r"share|percent of|% of|proportion|portion|account(?:s|ed|ing)? for|made up|"
     r"represent|constitut|percentage",

@@ -8,7 +8,7 @@ column that is not named is known by its unit, or is one that no other value bel
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -22,6 +22,7 @@ from harness.rag.check.numbers import (
     Table,
     TableRow,
     agreement,
+    coverage,
     fit,
     read,
     words,
@@ -29,12 +30,10 @@ from harness.rag.check.numbers import (
 from harness.rag.check.types import Finding, Verdict
 from harness.rag.check.values.alignment import (
     MOST,
-    TOKEN,
     Mark,
     assign,
     gap,
-    key_of,
-    spellings,
+    label_marks,
 )
 from harness.rag.check.values.totals import body_of, counts_rows, difference_states, sum_states
 
@@ -44,12 +43,11 @@ _MORE = "high|larg|great|long|old|heavi|big|tall|fast|strong|wid|deep|hot|rich|l
 _LESS = "low|small|short|young|light|few|cheap|slow|weak|narrow|shallow|cold|poor|earli"
 _COMPARED = re.compile(
     r"(?<!\bat )(?:\b(?P<rank>second|third|fourth)[ -])?\b(?:"
-    rf"(?P<more>(?:{_MORE})[gt]?(?:er|est)|more|most|max(?:imum)?)"
+    rf"(?P<more>(?:{_MORE})[gt]?(?:er|est)|more|most(?! of\b)|max(?:imum)?)"
     rf"|(?P<less>(?:{_LESS})[gt]?(?:er|est)|less|least|min(?:imum)?))\b"
     r"(?P<dear> expensive| costly)?",
     re.IGNORECASE,
 )
-_YEAR = 4  # digits
 _RANKS = {"": 0, "second": 1, "third": 2, "fourth": 3}
 
 
@@ -61,16 +59,19 @@ class Item(NamedTuple):
     finding: Finding
 
 
-def items_of(sentence: str, source: Source) -> list[Item]:
-    """Verdicts on values, names and comparisons of a sentence, by the table of a source that denies
-    least of it; empty where none has the rows that it names."""
-    readings = [list(_Aligned(sentence, table, source).items()) for table in source.tables]
-    return max(readings, key=_merit, default=list[Item]())
-
-
-def _merit(items: list[Item]) -> tuple[int, int]:
-    denied = sum(item.finding.verdict is Verdict.CONTRADICTED for item in items)
-    return -denied if len(items) > denied else -len(items) - 1, len(items)
+def items_of(sentence: str, sources: Sequence[Source]) -> list[Item]:
+    """Verdicts on values, names and comparisons of a sentence, by the tables whose rows it names
+    best; empty where none has such rows."""
+    tables = [(source, table) for source in sources for table in source.tables]
+    aligned = [_Aligned(sentence, table, source) for source, table in tables]
+    readings = [(beside, items) for beside in aligned if (items := list(beside.items()))]
+    best = max((beside.named for beside, _ in readings), default=0)
+    return [
+        item
+        for beside, items in readings
+        if beside.named == best and not any(beside.is_part_of(other) for other in aligned)
+        for item in items
+    ]
 
 
 class _Aligned:
@@ -78,18 +79,21 @@ class _Aligned:
 
     def __init__(self, sentence: str, table: Table, source: Source) -> None:
         self.sentence, self.table, self.source = sentence, table, source
+        mentions = read(sentence)
+        self.periods = [mention for mention in mentions if isinstance(mention, Period)]
         rows = {n: row.fields[table.key].text for n, row in enumerate(table.rows)}
         sections = [
             frozenset[str]().union(*(words(cell.section) for cell in row.cells.values()))
             for row in table.rows
         ]
-        self.rows = self._marks(rows, (), sections) or self._aliases()
+        self.rows = label_marks(sentence, rows, (), sections) or self._aliases()
         self.sub_rows = self._sub_rows()
+        spoken = words(sentence)
+        labels = [words(rows[n]) for mark in self.rows for group in mark.named for n in group]
+        self.named = max((coverage(label, spoken) or 1 for label in labels), default=0)
         heads = {n: head for n, head in enumerate(table.heads) if n != table.key}
-        self.columns = self._marks(heads, [*self.rows, *self.sub_rows])
+        self.columns = label_marks(sentence, heads, [*self.rows, *self.sub_rows])
         used = [*self.rows, *self.sub_rows, *self.columns]
-        mentions = read(sentence)
-        self.periods = [mention for mention in mentions if isinstance(mention, Period)]
         self.values = [
             value
             for value in mentions
@@ -97,53 +101,14 @@ class _Aligned:
             and not (isinstance(value, Quantity) and value.unit[:1] == "#")
         ]
 
-    def _marks(
-        self,
-        labels: Mapping[int, str],
-        used: Sequence[Mark],
-        sections: Sequence[frozenset[str]] = (),
-    ) -> list[Mark]:
-        """Labels that stand in the sentence, the longest first; then words that tell apart the
-        labels that do not, but those of the section of one that does: Beer revenue."""
-        keys = {n: spellings(text) for n, text in labels.items()}
-        tokens = [
-            (match.start(), match.end(), key_of(match[0]))
-            for match in TOKEN.finditer(self.sentence)
-            if not any(mark.start <= match.start() < mark.end for mark in used)
-        ]
-        spelled = [key for _, _, key in tokens]
-        free = set(range(len(tokens)))
-        marks: dict[tuple[int, int], set[int]] = {}
-        written = [(n, label) for n, variants in keys.items() for label in variants]
-        for number, label in sorted(written, key=lambda pair: -len(pair[1])):
-            for index in range(len(tokens) - len(label) + 1) if label else ():
-                span = (tokens[index][0], tokens[index + len(label) - 1][1])
-                indexes = set(range(index, index + len(label)))
-                if spelled[index : index + len(label)] == label and (
-                    span in marks or indexes <= free
-                ):
-                    marks.setdefault(span, set()).add(number)
-                    free -= indexes
-        direct = set[int]().union(*marks.values())
-        spoken = {
-            key
-            for index, key in enumerate(spelled)
-            if index in free and (words(key) or (key.isdigit() and len(key) == _YEAR))
-        }
-        if sections:
-            spoken = spoken.difference(*(sections[n] for n in direct))
-        shared = {n: spoken & set(label[-1]) for n, label in keys.items() if n not in direct}
-        for index in sorted(free):
-            owners = {n for n, match in shared.items() if spelled[index] in match}
-            best = {n for n in owners if not any(shared[n] < shared[m] for m in owners)}
-            if best and len(best) < len(labels):
-                marks.setdefault(tokens[index][:2], set()).update(best)
-        single = [next(iter(numbers)) for numbers in marks.values() if len(numbers) == 1]
-        return [
-            Mark(*span, (frozenset(numbers),))
-            for span, numbers in sorted(marks.items())
-            if len(numbers) == 1 or not numbers <= set(single)
-        ]
+    def is_part_of(self, other: _Aligned) -> bool:
+        """Return True if another table has this one's rows as columns, and rows that this has not
+        at all."""
+        rows, columns, other_rows, other_columns = (
+            {start for mark in marks for start in range(mark.start, mark.end)}
+            for marks in (self.rows, self.columns, other.rows, other.columns)
+        )
+        return rows <= other_columns and not other_rows <= rows | columns
 
     def _aliases(self) -> list[Mark]:
         """Rows that a cell names: the region of a manager."""
@@ -168,11 +133,15 @@ class _Aligned:
                 texts = {n: rows[n].fields[column].text for n in alike}
                 if column != self.table.key and len(set(texts.values())) == len(alike):
                     all_texts = {n: row.fields[column].text for n, row in enumerate(rows)}
-                    return self._marks(all_texts, self.rows)
+                    return label_marks(self.sentence, all_texts, self.rows)
         return []
 
     def items(self) -> Iterator[Item]:
-        """Verdicts in the order in which they are reached."""
+        """Verdicts in the order in which they are reached; none where more than half of no row's
+        label is named, and no column."""
+        of_rows = words(self.table.heads[self.table.key]) & words(self.sentence)
+        if not (self.named > 0.5 or self.columns or of_rows):
+            return
         compared, extremes = list(_COMPARED.finditer(self.sentence)), list[Item]()
         for match in compared:
             word = (match["more"] or match["less"]).lower()
@@ -180,16 +149,14 @@ class _Aligned:
                 extremes += self._extreme(match)
             else:
                 yield from self._comparison(match)
-        computed = list(self._computed())
-        if not self.rows:
-            yield from computed
+        stated = list(self._computed())
         if self.rows:
-            stated = [*computed, *extremes, *self._texts(), *self._cells()]
-            yield from stated
-            row = self.table.rows[min(self.rows[0].named[0])]
-            for mark in (*self.rows, *self.sub_rows, *self.columns) if stated else ():
-                text = self.sentence[mark.start : mark.end]
-                yield self._item(mark.start, mark.end, True, row, text)
+            stated += [*extremes, *self._texts(), *self._cells()]
+        yield from stated
+        row = self.table.rows[min(self.rows[0].named[0]) if self.rows else 0]
+        for mark in (*self.rows, *self.sub_rows, *self.columns) if stated else ():
+            text = self.sentence[mark.start : mark.end]
+            yield self._item(mark.start, mark.end, True, row, text)
 
     def _computed(self) -> Iterator[Item]:
         """Sums of rows, and how many rows there are; no cell states those values."""

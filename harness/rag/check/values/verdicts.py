@@ -51,6 +51,10 @@ _SPOKEN, _PROSE = 0.5, 0.75
 # Share of words that support a value that hardly stands in a document by chance.
 _RARE = 0.3
 _COMPUTED = ("difference", "ratio", "growth", "sum", "mean", "rest", "years", "part")
+_QUALIFIED = {
+    "over": "more than ", "under": "less than ", "least": "at least ", "most": "at most ",
+    "about": "about ", "nearly": "nearly ",
+}  # fmt: skip
 _BARE = re.compile(r"\s*(?:[,.;:)]|$|(?:and|or|but|in|on|at|for|to|from|against)\b)")
 _DATED = re.compile(r"\b(?:year|when|date)\b", re.IGNORECASE)
 _NOUN = re.compile(r"\s+([a-z]{3,})")
@@ -287,9 +291,11 @@ def _judge_by_prose(statement: Statement, source: Source) -> Finding | None:
     if len(rivals) != 1:  # of several values, none is the one that is meant
         return None
     span = (sentence.start, sentence.end)
-    reason = (
-        f"claimed {statement.value.text!r}, but the sentence about the same says {rivals[0].text!r}"
+    claimed, stated = (
+        f"{_QUALIFIED.get(getattr(mention, 'bound', ''), '')}{mention.text}"
+        for mention in (statement.value, rivals[0])
     )
+    reason = f"claimed {claimed!r}, but the sentence about the same says {stated!r}"
     return source.finding(Verdict.CONTRADICTED, [span], reason, 0.5 + 0.4 * min(score, 1))
 
 
