@@ -254,12 +254,11 @@ def extract(answer: str, question: str = "") -> list[Claim]:
         answer: the text to check.
         question: what the user asked.
     """
-    claims: list[Claim] = []
-    for span in checkable(answer):
-        neutral, value = question_for(span)
-        update = {"asked": question, "question": neutral, "value": value}
-        claims.append(span.model_copy(update=update))
-    return claims
+    return [
+        span.model_copy(update={"asked": question, "question": neutral, "value": value})
+        for span in checkable(answer)
+        for neutral, value in [question_for(span)]
+    ]
 
 
 def names(sentence: str) -> list[tuple[int, int]]:

@@ -128,8 +128,8 @@ def _by_rows(claim: Claim, sources: Sequence[Source]) -> Finding | None:
 
 
 def _table_items(sentence: str, sources: Sequence[Source]) -> list[Item]:
-    """Verdicts of tables on parts of a sentence; what one denies may stand in another, follow from
-    its cells, or be said in prose."""
+    """Verdicts of tables on parts of a sentence; what one denies may be said elsewhere, or follow
+    from other values of its document."""
     items = items_of(sentence, sources)
     items.sort(key=lambda item: BY_SUPPORT.index(item.finding.verdict), reverse=True)
     best = {(item.start, item.end): item for item in items}
@@ -137,7 +137,10 @@ def _table_items(sentence: str, sources: Sequence[Source]) -> list[Item]:
     for span, item in best.items():
         if span in values and item.finding.verdict is Verdict.CONTRADICTED:
             finding = judge_value(values[span], sentence, sources)
-            if finding.verdict not in FAULTS and finding.confidence > _STATED:
+            sides = (item.finding, finding)
+            apart = len({quote.doc for side in sides for quote in side.evidence}) > 1
+            follows = finding.verdict is Verdict.DERIVED and not apart
+            if follows or (finding.verdict is Verdict.SUPPORTED and finding.confidence > _STATED):
                 best[span] = item._replace(finding=finding)
     return list(best.values())
 
@@ -204,12 +207,11 @@ def _look_up_name(claim: Claim, lines: list[Line]) -> Finding:
         return Finding(verdict=Verdict.NOT_FOUND, reason=reason, confidence=0.7)
     score, line = max(naming, key=itemgetter(0))
     span = (line.start, line.end)
-    beside = (
-        neighbour
+    rivals = [
+        (share_of(about, neighbour), neighbour)
         for neighbour in lines
         if neighbour.source is line.source and names(neighbour.text)
-    )
-    rivals = [(share_of(about, neighbour), neighbour) for neighbour in beside]
+    ]
     closest, rival_line = max(rivals, key=itemgetter(0), default=(0.0, line))
     apart = closest - score >= _APART and line.start != lines[0].start
     if line.words and closest >= _SHARED and apart and not name.search(rival_line.text):
@@ -281,10 +283,13 @@ def _look_up_sentence(
     """By its values, then by the line that shares most of its words, or the line of the values; a
     difference in wording contradicts."""
     start = sentence.index(clause)
-    within = range(start, start + len(clause))
-    mentions = [mention for mention in read(sentence) if mention.start in within]
-    valued = [judge_value(mention, sentence, sources) for mention in mentions]
-    valued = [finding for finding in valued if finding.verdict not in FAULTS]  # claims of their own
+    valued = [
+        finding
+        for mention in read(sentence)
+        if start <= mention.start < start + len(clause)
+        for finding in [judge_value(mention, sentence, sources)]
+        if finding.verdict not in FAULTS  # which are claims of their own
+    ]
     derived = next((finding for finding in valued if finding.verdict is Verdict.DERIVED), None)
     if derived is not None:
         return derived

@@ -115,14 +115,13 @@ class _Aligned:
         rows = self.table.rows
         for column in range(len(self.table.heads)):
             texts = {row.fields[column].text: number for number, row in enumerate(rows)}
-            if len(texts) == len(rows) and not any(row.value(column) for row in rows):
-                spans = [
-                    Mark(*match.span(), (frozenset({number}),))
-                    for text, number in texts.items()
-                    for match in re.finditer(rf"(?<!\w){re.escape(text)}(?!\w)", self.sentence)
-                ]
-                if spans:
-                    return sorted(spans)
+            spans = [
+                Mark(*match.span(), (frozenset({number}),))
+                for text, number in texts.items()
+                for match in re.finditer(rf"(?<!\w){re.escape(text)}(?!\w)", self.sentence)
+            ]
+            if spans and len(texts) == len(rows) and not any(row.value(column) for row in rows):
+                return sorted(spans)
         return []
 
     def _sub_rows(self) -> list[Mark]:
@@ -139,8 +138,8 @@ class _Aligned:
     def items(self) -> Iterator[Item]:
         """Verdicts in the order in which they are reached; none where more than half of no row's
         label is named, and no column."""
-        of_rows = words(self.table.heads[self.table.key]) & words(self.sentence)
-        if not (self.named > 0.5 or self.columns or of_rows):
+        heading = words(self.table.heads[self.table.key])
+        if self.named <= 0.5 and not self.columns and not heading & words(self.sentence):
             return
         compared, extremes = list(_COMPARED.finditer(self.sentence)), list[Item]()
         for match in compared:
@@ -266,13 +265,12 @@ class _Aligned:
             if column != self.table.key and row.value(column) is None and words(field.text)
         }
         used = [*self.rows, *self.sub_rows, *self.columns]
-        spans = [
+        spans = sorted(
             Mark(match.start(), match.end(), ())
             for text in fields
             for match in re.finditer(rf"(?<!\w){re.escape(text)}(?!\w)", self.sentence)
             if not any(mark.start < match.end() and match.start() < mark.end for mark in used)
-        ]
-        spans.sort()
+        )
         rows = assign(spans[:MOST], self._grouped(spans), self.sentence)
         for span, mark in zip(spans, rows, strict=False):
             text = self.sentence[span.start : span.end]
@@ -304,18 +302,16 @@ class _Aligned:
 
     def _ordered(self, column: int, match: re.Match[str]) -> list[tuple[float, int]]:
         """Rows by a column, with a sign by which the first of them is what the word says."""
-        sign = -1 if match["more"] else 1
-        pairs: list[tuple[float, int]] = []
-        body = body_of(self.table)
-        for number, row in enumerate(self.table.rows):
-            value = row.value(column)
-            if value is not None and number in body:
-                size = float(value.value) if isinstance(value, Quantity) else float(value.year or 0)
-                pairs.append((sign * size, number))
+        values = ((n, self.table.rows[n].value(column)) for n in body_of(self.table))
+        sizes = [
+            (float(value.value if isinstance(value, Quantity) else value.year or 0), n)
+            for n, value in values
+            if value is not None
+        ]
         aged = re.match("old|young", match[0], re.IGNORECASE)
-        if aged and all(1000 < abs(size) < 2200 for size, _ in pairs):
-            pairs = [(-size, number) for size, number in pairs]  # founded, born
-        return sorted(pairs)
+        born = aged and all(1000 < size < 2200 for size, _ in sizes)  # or founded
+        sign = 1 if bool(match["more"]) is bool(born) else -1
+        return sorted((sign * size, n) for size, n in sizes)
 
     def _extreme(self, match: re.Match[str]) -> list[Item]:
         """A superlative of the row beside it; of a value alone, that row is what is named."""
@@ -343,7 +339,6 @@ class _Aligned:
         if not before or not behind:
             return
         first, second = before[-1].named[0], behind[0].named[0]
-        right = False
         for value in list(self.values):
             pairs = [
                 (self.table.rows[a].value(column), self.table.rows[b].value(column))
@@ -355,10 +350,13 @@ class _Aligned:
                 self.values.remove(value)
                 row = self.table.rows[min(first)]
                 yield self._item(value.start, value.end, differs, row, value.text)
-        for column in self._meant(match):
-            sizes = {n: size for size, n in self._ordered(column, match)}
-            for a, b in ((a, b) for a in first for b in second if a in sizes and b in sizes):
-                right |= sizes[a] < sizes[b]
+        right = any(
+            a < b
+            for column in self._meant(match)
+            for a, n in self._ordered(column, match)
+            for b, m in self._ordered(column, match)
+            if n in first and m in second
+        )
         yield self._item(*match.span(), right, self.table.rows[min(first)], match[0])
 
     def _item(self, start: int, end: int, right: bool, row: TableRow, text: str) -> Item:

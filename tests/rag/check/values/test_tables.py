@@ -111,3 +111,13 @@ def test_junit_counts_what_the_report_counts() -> None:
     assert suite.attrib["failures"] == str(len(faults))
     assert str(len(faults)) in report.reason
     assert verdicts(report)["A punt costs EUR 61 on a weekday."] == "CONTRADICTED"
+
+
+def test_what_a_row_denies_follows_from_no_other_document() -> None:
+    rules = (
+        "A pass with visits per month is valid for twelve months. "
+        "A gold pass and its visits per month are checked over three months."
+    )
+    passes = "Pass | Visits per month\nSilver | 3\nGold | 9\n"
+    claim = "The Gold pass includes 4 visits per month."
+    assert check(claim, [passes, rules]).verdict == "FAIL"
