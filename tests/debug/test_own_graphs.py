@@ -189,7 +189,9 @@ def test_an_endpoint_that_only_the_run_names_is_not_left_for_another(
     rows = json.loads((run / "parts.json").read_text())
     rows[-1]["base_url"] = "http://127.0.0.1:9/v1"
     (run / "parts.json").write_text(json.dumps(rows))
-    debugger = opened(run, store, stack).begin(store)
+    subject = opened(run, store, stack)
+    assert subject.notes[-1].startswith("before going on live: the run asked http://127.0.0.1:9/v1")
+    debugger = subject.begin(store)
     debugger.step()
     debugger.edit({"plan": "Other"})
     assert debugger.step().reason == "left recording"

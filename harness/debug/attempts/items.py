@@ -215,6 +215,8 @@ def open_item(
     notes: list[str] = []
     if suite.digest != lock.get("tasks"):
         notes.append("the suite has changed since the run")
+    if fault := unnamed_endpoint(finished, settings):
+        notes.append(f"before going on live: {fault}")
     return Subject(
         assets.load_graph(str(lock["agent"]).partition(":")[2]),
         {"messages": [{"role": "user", "content": first("user")}]},
@@ -342,8 +344,18 @@ def model_of_run(finished: Finished, settings: Settings, answers: Answers) -> Mo
     """The model that goes on with an attempt: that of the run, unless the user names another.
 
     Raises:
-        BadInput: where the run asked an endpoint that the user has not named: a run folder may come
-            from a stranger, and another endpoint is not what was meant.
+        BadInput: where the run asked an endpoint that the user has not named.
+    """
+    if fault := unnamed_endpoint(finished, settings):
+        raise BadInput(fault)
+    spec = settings.model or str(finished.lock.get("model"))
+    return live_model(spec, settings.base_url, answers)
+
+
+def unnamed_endpoint(finished: Finished, settings: Settings) -> str:
+    """Say how to name the endpoint of a run that the user has not named; "" where there is none.
+
+    A run folder may come from a stranger, and another endpoint is not what was meant.
     """
     from harness.evals import read_parts
 
@@ -351,8 +363,8 @@ def model_of_run(finished: Finished, settings: Settings, answers: Answers) -> Mo
     variable, _ = ADDRESSES.get(spec.partition("/")[0], ("", ""))
     url = next((parts.base_url for parts in reversed(read_parts(finished.run))), None)
     if url and not (settings.base_url or settings.model or os.environ.get(variable)):
-        raise BadInput(f"the run asked {url}: --base-url {url} asks it again")
-    return live_model(spec, settings.base_url, answers)
+        return f"the run asked {url}: --base-url {url} asks it again"
+    return ""
 
 
 def live_model(spec: str, base_url: str | None, answers: Answers) -> Model:
