@@ -42,6 +42,7 @@ FILE_SHARE = 0.15
 NEARLY = 0.05  # merits that differ less are the same: one prompt in twenty
 # Below such a merit a request is shown, of so many characters at most and so many words at least.
 UNCLEAR, REQUEST, WORDY = 0.5, 120, 3
+FEWEST_LABELS = 3  # of the parts of requests that say nothing else in common
 SHARED = 2  # words that a description and a request share before a client opens the skill
 
 _INNER_NAME = re.compile(r"(?<=[a-z,;] )(?:[A-Z]\w*|\d\w*)")
@@ -217,7 +218,8 @@ def drafts(name: str, words: Words, files: Sequence[str]) -> list[str]:
     excluded = f" Not for {excluded}."
     title = name.replace("-", " ").capitalize()
     if not words.nouns and not kinds:
-        return []
+        parts = f"{title}. Use for requests that give {_listed(words.labels[:6], 'and')}."
+        return [parts + excluded, parts] if len(words.labels) >= FEWEST_LABELS else []
     asks, labels = _listed(words.questions[:4], "or"), _listed(words.labels[:3], "and")
     texts: list[str] = []
     for verbs, nouns in ((0, 4), (4, 4), (6, 8), (10, 14)):

@@ -19,7 +19,7 @@ PROMPT = 1500  # characters of a prompt that are read
 # a label is one of most, a question one that is asked often.
 SHARE, FEWEST = 0.04, 2
 MOST, OFTEN = 0.5, 0.1
-_LABEL = re.compile(r"(?m)^(?:[#*-] *)?([A-Z][a-z]{3,12}):(?=\s)")
+_LABEL = re.compile(r"(?m)(?:^(?:[#*-] *)?|(?<=[.;] ))([A-Z][a-z]{3,12}(?: [a-z]+){0,2}):(?=\s)")
 _QUESTION = re.compile(r"\b(?:how (?:many|much|often|long)|who|when|where|which|what|why)\b")
 _ENDING = re.compile(r"[\w)\]]\.([a-z]{2,5})\b", re.IGNORECASE)
 _TOKEN = re.compile(r"[^\W\d_]+(?:['\u2019][a-z]+)?|[.!?:;\n]|\S")

@@ -153,3 +153,19 @@ def test_a_skill_whose_header_only_other_clients_refuse_can_be_evolved(tmp_path:
     (folder / "SKILL.md").write_text(f"---\n{header}---\n\n# Mail\n\nSort it.\n")
     seed = seed_skill(EvolveOptions(out=tmp_path / "out", skill=folder))
     assert seed.description == "Sorts mail by two keys: sender and date."
+
+
+def test_requests_of_one_form_are_described_by_its_parts_and_no_customer_is_quoted() -> None:
+    complaints = [
+        f"Country: {country}. Goods: {goods}. Days since dispatch: {n}. Customer: {words}"
+        for n, (country, goods, words) in enumerate(
+            zip(["DE", "CH"] * 5, ["lamp", "kettle"] * 5,
+                ["Where is it?", "Broken on arrival!", "They want duty.", "Late.", "Again?!"] * 2,
+                strict=True)
+        )
+    ]  # fmt: skip
+    described = asyncio.run(describe("delivery-decisions", complaints, []))
+    assert described.text.startswith(
+        "Delivery decisions. Use for requests that give country, customer, days since dispatch and "
+        "goods."
+    )
