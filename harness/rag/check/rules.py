@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from operator import itemgetter
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from harness.rag.check.claims import NEGATION, VERB, clauses, names
 from harness.rag.check.numbers import Source, open_sources, read, words
@@ -23,8 +23,6 @@ from harness.rag.check.types import (
     Verdict,
 )
 from harness.rag.check.values import (
-    Item,
-    items_of,
     judge,
     judge_value,
     parts,
@@ -32,6 +30,9 @@ from harness.rag.check.values import (
 )
 from harness.rag.check.wording import difference
 from harness.rag.retrieve import Document
+
+if TYPE_CHECKING:
+    from harness.rag.check.values import Item
 
 # Share of a sentence's words that support by shared words needs; with right values; from which a
 # difference in wording contradicts.
@@ -130,6 +131,10 @@ def _by_rows(claim: Claim, sources: Sequence[Source]) -> Finding | None:
 def _table_items(sentence: str, sources: Sequence[Source]) -> list[Item]:
     """Verdicts of tables on parts of a sentence; what one denies may be said elsewhere, or follow
     from other values of its document."""
+    if not any(source.tables for source in sources):
+        return []
+    from harness.rag.check.values import items_of
+
     items = items_of(sentence, sources)
     items.sort(key=lambda item: BY_SUPPORT.index(item.finding.verdict), reverse=True)
     best = {(item.start, item.end): item for item in items}
