@@ -136,8 +136,8 @@ def _table_items(sentence: str, sources: Sequence[Source]) -> list[Item]:
     from harness.rag.check.values import items_of
 
     items = items_of(sentence, sources)
-    items.sort(key=lambda item: BY_SUPPORT.index(item.finding.verdict), reverse=True)
-    best = {(item.start, item.end): item for item in items}
+    items.sort(key=lambda item: BY_SUPPORT.index(item.finding.verdict))
+    best = {(item.start, item.end): item for item in reversed(items)}
     values = {(mention.start, mention.end): mention for mention in read(sentence)}
     for span, item in best.items():
         if span in values and item.finding.verdict is Verdict.CONTRADICTED:

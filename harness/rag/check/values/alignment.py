@@ -95,12 +95,12 @@ def label_marks(
         shared = {
             n: common & spoken
             for n, common in shared.items()
-            if 2 * len(common) >= len([key for key in keys[n][-1] if words(key)])
+            if 2 * len(common) >= len([k for k in keys[n][-1] if words(k) or k.isdigit()])
         }
     for index in sorted(free):
         owners = {n for n, match in shared.items() if spelled[index] in match}
         best = {n for n in owners if not any(shared[n] < shared[m] for m in owners)}
-        if best and len(best) < len(labels):
+        if best and len(best) < max(len(labels), 2):
             marks.setdefault(tokens[index][:2], set()).update(best)
     single = set[int]().union(*(numbers for numbers in marks.values() if len(numbers) == 1))
     return [

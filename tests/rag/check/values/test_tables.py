@@ -69,6 +69,12 @@ def test_half_a_label_is_no_row() -> None:
     assert check(inspection, [FINES]).verdict != "PASS"
 
 
+def test_a_year_is_no_number_of_a_row() -> None:
+    table = "Item | Sold 2022\nBolt 1234 zinc | 40\nBolt 2022 zinc | 55\n"
+    assert check("Bolt 1234 zinc: 40 sold in 2022.", [table]).verdict == "PASS"
+    assert check("Bolt 1234 zinc: 55 sold in 2022.", [table]).verdict == "FAIL"
+
+
 def test_words_of_headings_are_named() -> None:
     report = check("Norrman wrote to the Inspector.", [FINES])
     assert verdicts(report)["Inspector"] == "SUPPORTED"
