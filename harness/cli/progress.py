@@ -25,7 +25,7 @@ class Progress:
     Args:
         total: of the items.
         label: what they are, for people.
-        every: seconds between two lines where there is no terminal.
+        interval: seconds between two lines where there is no terminal.
     """
 
     def __init__(self, total: int, label: str, interval: float = 5.0) -> None:
@@ -68,7 +68,7 @@ class EventLines:
     """Events of an evolution: a bar a stage on a terminal, elsewhere lines.
 
     Args:
-        every: seconds between two lines with counts.
+        interval: seconds between two lines with counts.
     """
 
     def __init__(self, interval: float = 5.0) -> None:

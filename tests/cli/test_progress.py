@@ -17,7 +17,7 @@ def test_times_as_people_say_them(seconds: float, text: str) -> None:
 
 
 def test_time_left_is_shown_once_it_is_known(capsys: pytest.CaptureFixture[str]) -> None:
-    progress = Progress(4, "run", every=0)
+    progress = Progress(4, "run", interval=0)
     for done in range(1, 5):
         progress.update(done, 0, 0, 10, 0.0)
     lines = [line.rstrip() for line in capsys.readouterr().err.splitlines()]
@@ -27,7 +27,7 @@ def test_time_left_is_shown_once_it_is_known(capsys: pytest.CaptureFixture[str])
 
 def test_what_is_awaited_is_named_once_in_a_while(capsys: pytest.CaptureFixture[str]) -> None:
     """No tokens before something is done; not a line for every look at work that stands."""
-    progress = Progress(4, "run", every=0)
+    progress = Progress(4, "run", interval=0)
     for _ in range(50):
         progress.update(0, 0, 0, 0, 0.0, "2 under way for 9 s")
     progress.update(1, 0, 0, 10, 0.0, "2 under way for 9 s")
@@ -38,8 +38,8 @@ def test_what_is_awaited_is_named_once_in_a_while(capsys: pytest.CaptureFixture[
 
 
 def test_what_did_not_pass_is_not_said_to_have_failed(capsys: pytest.CaptureFixture[str]) -> None:
-    Progress(150, "audit", every=0).update(150, 34, 0, 10, 0.0)
-    Progress(2, "replay", every=0).update(2, None, 0, 0, None)
+    Progress(150, "audit", interval=0).update(150, 34, 0, 10, 0.0)
+    Progress(2, "replay", interval=0).update(2, None, 0, 0, None)
     audit, replay = capsys.readouterr().err.splitlines()
     assert audit.startswith("audit 150/150  passed 34  invalid 0  10 tokens")
     assert replay.startswith("replay 2/2  0 tokens"), "nothing is judged"

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Generator
 from contextlib import ExitStack
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -189,15 +190,24 @@ def test_an_endpoint_that_only_the_run_names_is_not_left_for_another(
     rows = json.loads((run / "parts.json").read_text())
     rows[-1]["base_url"] = "http://127.0.0.1:9/v1"
     (run / "parts.json").write_text(json.dumps(rows))
-    subject = opened(run, store, stack)
-    assert subject.notes[-1].startswith("before going on live: the run asked http://127.0.0.1:9/v1")
-    debugger = subject.begin(store)
+    debugger = opened(run, store, stack).begin(store)
     debugger.step()
     debugger.edit({"plan": "Other"})
     assert debugger.step().reason == "left recording"
     with pytest.raises(BadInput, match="asks it again"):
         debugger.live()
     debugger.quit()
+
+
+def test_the_command_line_says_at_once_which_endpoint_is_to_be_named(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = json.loads((run / "parts.json").read_text())
+    rows[-1]["base_url"] = "http://127.0.0.1:9/v1"
+    (run / "parts.json").write_text(json.dumps(rows))
+    monkeypatch.setattr("sys.stdin", StringIO("quit\n"))
+    assert typed(f"debug --run {run} --item t --trust --terminal") == 0
+    assert "before going on live: the run asked http://127.0.0.1:9/v1" in capsys.readouterr().err
 
 
 def test_changed_code_is_played_back(run: Path, store: CheckpointStore, stack: ExitStack) -> None:

@@ -215,8 +215,6 @@ def open_item(
     notes: list[str] = []
     if suite.digest != lock.get("tasks"):
         notes.append("the suite has changed since the run")
-    if fault := unnamed_endpoint(finished, settings):
-        notes.append(f"before going on live: {fault}")
     return Subject(
         assets.load_graph(str(lock["agent"]).partition(":")[2]),
         {"messages": [{"role": "user", "content": first("user")}]},

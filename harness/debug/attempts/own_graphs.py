@@ -20,7 +20,6 @@ from harness.debug.attempts.items import (
     model_of_run,
     suite_of,
     trial_of,
-    unnamed_endpoint,
 )
 from harness.debug.engine.graphs import load_graph
 from harness.debug.subjects import Subject, play_back
@@ -149,8 +148,6 @@ def open_own_graph(
     if file is None or reason:
         note = f"played back message by message{UNUSED * bool(settings.skill)}: {reason}"
         return play_back(finished.trajectory, thread=thread, hold=False, notes=(note,))
-    if fault := unnamed_endpoint(finished, settings):
-        notes.append(f"before going on live: {fault}")
     folder.mkdir(parents=True, exist_ok=True)
     if suite is not None:
         task = next((t for t in suite.tasks if t.id == finished.record["task_id"]), None)

@@ -169,15 +169,19 @@ def _subject(
             is_own_graph,
             open_item,
             open_own_graph,
+            unnamed_endpoint,
         )
 
         names = ("suite", "skill", "model", "base_url", "sandbox", "trust")
         settings = Settings(**{name: options[name] for name in names})
         finished = find_item(run, item)
+        fault = unnamed_endpoint(finished, settings)
         if is_own_graph(finished):
             subject = open_own_graph(finished, store, work, settings, stack)
         else:
             subject = open_item(finished, store, work, settings)
+        if fault and subject.beyond is not None:
+            subject = replace(subject, notes=(*subject.notes, f"before going on live: {fault}"))
         if item in store.threads():
             subject = replace(subject, start=None)
         return subject, f"{item} of {run.name}"
