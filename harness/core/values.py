@@ -74,11 +74,10 @@ def facts_table(rows: Mapping[str, str]) -> str:
 def one_spelling(values: Iterable[str]) -> dict[str, str]:
     """Value -> the most frequent spelling of those that differ in case and white space alone."""
     spellings = grouped((" ".join(value.casefold().split()), value) for value in values)
-    return {
-        value: Counter(map(str.strip, alike)).most_common(1)[0][0]
-        for alike in spellings.values()
-        for value in alike
-    }
+    counts = {key: Counter(map(str.strip, alike)) for key, alike in spellings.items()}
+    # Of those that are as frequent one is taken whatever their order, in small letters.
+    best = {key: max(count, key=lambda text: (count[text], text)) for key, count in counts.items()}
+    return {value: best[key] for key, alike in spellings.items() for value in alike}
 
 
 def grouped(pairs: Iterable[tuple[KeyT, ItemT]]) -> dict[KeyT, list[ItemT]]:
