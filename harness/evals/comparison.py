@@ -87,14 +87,19 @@ class RunComparison(Value):
 
     def worse_by(self, margin: float) -> str:
         """Explain that this run is worse by more than a margin, lost tasks failed; "" if not."""
-        change = self.paired.difference if self.worst is None else self.worst
+        # Lost tasks that had failed before would thin a difference out.
+        changes = [self.paired.difference, self.worst]
+        change = min((value for value in changes if value is not None), default=None)
         if change is not None and change >= -margin:
             return ""
-        counted = (
-            f", where {len(self.lost)} tasks of the first run that have no valid attempt here "
-            f"count as failed: {shorten(', '.join(self.lost), NAMED, placeholder=' …')}"
+        reason = f"worse by {-(change or 0.0):.1%}, margin {margin:.1%}"
+        if not self.lost or change != self.worst:
+            return reason
+        names = shorten(", ".join(self.lost), NAMED, placeholder=" …")
+        return (
+            f"{reason}, where {len(self.lost)} tasks of the first run that have no valid attempt "
+            f"here count as failed: {names}"
         )
-        return f"worse by {-(change or 0.0):.1%}, margin {margin:.1%}{counted * bool(self.lost)}"
 
     @property
     def not_said(self) -> str:

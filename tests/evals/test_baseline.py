@@ -103,6 +103,20 @@ def test_a_task_of_the_baseline_without_a_valid_attempt_counts_as_failed(suite: 
     assert CliRunner().invoke(cli, more).exit_code == 0
 
 
+def test_lost_tasks_that_had_failed_hide_no_loss(suite: Path) -> None:
+    results = {"base": "pppfffff", "now": "pfp"}
+    for name, outcomes in results.items():
+        cases = "".join(
+            f'<testcase classname="r" name="t{n}">{"<failure/>" * (outcome == "f")}</testcase>'
+            for n, outcome in enumerate(outcomes)
+        )
+        (suite / f"{name}.xml").write_text(f'<testsuite name="r">{cases}</testsuite>')
+    command = ["compare", "base.xml", "now.xml", "--fail-if-worse"]
+    ended = CliRunner().invoke(cli, [*command, "30%"])
+    assert str(ended.exception).endswith("is worse by 33.3%, margin 30.0%")
+    assert CliRunner().invoke(cli, [*command, "34%"]).exit_code == 0
+
+
 def test_fractions_of_a_check_are_shown_beside_the_pass_rate(suite: Path) -> None:
     (suite / "check.py").write_text(
         "def judge(task, answer):\n    return 1.0 if answer == task['answer'] else 0.5\n"
