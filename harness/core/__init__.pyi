@@ -10,6 +10,7 @@ from .documents import read_models as read_models
 from .documents import read_rows as read_rows
 from .documents import read_yaml as read_yaml
 from .documents import split_csv as split_csv
+from .documents import warn_once as warn_once
 from .documents import without_surrogates as without_surrogates
 from .errors import BadInput as BadInput
 from .errors import HarnessError as HarnessError

@@ -165,7 +165,14 @@ def csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     except (OSError, ValueError, csv.Error) as error:
         raise BadInput(f"cannot read {str(path)!r}: {error}") from error
     if empty:
-        _log.warning("%s: %d empty row%s passed over", path, empty, "s" if empty > 1 else "")
+        rows = f"{empty} empty row{'s' if empty > 1 else ''} passed over"
+        warn_once(path.name, path.stat().st_size, rows)
+
+
+@cache
+def warn_once(name: str, size: int, text: str) -> None:
+    """Log a warning about a file: once, though a suite and its copies are read several times."""
+    _log.warning("%s: %s", name, text)
 
 
 def split_csv(text: str, *, tabs: bool = False) -> Iterator[tuple[int, list[str]]]:
@@ -201,7 +208,8 @@ def _spreadsheet_text(path: Path) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = data.decode("cp1252")
-    _log.warning("%s: not UTF-8: read as Windows-1252, as Excel writes CSV", path)
+    encoding = "not UTF-8: read as Windows-1252, as Excel writes CSV"
+    warn_once(path.name, path.stat().st_size, encoding)
     return text
 
 

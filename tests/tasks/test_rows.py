@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.core import BadInput
+from harness.core import BadInput, warn_once
 from harness.evals import load_suite
 from harness.tasks import family
 from tests.attacks.running import command
@@ -211,13 +211,16 @@ def test_commas_in_a_quoted_name_do_not_make_a_semicolon_table_one_with_commas(
     assert (task["prompt"], task["answer"]) == ("Why?", "no")
 
 
-def test_empty_rows_and_a_guessed_encoding_are_said(
+def test_empty_rows_and_a_guessed_encoding_are_said_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    (tmp_path / "t.csv").write_bytes("prompt;answer\nGr\u00f6\u00dfe?;4\n;\n;\n".encode("cp1252"))
-    assert len(tasks_of(tmp_path / "t.csv")) == 1
-    assert "read as Windows-1252" in caplog.text
-    assert "2 empty rows passed over" in caplog.text
+    warn_once.cache_clear()
+    (tmp_path / "copy").mkdir()
+    for path in (tmp_path / "t.csv", tmp_path / "copy" / "t.csv"):
+        path.write_bytes("prompt;answer\nGr\u00f6\u00dfe?;4\n;\n;\n".encode("cp1252"))
+        assert len(tasks_of(path)) == 1
+    assert caplog.text.count("t.csv: not UTF-8: read as Windows-1252") == 1
+    assert caplog.text.count("t.csv: 2 empty rows passed over") == 1
 
 
 def test_metadata_in_a_cell_is_kept(tmp_path: Path) -> None:

@@ -90,12 +90,12 @@ class Parsed:
         """Notes for the reader: files that were passed over, and warnings of the others."""
         count = len(self.passed_over)
         files = "1 file was" if count == 1 else f"{count} files were"
-        return [
+        return list(dict.fromkeys([
             *(f"passed over: {skipped.reason}" for skipped in self.passed_over),
             *([f"{files} passed over; --strict refuses instead"] if count else []),
             *([_links(self.links)] if self.links else []),
             *(f"{doc.source}: {text}" for doc in self.documents for text in doc.warnings),
-        ]
+        ]))  # fmt: skip
 
 
 DEFAULTS = ParseOptions()
