@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import accumulate, cycle, pairwise
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
@@ -131,6 +131,7 @@ class SequentialPlan(Value):
         return tuple(((bounds[0] - 1) / np.sqrt(ends)).tolist())
 
     @cached_property
+    @cache  # noqa: B019  # plans are values: equal ones, of which there are few, are simulated once
     def operating(self) -> Operating:
         """Power and average size, exact given the discordant counts, which are simulated.
 

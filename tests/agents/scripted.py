@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from harness.agents import AgentContext, AgentRun, Sample, open_agent
+from harness.agents import Agent, AgentContext, AgentRun, Sample, open_agent
 from harness.models import Sampling, open_model
 from harness.sandbox import select
 from tests.models.http_server import Answer, Served, completion, serve
@@ -39,7 +39,7 @@ def attempt(
     script: Script,
     workdir: Path,
     *,
-    spec: str = "graph:react",
+    spec: str | Agent = "graph:react",
     prompt: str = "Do it.",
     answer_schema: dict[str, Any] | None = None,
     base: Path | None = None,
@@ -51,7 +51,7 @@ def attempt(
         async def run() -> AgentRun:
             model = open_model("openai/scripted", base_url=served.url)
             context = AgentContext(model=model, sandbox=select("auto"), **settings)
-            agent = open_agent(spec, base=base, trusted=True)
+            agent = open_agent(spec, base=base, trusted=True) if isinstance(spec, str) else spec
             sample = Sample(
                 id="s", task_id="s", prompt=prompt, workdir=workdir, answer_schema=answer_schema
             )

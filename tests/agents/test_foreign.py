@@ -305,7 +305,7 @@ def test_a_graph_of_another_state(
     (tmp_path / "flow.py").write_text(GRAPHS)
     agent = open_agent(f"graph:flow.py:{spec}", base=tmp_path, trusted=True)
     assert agent.spec == f"graph:flow.py:{resolved}"
-    run, _ = attempt(NONE, work, spec=f"graph:{tmp_path}/flow.py:{spec}")
+    run, _ = attempt(NONE, work, spec=agent)
     assert run.answer == answer or (run.answer is None and answer in str(run.invalid))
 
 

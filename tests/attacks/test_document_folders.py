@@ -10,7 +10,7 @@ import pytest
 from harness.core import BadInput
 from harness.rag.retrieve import parse_paths
 from harness.synth.documents import Library
-from tests.attacks.running import command
+from tests.attacks.running import in_time
 
 COMMANDS: dict[str, list[str]] = {
     "index": ["index", "build", "docs", "--encoder", "lexical", "--index", "out", "--json"],
@@ -38,11 +38,11 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_links(name: str) -> None:
     """A folder of documents to index, ask, check or compress has links to a file of the user."""
-    passed = command(*COMMANDS[name])
+    passed = in_time(*COMMANDS[name])
     assert "2 links to files were passed over; --follow-links reads them" in passed.stderr
     assert ("4711" in passed.stdout) == (name == "check")  # what it says is not supported
     assert passed.returncode == (5 if name == "check" else 0)
-    followed = command(*COMMANDS[name], "--follow-links")
+    followed = in_time(*COMMANDS[name], "--follow-links")
     assert followed.returncode == 0 and "passed over" not in followed.stderr
     assert ("4711" if name in ("ask", "compress") else "") in followed.stdout
 

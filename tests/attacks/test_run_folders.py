@@ -17,7 +17,7 @@ from harness.evals import records
 from harness.learn import LearnSettings, gather
 from harness.learn.rebuilding import check_out
 from harness.trajectories import TrajectoryStore
-from tests.attacks.running import KEY, command, suite_of
+from tests.attacks.running import KEY, command, in_time, suite_of
 from tests.learn.clients import write_codex
 from tests.learn.test_rebuilding import commit, session
 from tests.models.http_server import completion, serve, serve_raw
@@ -34,7 +34,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = [{"id": name, "prompt": name, "answer": "1"} for name in "ab"]
     suite = suite_of(folder / "suite", rows, max_turns=1)
     with serve(lambda _: completion("1")) as server:
-        done = command("eval", suite, "--out", folder / "run", "--sandbox", "none",
+        done = in_time("eval", suite, "--out", folder / "run", "--sandbox", "none",
                        "--model", "openai/m", "--base-url", server.url)  # fmt: skip
     assert done.returncode == 0, done.stderr[-500:]
     return folder
@@ -145,7 +145,7 @@ def test_two_at_once(tmp_path: Path) -> None:
     with serve_raw(write) as url:
         words = ["eval", suite, "--sandbox", "none", "--model", "openai/m", "--base-url", url]
         answers.set()
-        assert command(*words, "--out", out, "--budget-calls", "2").returncode == 3
+        assert in_time(*words, "--out", out, "--budget-calls", "2").returncode == 3
         answers.clear()
         threads = [
             threading.Thread(target=lambda: done.append(command(*words, "--resume", out)))

@@ -15,6 +15,7 @@ import pytest
 from harness.core import BadInput, Task
 from harness.evals import records
 from harness.tasks import family
+from harness.tasks.bounded import workers
 from tests.attacks.running import KEY, suite_of
 from tests.models.http_server import completion, serve
 from tests.typed import typed
@@ -210,6 +211,15 @@ WITHOUT_END: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.fixture
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit of processor time is reached in two seconds."""
+    patterns = workers("patterns")
+    patterns.close()
+    monkeypatch.setattr(patterns, "_seconds", 2)
+
+
+@pytest.mark.usefixtures("soon")
 @pytest.mark.parametrize("kind", WITHOUT_END)
 def test_patterns(kind: str, tmp_path: Path) -> None:
     """A pattern, or one in a schema, matches for hours: the attempt is invalid, the run ends."""
@@ -248,6 +258,7 @@ TEMPLATES = {
 }
 
 
+@pytest.mark.usefixtures("soon")
 @pytest.mark.parametrize("kind", TEMPLATES)
 def test_endless_templates(kind: str, tmp_path: Path) -> None:
     """A template of promptfoo's loops, swells or fails while the suite is only looked at."""

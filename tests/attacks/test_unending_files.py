@@ -13,7 +13,7 @@ import pytest
 
 from harness.core import BadInput, open_foreign
 from harness.rag.retrieve.parse import parse_file
-from tests.attacks.running import command, suite_of
+from tests.attacks.running import command, in_time, suite_of
 
 FLOW = """
 from langgraph.graph import START, MessagesState, StateGraph
@@ -66,7 +66,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("trajectories", "import", folder / "run", "--out", folder / "store"),
         ("index", "build", folder / "documents", "--out", folder / "index", "--encoder", "lexical"),
     ):  # fmt: skip
-        done = command(*words)
+        done = in_time(*words)
         assert done.returncode == 0, done.stderr
     return folder
 
@@ -89,7 +89,7 @@ def test_run_folder(kind: str, name: str, run: Path, tmp_path: Path) -> None:
         ("eval", tmp_path / "suite", "--from", run, "--out", tmp_path / "again", "--model", suite,
          "--sandbox", "none"),
     ):  # fmt: skip
-        done = command(*words)
+        done = in_time(*words)
         assert done.returncode in (0, 2), done.stderr
         assert "fault of ours" not in done.stderr
 
@@ -101,7 +101,7 @@ def test_skill(kind: str, run: Path, tmp_path: Path) -> None:
     (skill / "references").mkdir(parents=True)
     (skill / "SKILL.md").write_text("---\nname: s\ndescription: Short answers.\n---\n# S\n")
     MAKERS[kind](skill / "references" / "a.md")
-    done = command("eval", tmp_path / "suite", "--skill", skill, "--out", tmp_path / "again",
+    done = in_time("eval", tmp_path / "suite", "--skill", skill, "--out", tmp_path / "again",
                    "--model", f"scripted/{tmp_path}/replies.json", "--sandbox", "none")  # fmt: skip
     assert done.returncode == (2 if kind == "sparse" else 0), done.stderr
 
@@ -113,7 +113,7 @@ def test_trajectories(kind: str, name: str, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     MAKERS[kind](tmp_path / "in" / name)
     for source in (tmp_path / "in", tmp_path / "in" / name):
-        done = command("trajectories", "import", source, "--out", tmp_path / f"out-{source.name}")
+        done = in_time("trajectories", "import", source, "--out", tmp_path / f"out-{source.name}")
         assert done.returncode == 2, (done.returncode, done.stderr)
 
 
@@ -128,23 +128,23 @@ def test_stores(kind: str, run: Path, tmp_path: Path) -> None:
     for file in (store / "index.jsonl", index / "manifest.json"):
         file.unlink()
         {**MAKERS, "nested": nested}[kind](file)
-    done = command("trajectories", "show", store, "t")
+    done = in_time("trajectories", "show", store, "t")
     assert done.returncode in (0, 2), done.stderr
-    assert command("index", "search", "pump", "--index", index).returncode == 2
+    assert in_time("index", "search", "pump", "--index", index).returncode == 2
 
 
 @pytest.mark.parametrize("kind", MAKERS)
 def test_archive(kind: str, tmp_path: Path) -> None:
     """A skill is installed from such a file."""
     MAKERS[kind](tmp_path / "skill.zip")
-    done = command("skill", "install", tmp_path / "skill.zip", cwd=tmp_path)
+    done = in_time("skill", "install", tmp_path / "skill.zip", cwd=tmp_path)
     assert done.returncode == 2, done.stderr
 
 
 def test_line_without_end(tmp_path: Path) -> None:
     """A line of a file of tasks is longer than any task."""
     sparse(tmp_path / "tasks.jsonl")
-    done = command("eval", tmp_path / "tasks.jsonl", "--dry-run", "--model", "openai/m")
+    done = in_time("eval", tmp_path / "tasks.jsonl", "--dry-run", "--model", "openai/m")
     assert done.returncode == 2, done.stderr
     assert "fault of ours" not in done.stderr
 
@@ -182,7 +182,7 @@ def test_damaged_files_that_are_typed(run: Path, tmp_path: Path) -> None:
         ("eval", tmp_path / "suite", "--model", f"scripted/{tmp_path}/deep.json"),
         ("debug", f"{tmp_path}/flow.py:graph", "--input", "[" * 50_000),
     ):
-        done = command(*words, cwd=tmp_path)
+        done = in_time(*words, cwd=tmp_path)
         assert done.returncode == 2, (words[:2], done.stderr)
         assert "damaged" in done.stderr or "nested too deeply" in done.stderr
 
@@ -197,7 +197,7 @@ def test_a_checkpoint_that_names_a_type_to_unpickle(tmp_path: Path) -> None:
                    " channel, type, value)")  # fmt: skip
         row = ("1", "", "1ef0", None, "pickle", b"cos\nsystem\n(S'touch ran'\ntR.", b"{}")
         db.execute("INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?)", row)
-    done = command("debug", "flow.py:graph", "--checkpoints", "c.sqlite", "--thread", "1",
+    done = in_time("debug", "flow.py:graph", "--checkpoints", "c.sqlite", "--thread", "1",
                    cwd=tmp_path)  # fmt: skip
     assert done.returncode == 2 and "checkpoint 1ef0" in done.stderr, done.stderr
     assert not (tmp_path / "ran").exists()

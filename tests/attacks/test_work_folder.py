@@ -15,7 +15,7 @@ import pytest
 from harness.core import UnfitFile, files, read_work_file, remove_tree, work_files
 from harness.evals import records
 from harness.sandbox import preferred, probe_backends
-from tests.attacks.running import command, suite_of
+from tests.attacks.running import command, in_time, suite_of
 from tests.models.http_server import completion, serve
 
 SECRET = b"SECRET OF THE HOST"
@@ -173,12 +173,12 @@ def _suite(folder: Path, code: str) -> Path:
 def test_names_left_behind(tmp_path: Path) -> None:
     """An attempt leaves names that are options, escapes, no UTF-8, 255 bytes or right to left."""
     suite, out = _suite(tmp_path / "suite", LEFT), tmp_path / "run"
-    done = command("eval", suite, "--out", out, "--model", "openai/x",
+    done = in_time("eval", suite, "--out", out, "--model", "openai/x",
                    "--base-url", "http://127.0.0.1:9/v1", "--json")  # fmt: skip
     assert done.returncode == 0, done.stderr[-500:]
     assert json.loads(done.stdout)["passed"] == 1
     assert list((out / "work").iterdir()) == []
-    done = command("runs", "prune", out, "--yes")
+    done = in_time("runs", "prune", out, "--yes")
     assert done.returncode == 0 and not (out / "work").exists()
 
 

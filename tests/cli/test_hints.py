@@ -17,6 +17,7 @@ from click.testing import CliRunner, Result
 
 import harness
 from harness.cli import cli
+from tests.backends import fresh_cache
 
 QUOTED = re.compile(r"`harness ([^`]+)`")
 LINE = re.compile(r"^\s*(?:-> |next: )?harness (\S.*)$")
@@ -150,7 +151,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "Ann's desk"
     folder.mkdir()
     monkeypatch.chdir(folder)
-    monkeypatch.setenv("HARNESS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("HARNESS_CACHE", fresh_cache(tmp_path / "cache"))
     kinds = ("refund", "shipping")
     rows = [f"Ticket {n} wants a {kinds[n % 3 == 0]},{kinds[n % 3 == 0]}" for n in range(40)]
     (folder / "my tickets.csv").write_text("Ticket,Label\n" + "\n".join(rows) + "\n")

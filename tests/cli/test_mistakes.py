@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from harness.cli import main
+from tests.backends import fresh_cache
 
 pytestmark = [pytest.mark.wing(name) for name in ("rag", "receipts", "debug", "judge", "synth")]
 DOWN = "--model openai/x --base-url http://127.0.0.1:9/v1"
@@ -29,7 +30,7 @@ JUDGE = "judge answers.jsonl --rubric rules.md"
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder with tickets, an agent, a policy and an answer; no key, no server."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HARNESS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("HARNESS_CACHE", fresh_cache(tmp_path / "cache"))
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "VLLM_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
     rows = [f"Ticket {n},{'ab'[n % 2]}" for n in range(12)]

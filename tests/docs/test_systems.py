@@ -72,15 +72,16 @@ def proofs_of(names: list[str], *options: str) -> dict[str, Any]:
     return proofs
 
 
-@pytest.mark.parametrize("names", [QUICK, pytest.param(SLOW, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("names", [QUICK, pytest.param(SLOW, marks=pytest.mark.full)])
 def test_proofs_run_from_the_table(names: list[str]) -> None:
     assert all(row["gain"] > 0 for row in proofs_of(names, "--seeds", "2").values())
 
 
 @pytest.mark.slow
-def test_recipes_in_trl_run_from_the_table() -> None:
+@pytest.mark.parametrize("names", [RECIPES[:1], pytest.param(RECIPES, marks=pytest.mark.full)])
+def test_recipes_in_trl_run_from_the_table(names: list[str]) -> None:
     pytest.importorskip("trl")
-    for row in proofs_of(RECIPES, "--seeds", "1", "--steps", "2").values():
+    for row in proofs_of(names, "--seeds", "1", "--steps", "2").values():
         assert all(isfinite(row[key]) for key in ("before", "control", "ours"))
 
 
