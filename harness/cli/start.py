@@ -137,15 +137,16 @@ def try_tasks(
     from harness.models import public_url
     from harness.tasks.families import refuse_unfit_check
     from harness.tasks.files.proposals import proposed_columns
-    from harness.tasks.files.rows import DEFAULT_CHECK, rows_of
+    from harness.tasks.files.rows import DEFAULT_CHECK, of_workbook, rows_of
 
     columns, seen = ({**columns, DEFAULT_CHECK: check} if check else columns), dict[str, str]()
-    if Path(data).is_file():
+    file, sheet = of_workbook(data)
+    if Path(file).is_file():
         rows = [row for _, row in rows_of(data)]
         columns = proposed_columns(rows, columns)
         for name, cell in (pair for row in rows for pair in row.items()):
             seen.setdefault(name, f"{cell!r:.40}")
-    folder = out or Path(re.sub(r"\W+", "-", Path(data).stem) + "-suite")
+    folder = out or Path(re.sub(r"\W+", "-", f"{Path(file).stem} {sheet}".strip()) + "-suite")
     new, count = not folder.exists(), _make_suite(folder, "text", data, columns)
     run = Path("runs") / f"{folder.name}-try"
     settings = EvalSettings.model_validate(
@@ -210,7 +211,7 @@ def _write_suite(folder: Path, template: str, tasks: str | None, columns: dict[s
     """
     import harness.core
     from harness.evals import load_suite
-    from harness.tasks.files.rows import DEFAULT_CHECK
+    from harness.tasks.files.rows import DEFAULT_CHECK, of_workbook
 
     source = Path(harness.core.__file__).parent / "init_template"
     reference = "tasks.jsonl"
@@ -221,8 +222,8 @@ def _write_suite(folder: Path, template: str, tasks: str | None, columns: dict[s
         near = columns | ({DEFAULT_CHECK: f"{Path(code).name}:{function}"} if code else {})
         typed = columns | ({DEFAULT_CHECK: f"{Path(code).resolve()}:{function}"} if code else {})
         query = f"?{urlencode(near)}" if near else ""
-        on_hub = tasks.startswith("hf:")
-        if not on_hub and not Path(tasks).is_file():
+        on_hub, (file, _) = tasks.startswith("hf:"), of_workbook(tasks)
+        if not on_hub and not Path(file).is_file():
             raise BadInput(
                 f"--tasks: expected a task file, or hf:OWNER/NAME, found none at {tasks!r}: "
                 "--map COLUMN=FIELD names columns"
@@ -231,7 +232,7 @@ def _write_suite(folder: Path, template: str, tasks: str | None, columns: dict[s
             raise BadInput(f"{tasks!r} is a suite already: `{command_line('eval', tasks)}` runs it")
         load_suite(f"{tasks}?{urlencode(typed)}" if typed else tasks)
         reference = f"{tasks if on_hub else Path(tasks).name}{query}"
-        files = [Path(name) for name in ("" if on_hub else tasks, code) if name]
+        files = [Path(name) for name in ("" if on_hub else file, code) if name]
     folder.mkdir(parents=True, exist_ok=True)
     for path in (*files, source / "agent.py"):
         shutil.copyfile(path, folder / path.name)
@@ -322,15 +323,21 @@ def doctor(refresh: bool, as_json: bool) -> None:
 
 def diagnose() -> Iterator[Finding]:
     """Look at this machine, its programs, the extras and the environment."""
-    system = f"{platform.system()} {platform.release()} {platform.machine()}"
-    cores = f"{os.cpu_count()} cores"
-    yield Finding("machine", "ok", f"Python {platform.python_version()}, {system}, {cores}")
+    yield Finding(
+        "machine",
+        "ok",
+        f"Python {platform.python_version()}, {platform.system()} {platform.release()} "
+        f"{platform.machine()}, {os.cpu_count()} cores",
+    )
     if shutil.which("soffice") or shutil.which("libreoffice"):
         yield Finding("LibreOffice", "ok", "found")
     else:
-        remedy = "spreadsheets are scored without recalculation; apt-get install "
-        remedy += "libreoffice-calc-nogui"
-        yield Finding("LibreOffice", "missing", "no soffice on the PATH", remedy)
+        yield Finding(
+            "LibreOffice",
+            "missing",
+            "no soffice on the PATH",
+            "spreadsheets are scored without recalculation; apt-get install libreoffice-calc-nogui",
+        )
     if (tool := shutil.which("nvidia-smi")) is None:
         yield Finding("GPU", "missing", "no nvidia-smi: CPU only")
     else:
@@ -343,23 +350,27 @@ def diagnose() -> Iterator[Finding]:
     if "local" in plugins("weights"):
         path = load("weights", "local")(EMBEDDED)
         if path is not None:
-            size = f"{path.stat().st_size / 1e6:.0f} MB in the cache"
-            yield Finding(f"local/{EMBEDDED}", "ok", size)
+            megabytes = f"{path.stat().st_size / 1e6:.0f} MB in the cache"
+            yield Finding(f"local/{EMBEDDED}", "ok", megabytes)
         else:
-            remedy = f"harness models pull {EMBEDDED}"
-            yield Finding(f"local/{EMBEDDED}", "missing", "not fetched", remedy)
+            yield Finding(
+                f"local/{EMBEDDED}", "missing", "not fetched", f"harness models pull {EMBEDDED}"
+            )
     for extra, module in EXTRAS.items():
         if importlib.util.find_spec(module):
             yield Finding(f"extra [{extra}]", "ok", module)
         else:
             yield Finding(f"extra [{extra}]", "missing", f"no {module}", install_command(extra))
-    names = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "VLLM_BASE_URL")
-    set_names = [name for name in names if os.environ.get(name)]
-    yield Finding("endpoint", "ok", ", ".join(set_names) or "none set: local only")
+    names = filter(os.environ.get, ("OPENAI_API_KEY", "OPENAI_BASE_URL", "VLLM_BASE_URL"))
+    yield Finding("endpoint", "ok", ", ".join(names) or "none set: local only")
     owners = importlib.metadata.packages_distributions().get("harness", [])
     strangers = sorted(set(owners) - {"agent-skill-harness"})
     if strangers:
-        models = f"also installed by {', '.join(strangers)}"
-        yield Finding("name `harness`", "warning", models, "use an environment of its own")
+        yield Finding(
+            "name `harness`",
+            "warning",
+            f"also installed by {', '.join(strangers)}",
+            "use an environment of its own",
+        )
     else:
         yield Finding("name `harness`", "ok", f"assets in {assets.root().name}/")

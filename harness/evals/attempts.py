@@ -191,8 +191,7 @@ class Attempts:
             return attempt, await asyncio.to_thread(scored)
         # A check that asks a model waits for the event loop, and a client's first request for a
         # thread of the loop, which has few: if checks held them all, neither would go on.
-        limiter = CapacityLimiter(1)
-        return attempt, await run_sync(scored, abandon_on_cancel=True, limiter=limiter)
+        return attempt, await run_sync(scored, abandon_on_cancel=True, limiter=CapacityLimiter(1))
 
     async def _run_agent(
         self, sample: Sample, context: AgentContext, seed: int, tries: int

@@ -38,7 +38,7 @@ from harness.evals.suite import LoadedSuite, possible_path
 from harness.models import Model, SampleLimits
 from harness.tasks import output_file
 from harness.tasks.families import is_function
-from harness.tasks.files.rows import near_duplicates
+from harness.tasks.files.duplicates import near_duplicates
 
 _log = logging.getLogger(__name__)
 PARTS_FILE = "parts.json"

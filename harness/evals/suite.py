@@ -46,7 +46,14 @@ from harness.core import (
 from harness.core.trust import Origin, own_folder
 from harness.models import SampleLimits, Sampling
 from harness.tasks import JudgeSettings
-from harness.tasks.files.rows import HUB, SUFFIXES, divided_reference, in_groups, of_hub, read_tasks
+from harness.tasks.files.rows import (
+    HUB,
+    SUFFIXES,
+    divided_reference,
+    file_of,
+    in_groups,
+    read_tasks,
+)
 from harness.tools import is_remote
 
 Split = Literal["train", "selection", "test"]
@@ -56,10 +63,8 @@ SplitBy = Literal["paper", "stratified"] | Rows
 
 PAPER: Rows = {"train": (0, 200), "test": (200, 400)}
 STRATIFIED: Mapping[Split, tuple[float, float]] = {
-    "train": (0.0, 0.4),
-    "selection": (0.4, 0.5),
-    "test": (0.5, 1.0),
-}
+    "train": (0.0, 0.4), "selection": (0.4, 0.5), "test": (0.5, 1.0),
+}  # fmt: skip
 _SCORER = re.compile(r"[\w-]*")
 """Name of one of our scorers, or none."""
 
@@ -121,13 +126,14 @@ class LoadedSuite(Value):
     @property
     def halved(self) -> bool:
         """Return True for one half of a single task file that nobody divided."""
-        undivided = isinstance(self.suite.tasks, str) and self.suite.split_by is None
-        return undivided and self.split is not None
+        suite = self.suite
+        return isinstance(suite.tasks, str) and suite.split_by is None and self.split is not None
 
     def agent_folder(self, spec: str) -> Path:
         """Folder that an agent's files start at: that of the suite which names it, or ours."""
-        by_suite = spec.split("?")[0] == str(self.suite.agent).split("?")[0]
-        return self.root if by_suite else Path.cwd()
+        return (
+            self.root if spec.split("?")[0] == str(self.suite.agent).split("?")[0] else Path.cwd()
+        )
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -139,8 +145,7 @@ class LoadedSuite(Value):
 
     def origin(self, name: str) -> Origin:
         """Return the origin of all that the part of that name names."""
-        folder = self.base if self.suite.corpus is not None else self.root
-        return Origin(name, folder, self.trusted)
+        return Origin(name, self.root if self.suite.corpus is None else self.base, self.trusted)
 
     def _is_file(self, path: str) -> bool:
         try:  # the place is looked at last: most answers are no names, and that takes longer
@@ -203,15 +208,15 @@ def load_suite(reference: str, split: Split | None = None, *, trusted: bool = Fa
     else:
         suite = _read(path)
         root = Path.cwd() if reference.startswith(HUB) else path.parent
-        source, used_split = _tasks_file(suite, root, split)
-        source, own_columns = divided_reference(source)
+        source, used_split = _tasks_file(suite, split)
+        hub = source.startswith(HUB)
+        source, own_columns = divided_reference(source if hub else str(root / source))
         columns = own_columns | columns
         if suite.group_by is not None and "group" not in columns.values():
             columns[suite.group_by] = "group"
         file = Path(source)
-        hub = source.startswith(HUB)
         base = root if hub else file.parent
-        local = Path(of_hub(source)[0]) if hub else file
+        local = file_of(source)
         if suite.corpus is None and not reference.startswith(HUB) and (not hub or local.exists()):
             Origin(f"suite {suite.name!r}", root, trusted).file(local)
     try:
@@ -282,7 +287,7 @@ def _find(reference: str) -> Path:
         path = path / "suite.yaml"
     if reference.startswith(HUB):
         return path
-    if path.exists():
+    if path.exists() or file_of(reference).is_file():
         return path.resolve()
     shipped = assets.root() / "evals" / f"{reference}.yaml"
     if shipped.is_file():
@@ -309,7 +314,7 @@ def _is_spreadsheetbench(path: Path) -> bool:
 
 
 def _read(path: Path) -> Suite:
-    if path.suffix in SUFFIXES or str(path).startswith(HUB):
+    if file_of(path.name).suffix in SUFFIXES or str(path).startswith(HUB):
         name = str(path) if str(path).startswith(HUB) else path.name
         return Suite(name=path.stem.replace(":", "-"), tasks=name)
     document = read_yaml(path)
@@ -325,14 +330,14 @@ def _read(path: Path) -> Suite:
     return suite
 
 
-def _tasks_file(suite: Suite, root: Path, split: Split | None) -> tuple[str, Split | None]:
+def _tasks_file(suite: Suite, split: Split | None) -> tuple[str, Split | None]:
     if suite.corpus is not None:
         from harness.corpora import corpus_tasks
 
         used_split: Split = split or "test"
         return str(corpus_tasks(suite.corpus, used_split)), used_split
     if isinstance(suite.tasks, str):
-        return _below(root, suite.tasks), None
+        return suite.tasks, None
     if not suite.tasks:
         raise BadInput(f"suite {suite.name!r} names neither tasks nor a corpus")
     order: tuple[Split, ...] = ("test", "selection", "train")
@@ -341,11 +346,7 @@ def _tasks_file(suite: Suite, root: Path, split: Split | None) -> tuple[str, Spl
         raise BadInput(
             f"suite {suite.name!r} has no split {used_split!r}, only {list(suite.tasks)}"
         )
-    return _below(root, suite.tasks[used_split]), used_split
-
-
-def _below(root: Path, tasks: str) -> str:
-    return tasks if tasks.startswith(HUB) else str(root / tasks)
+    return suite.tasks[used_split], used_split
 
 
 def _half(tasks: tuple[Task, ...], suite: Suite, split: Split) -> tuple[Task, ...]:

@@ -177,14 +177,21 @@ class GenericFamily:
         if check in plugins("scorers"):
             return load("scorers", check)(task, answer, workdir)
         sandbox = None if self._trusted else self._sandbox or select()
-        run_check = run_function if is_function(check) else run_command
-        return run_check(task, base, workdir, answer, sandbox)
+        return (run_function if is_function(check) else run_command)(
+            task, base, workdir, answer, sandbox
+        )
 
 
 def check_names() -> list[str]:
     """List the checks that a task may name, those of plugins included."""
-    built_in = (*COMPARISONS, *SCORERS, *_OWN)
-    return [*built_in, *plugins("scorers"), *plugins("families"), *plugins("judges")]
+    return [
+        *COMPARISONS,
+        *SCORERS,
+        *_OWN,
+        *plugins("scorers"),
+        *plugins("families"),
+        *plugins("judges"),
+    ]
 
 
 def _check(task: Task) -> str:

@@ -63,9 +63,12 @@ class OutputFamily:
             head = [line[:PREVIEW_CHARACTERS].replace("```", "'''") for line in lines]
             files.append({"name": name, "lines": head[:PREVIEW_LINES], "count": len(lines)})
         name = output_file(task)
-        table = name.endswith(".csv")
         return render(
-            "output_task", instruction=task.prompt, files=files, output_name=name, table=table
+            "output_task",
+            instruction=task.prompt,
+            files=files,
+            output_name=name,
+            table=name.endswith(".csv"),
         )
 
     def score(self, task: Task, base: Path, workdir: Path, answer: str | None) -> Score:

@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from harness.cli import cli
 from harness.core import BadInput
 from harness.tasks.files.proposals import proposed_columns
+from tests.tasks.workbook_files import Cell, write_workbook
 
 AGENT = "def run(prompt):\n    return 'billing' if 'refund' in prompt else 'shipping'\n"
 
@@ -45,6 +46,13 @@ def test_a_table_and_an_agent_are_enough(desk: Path, monkeypatch: pytest.MonkeyP
     assert again.stdout == ended.stdout, "nothing is run twice"
     whole = typed(following.removeprefix("harness "))
     assert whole.exit_code == 0 and "passed 6  failed 6" in whole.stdout
+
+
+def test_a_sheet_of_a_workbook_becomes_a_suite_of_its_own(desk: Path) -> None:
+    rows: list[list[Cell]] = [["prompt", "answer"], ["A refund", "billing"]]
+    write_workbook(desk / "book.xlsx", {"Notes": [["About"]], "Held out": rows})
+    ended = typed("try 'book.xlsx#Held out' --agent py:agent.py:run")
+    assert "passed 1" in ended.stdout and "harness eval book-Held-out-suite" in ended.stdout
 
 
 def test_columns_that_are_named_count(desk: Path) -> None:

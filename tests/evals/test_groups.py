@@ -15,7 +15,7 @@ from harness.cli import cli
 from harness.core import BadInput
 from harness.evals import load_suite, records
 from harness.stats import wilson
-from harness.tasks.files.rows import near_duplicates
+from harness.tasks.files.duplicates import near_duplicates
 
 KINDS = ("refund", "address", "invoice", "delivery", "login", "gift card")
 EACH = 6

@@ -211,6 +211,34 @@ def test_commas_in_a_quoted_name_do_not_make_a_semicolon_table_one_with_commas(
     assert (task["prompt"], task["answer"]) == ("Why?", "no")
 
 
+def test_the_sheet_of_a_workbook_is_named_or_the_first_is_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    warn_once.cache_clear()
+    path = tmp_path / "book.xlsx"
+    sheets: dict[str, list[list[Cell]]] = {
+        name: [["prompt", "answer"], [f"What is {name}?", "4"]] for name in ("Notes", "Held out")
+    }
+    write_workbook(path, sheets)
+    assert tasks_of(path)[0]["prompt"] == "What is Notes?"
+    assert caplog.text.count("sheet 'Notes' is read, the first of 'Notes', 'Held out'") == 1
+    suite = tmp_path / "suite.yaml"
+    suite.write_text("name: s\ntasks: {train: book.xlsx, test: 'book.xlsx#Held out'}\n")
+    for source in (f"{path}#Held out", str(suite)):
+        assert load_suite(source).tasks[0].prompt == "What is Held out?"
+    with pytest.raises(BadInput, match=r"no sheet 'Held'; there are 'Notes', 'Held out'"):
+        load_suite(f"{path}#Held")
+
+
+def test_a_sheet_is_no_way_out_of_a_suites_folder(tmp_path: Path) -> None:
+    (tmp_path / "suite").mkdir()
+    write_workbook(tmp_path / "book.xlsx", {"Cases": [["prompt"], ["Why?"]]})
+    (tmp_path / "suite" / "book.xlsx").symlink_to(tmp_path / "book.xlsx")
+    (tmp_path / "suite" / "suite.yaml").write_text("name: s\ntasks: 'book.xlsx#Cases'\n")
+    with pytest.raises(BadInput, match="expected its files below"):
+        load_suite(str(tmp_path / "suite"))
+
+
 def test_empty_rows_and_a_guessed_encoding_are_said_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -15,7 +15,7 @@ from harness.evals.runner import Evaluator, ProgressHook, open_agent_model
 from harness.evals.settings import EvalSettings, Sandbox, TrustSettings
 from harness.evals.suite import LoadedSuite, load_suite, refuse_remote_tools
 from harness.models import Budget, CallStore, foreign_url
-from harness.tasks.files.rows import HUB, divided_reference, of_hub
+from harness.tasks.files.rows import divided_reference, file_of, of_workbook
 
 
 class MatrixSettings(TrustSettings):
@@ -94,11 +94,10 @@ class MatrixRun:
         for cell in self.matrix.cells():
             suite, model = self._suite(cell), self.matrix.models[cell.model]
             tasks = list(suite.tasks[: self.matrix.limit]) * self.matrix.epochs
-            expected = estimate(
+            rows.append((cell, estimate(
                 suite, tasks, model=model.spec, base_url=model.base_url, skill=self._skill(cell),
                 runs=[self.out, self.out.parent],
-            )  # fmt: skip
-            rows.append((cell, expected))
+            )))  # fmt: skip
         return rows
 
     def _suite(self, cell: Cell) -> LoadedSuite:
@@ -110,8 +109,8 @@ class MatrixRun:
     def _reference(self, cell: Cell) -> str:
         """The suite's path from here, or the name of a shipped one."""
         name = self.matrix.suites[cell.suite]
-        file, _ = divided_reference(name)
-        path = self._path(of_hub(file)[0] if file.startswith(HUB) else file)
+        file, _ = of_workbook(divided_reference(name)[0])
+        path = self._path(str(file_of(file)))
         return f"{path}{name.removeprefix(file)}" if path.exists() else name
 
     def _skill(self, cell: Cell) -> Path | None:

@@ -4,7 +4,7 @@
 |---|---|
 | `tasks.jsonl` | one a line |
 | `tasks.csv`, `tasks.tsv` | one a line, with a header; as Excel writes them |
-| `tasks.xlsx` | one a row of its first sheet, below a header |
+| `tasks.xlsx#SHEET` | one a row of that sheet, or the first, below a header |
 | `tasks.json` | a list, or an object that holds one |
 | `tasks.parquet` | its rows (`pip install pyarrow`) |
 | `hf:OWNER/NAME[/CONFIG][:SPLIT]` | a data set of the hub or of a folder (`pip install datasets`) |
@@ -49,6 +49,7 @@ from harness.core import (
     read_rows,
     require,
     string,
+    warn_once,
 )
 
 HUB = "hf:"
@@ -83,11 +84,6 @@ WORKBOOKS = (".xlsx", ".xls", ".ods")
 SUFFIXES = (".jsonl", ".csv", ".tsv", ".json", ".parquet", *WORKBOOKS)
 MOST_ROWS = 2**20
 """Of a sheet, as Excel has it."""
-MOST_COMPARED = 500
-"""Prompts that are compared with each other; of more, so many spread over all of them."""
-ALIKE = 0.6
-"""Share of common words (Jaccard) from which two prompts are near-duplicates."""
-_WORD = re.compile(r"[^\W\d_]+|\d+(?:[.,]\d+)*")
 Row = dict[str, Any]
 
 
@@ -113,6 +109,12 @@ def divided_reference(reference: str) -> tuple[str, dict[str, str]]:
     return path, columns
 
 
+def of_workbook(source: str) -> tuple[str, str]:
+    """The file of a source, and the sheet of a workbook that it names, "" for none."""
+    file, named, sheet = source.partition(".xlsx#")
+    return (f"{file}.xlsx", sheet) if named else (source, "")
+
+
 def read_tasks(source: str, columns: Mapping[str, str]) -> tuple[Task, ...]:
     """The tasks of a file or a data set.
 
@@ -133,19 +135,20 @@ def rows_of(source: str) -> Iterator[tuple[int, Row]]:
     Raises:
         BadInput: if it cannot be read.
     """
-    path = Path(source)
+    file, sheet = of_workbook(source)
+    path = Path(file)
     if source.startswith(HUB):
         rows = _hub_rows(source)
     elif path.suffix in (".csv", ".tsv"):
         rows = read_table(path)
     elif path.suffix == ".parquet":
         parquet: Any = require("pyarrow.parquet", "Parquet files need pyarrow", "pyarrow")
-        with decoding(path), open_foreign(path, STREAMED_BYTES) as file:
-            rows = enumerate(map(without_gaps, parquet.read_table(file).to_pylist()), start=1)
+        with decoding(path), open_foreign(path, STREAMED_BYTES) as data:
+            rows = enumerate(map(without_gaps, parquet.read_table(data).to_pylist()), start=1)
     elif path.suffix == ".json":
         rows = _of_list(path)
     elif path.suffix == ".xlsx":
-        rows = _of_workbook(path)
+        rows = _of_workbook(path, sheet)
     elif path.suffix in WORKBOOKS:
         raise BadInput(f"{source}: a workbook: save its sheet as CSV (UTF-8)")
     elif path.suffix in (".yaml", ".yml"):
@@ -189,7 +192,10 @@ def tasks_of(
         where, missing = f"{source}{number}", missing - row.keys()
         if apart := {name: row.pop(name) for name in groups if name in row and name not in FIELDS}:
             row["meta"] = {**mapping(row.get("meta")), **apart}
-        row |= {field: filled_in(text, record) for text, field in around.items()}
+        row |= {
+            field: _CELL.sub(lambda cell: str(record.get(cell[1], "")), text)  # noqa: B023
+            for text, field in around.items()
+        }
         is_task = not columns and not around and {"id", "prompt"} <= row.keys()
         fields = row if is_task else _fields(row, columns)
         if "prompt" not in fields and tasks:
@@ -226,11 +232,6 @@ def tasks_of(
         name = f"{min(missing)!r}{did_you_mean(min(missing), columns_there)}"
         raise BadInput(f"{source}1: no column {name}, which --map names, among {names}")
     return in_groups(tasks, groups, source)
-
-
-def filled_in(text: str, row: Row) -> str:
-    """A text with a row's cells in it."""
-    return _CELL.sub(lambda cell: str(row.get(cell[1], "")), text)
 
 
 def without_gaps(row: Mapping[Any, Any]) -> Row:
@@ -308,13 +309,22 @@ def read_table(path: Path) -> Iterator[tuple[int, Row]]:
         yield number, {name: text for name, text in row if text != ""}
 
 
-def _of_workbook(path: Path) -> Iterator[tuple[int, Row]]:
-    """The rows of the first sheet of a workbook, whose first row names the columns."""
+def _of_workbook(path: Path, sheet: str) -> Iterator[tuple[int, Row]]:
+    """The rows of a sheet of a workbook, else of its first; the first row names the columns."""
     from harness.tasks.workbooks import UnreadableWorkbook, open_workbook
 
     try:
         with open_workbook(path) as book:
-            table = book.head(book.sheet_names[0], MOST_ROWS)
+            first, *others = book.sheet_names
+            there = f"{first!r}{''.join(f', {name!r}' for name in others)}"
+            if sheet not in ("", first, *others):
+                raise BadInput(f"{path}: no sheet {sheet!r}; there are {there}")
+            if others and not sheet:
+                text = (
+                    f"sheet {first!r} is read, the first of {there}; {path.name}#SHEET is another"
+                )
+                warn_once(path.name, path.stat().st_size, text)
+            table = book.head(sheet or first, MOST_ROWS)
     except UnreadableWorkbook as error:
         raise BadInput(str(error)) from error
     header = [str(name).strip() for name in table[0]] if table else []
@@ -344,6 +354,11 @@ def of_hub(source: str) -> tuple[str, str, str]:
     owner, _, remainder = name.partition("/")
     remainder, _, config = remainder.partition("/")
     return f"{owner}/{remainder}" if remainder else owner, config, split
+
+
+def file_of(source: str) -> Path:
+    """The file or folder of a source, without the sheet, configuration or split that it names."""
+    return Path(of_hub(source)[0] if source.startswith(HUB) else of_workbook(source)[0])
 
 
 def _hub_rows(source: str) -> Iterator[tuple[int, Row]]:
@@ -383,29 +398,3 @@ def in_groups(tasks: Sequence[Task], columns: Mapping[str, str], source: str) ->
         task if value is None else task.model_copy(update={"group": str(value)})
         for task, value in zip(tasks, values, strict=True)
     )
-
-
-def near_duplicates(prompts: Sequence[str]) -> tuple[int, int]:
-    """Count prompts that have a near-duplicate, numbers apart, and all prompts looked at.
-
-    Lines that all prompts share, such as instructions, are left out where each has others.
-    """
-    step = max(1, -(-len(prompts) // MOST_COMPARED))
-    lines = [prompt.splitlines() for prompt in prompts[::step]]
-    shared = set(lines[0]).intersection(*lines) if len(lines) > 1 else set[str]()
-    if shared and all(set(rows) - shared for rows in lines):
-        lines = [[row for row in rows if row not in shared] for rows in lines]
-    texts = ("\n".join(rows).casefold() for rows in lines)
-    words = [
-        frozenset("0" if word[0].isdigit() else word for word in _WORD.findall(text))
-        for text in texts
-    ]
-    alike: set[int] = set()
-    for first, left in enumerate(words):
-        for second in range(first + 1, len(words)):
-            if first in alike and second in alike:
-                continue
-            right, common = words[second], len(left & words[second])
-            if common and common >= ALIKE * (len(left) + len(right) - common):
-                alike |= {first, second}
-    return len(alike), len(words)
