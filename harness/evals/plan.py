@@ -38,7 +38,7 @@ from harness.evals.suite import LoadedSuite, possible_path
 from harness.models import Model, SampleLimits
 from harness.tasks import output_file
 from harness.tasks.families import is_function
-from harness.tasks.files.duplicates import near_duplicates
+from harness.tasks.files.duplicates import Alike, near_duplicates
 
 _log = logging.getLogger(__name__)
 PARTS_FILE = "parts.json"
@@ -228,7 +228,7 @@ class RunParts(Value):
     tools: tuple[str, ...] | None = None
     settings: dict[str, JsonValue] = {}
     carried: tuple[float, int, int] = (0.0, 0, 0)
-    alike: tuple[int, int] = Field(default=(0, 0), exclude_if=lambda value: not value[0])
+    alike: Alike = Field(default=(0, 0), exclude_if=lambda value: not value[0])
     program: str = ""
     taught: tuple[str, ...] = Field(default=(), exclude_if=lambda value: not value)
     base_url: str | None = Field(default=None, exclude_if=lambda value: not value)

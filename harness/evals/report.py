@@ -14,7 +14,7 @@ from pydantic import Field, JsonValue
 from harness.core import BadInput, Outcome, Trajectory, Usage, Value, decoding
 from harness.core.rundir import RunReader
 from harness.evals.judged import JUDGED, JudgedRate, judged_rate
-from harness.evals.plan import RunParts, read_parts
+from harness.evals.plan import Alike, RunParts, read_parts
 from harness.stats import (
     PairedComparison,
     Repeated,
@@ -95,7 +95,7 @@ class EvalReport(Value):
     mean_score: float | None = None
     mean_score_ci95: tuple[float, float] | None = None
     groups: int | None = Field(default=None, exclude_if=lambda value: value is None)
-    alike: tuple[int, int] = Field(default=(0, 0), exclude_if=lambda value: not value[0])
+    alike: Alike = Field(default=(0, 0), exclude_if=lambda value: not value[0])
     repeated: dict[str, Repeated] = {}
     tokens: int
     calls: int = 0
@@ -130,7 +130,7 @@ class Results:
     items: list[ItemRecord]
     trajectories: list[Trajectory] = field(default_factory=list[Trajectory])
     planned: int | None = None
-    alike: tuple[int, int] = (0, 0)
+    alike: Alike = (0, 0)
     program: str = ""
     taught: tuple[str, ...] = ()
 
@@ -194,8 +194,9 @@ def attempts_by_task(
     groups: dict[str, list[float]] = defaultdict(list)
     for item in items:
         if item.outcome != "invalid":
-            passed = float(item.outcome == "pass")
-            groups[item.task_id].append(passed if measure == "outcome" else item.value)
+            groups[item.task_id].append(
+                item.value if measure == "score" else float(item.outcome == "pass")
+            )
     return groups
 
 
@@ -220,7 +221,7 @@ def summarise(
     items: list[ItemRecord],
     seconds: float,
     usage: Usage | None = None,
-    alike: tuple[int, int] = (0, 0),
+    alike: Alike = (0, 0),
 ) -> EvalReport:
     """The report of a run.
 

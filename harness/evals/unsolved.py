@@ -124,12 +124,13 @@ def unsolved(items: Sequence[ItemRecord], tasks: Mapping[str, Task]) -> tuple[st
 
 def near_duplicates_note(report: EvalReport) -> list[str]:
     """A line where so many prompts are alike that their tasks are hardly independent."""
-    alike, compared = report.alike
+    alike, compared, *quoted = report.alike
     if alike < 2 or alike < MOST_ALIKE * compared:
         return []
     return [
-        f"{alike} of {compared} prompts are near-duplicates, and the interval takes every task for "
-        "independent; name their group with group_by in the suite, or --group-by COLUMN"
+        f"{alike} of {compared} prompts are near-duplicates{', such as ' * bool(quoted)}"
+        f"{''.join(quoted)}, and the interval takes every task for independent; name their group "
+        "with group_by in the suite, or --group-by COLUMN"
     ]
 
 

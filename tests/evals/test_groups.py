@@ -103,6 +103,7 @@ def test_near_duplicates_without_a_group_are_said_once(table: Path) -> None:
     words = ["eval", str(table), "--agent", "cmd:echo 4", *NONE]
     said = CliRunner().invoke(cli, [*words, "--out", "runs/a"]).output
     assert said.count("36 of 36 prompts are near-duplicates") == 1
+    assert "such as 'How many days" in said and "in case 1?'" in said
     assert "--group-by COLUMN" in said
     grouped = CliRunner().invoke(cli, [*words, "--out", "runs/b", "--group-by", "kind"]).output
     assert "near-duplicates" not in grouped
@@ -119,7 +120,8 @@ def test_different_questions_under_one_instruction_are_no_near_duplicates() -> N
         for question in ("What does the train to Lyon cost?", "How tall is the tower?",
                          "Add the fees of both accounts.", "What does the train to Nice cost?")
     ]  # fmt: skip
-    assert near_duplicates(prompts) == (2, 4)
+    quoted = "'What does the train to Lyon cost?' and 'What does the train to Nice cost?'"
+    assert near_duplicates(prompts) == (2, 4, quoted)
 
 
 def test_a_column_that_is_not_there_is_refused_with_those_that_are(table: Path) -> None:
