@@ -18,9 +18,15 @@ import pytest
 
 from harness.core import digest_tree
 from tests.acceptance.conftest import ChatServer
-from tests.acceptance.test_kill_and_resume import STORMS
+from tests.acceptance.test_kill_and_resume import RAY
 
 CONCURRENCY = 4
+KILLS = (
+    ((), 2),
+    pytest.param((), 10, marks=pytest.mark.full),
+    *(pytest.param(RAY, n, marks=[pytest.mark.full, pytest.mark.wing("fleet")]) for n in (1, 10)),
+)
+"""On a cluster `make test` kills a run: an evolution makes its attempts by the same executor."""
 LESSONS = (
     ("Bare number", "Answer with the bare number and leave every other word of the sentence out."),
     ("No sentence", "Answer with the bare number and leave out every other word of a sentence."),
@@ -73,7 +79,7 @@ def _merge(numbered: list[tuple[str, str]]) -> str:
 def teacher(chat_server: ChatServer, suite: Path) -> ChatServer:
     rows = [
         {"id": f"t{n}", "prompt": f"What is two times {n} ?", "answer": str(2 * n), "check": "em"}
-        for n in range(1, 73)
+        for n in range(1, 49)
     ]
     (suite / "tasks.jsonl").write_text("\n".join(json.dumps(row) for row in rows) + "\n")
     chat_server.__class__ = Teacher
@@ -104,7 +110,7 @@ def finish(process: subprocess.Popen[str]) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("executor", "kills"), STORMS)
+@pytest.mark.parametrize(("executor", "kills"), KILLS)
 def test_kill_at_random_moments(
     suite: Path, tmp_path: Path, teacher: ChatServer, executor: tuple[str, ...], kills: int
 ) -> None:

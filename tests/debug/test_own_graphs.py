@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Generator
-from contextlib import ExitStack
+from contextlib import ExitStack, chdir
 from io import StringIO
 from pathlib import Path
 
@@ -70,16 +71,24 @@ def typed(line: str) -> object:
     return 0
 
 
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of one task in the folder where its graph lies."""
-    monkeypatch.chdir(tmp_path)
-    Path("mine.py").write_text(GRAPH)
-    Path("script.json").write_text(json.dumps(SCRIPT))
-    Path("tasks.jsonl").write_text(json.dumps({"id": "t", "prompt": "2 + 2?", "answer": "4"}))
+    folder = tmp_path_factory.mktemp("made")
+    with chdir(folder):
+        Path("mine.py").write_text(GRAPH)
+        Path("script.json").write_text(json.dumps(SCRIPT))
+        Path("tasks.jsonl").write_text(json.dumps({"id": "t", "prompt": "2 + 2?", "answer": "4"}))
+        line = "eval tasks.jsonl --agent graph:mine.py:graph --model scripted/script.json --out run"
+        assert typed(line) == 0
+    return folder
 
-    line = "eval tasks.jsonl --agent graph:mine.py:graph --model scripted/script.json --out run"
-    assert typed(line) == 0
+
+@pytest.fixture
+def run(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of that run, beside a copy of its graph."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
     return Path("run")
 
 

@@ -60,6 +60,8 @@ EXCEPTIONS = (
     ),
 )
 """What is not typed as it stands."""
+SPREAD = re.compile(r"--workers \d")
+"""Half a minute of processes that import everything: run in `make full`, planned in `make test`."""
 SERVES = re.compile(r"--web|models serve|harness view(?!.*--html)")
 UNREADABLE = re.compile(r"^(?![-+]).*(?:\bNone\b|\{')|Traceback", re.MULTILINE)
 """What no person is to read, but in the lines of a skill that `diff` shows."""
@@ -85,6 +87,14 @@ def group_of(line: Line) -> str:
 
 
 PLACES = [(place, list(lines)) for place, lines in groupby(LINES, key=group_of)]
+CASES = [
+    *(pytest.param(place, lines, False, id=place) for place, lines in PLACES),
+    *(
+        pytest.param(place, lines, True, id=f"{place}, in processes", marks=pytest.mark.full)
+        for place, lines in PLACES
+        if any(SPREAD.search(line.text) for line in lines)
+    ),
+]
 
 
 @pytest.fixture(scope="module")
@@ -142,8 +152,8 @@ def with_values(desk: Desk, line: str, words: list[str], shown: str) -> list[str
     return words
 
 
-@pytest.mark.parametrize(("place", "lines"), PLACES, ids=[place for place, _ in PLACES])
-def test_what_is_shown_works(place: str, lines: list[Line], desk: Desk) -> None:
+@pytest.mark.parametrize(("place", "lines", "spread"), CASES)
+def test_what_is_shown_works(place: str, lines: list[Line], spread: bool, desk: Desk) -> None:
     problems, shown, running = list[str](), "", set[str]()
     with ExitStack() as runs:
         for line in lines:
@@ -154,7 +164,7 @@ def test_what_is_shown_works(place: str, lines: list[Line], desk: Desk) -> None:
                 if "--out" in words:  # each of a page's examples begins without it
                     shutil.rmtree(desk.folder / words[words.index("--out") + 1], ignore_errors=True)
                 excepted = any(re.search(kind.pattern, line.text) for kind in EXCEPTIONS)
-                if excepted:
+                if excepted or (not spread and SPREAD.search(line.text)):
                     done = in_place_of(desk, words)
                 elif SERVES.search(line.text):
                     done = desk.serve(words)

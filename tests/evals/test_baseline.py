@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
@@ -26,29 +28,34 @@ def test_doubling(against_baseline):
 """
 
 
-def typed(folder: Path, factor: int, *options: str, epochs: int = 1) -> tuple[int, str]:
-    """The user's test with an agent that multiplies by `factor`."""
+def typed(factor: int, *options: str, epochs: int = 1) -> tuple[int, str]:
+    """The user's test, in the current folder, with an agent that multiplies by `factor`."""
     text = TESTS.replace("FACTOR", str(factor)).replace("EPOCHS", str(epochs))
-    (folder / "test_it.py").write_text(text)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "harness.pytest_plugin", *options]
-    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
-    return done.returncode, done.stdout + done.stderr
+    Path("test_it.py").write_text(text)
+    sys.modules.pop("test_it", None)
+    words = ["-q", "-s", "-p", "no:cacheprovider", "-p", "harness.pytest_plugin", *options]
+    said = io.StringIO()
+    with redirect_stdout(said), redirect_stderr(said):
+        code = pytest.main([*words, "--rootdir", ".", "test_it.py"])
+    return int(code), said.getvalue()
 
 
-def test_a_worse_agent_fails_the_test_and_the_noise_is_said(tmp_path: Path) -> None:
-    code, text = typed(tmp_path, 2)
+def test_a_worse_agent_fails_the_test_and_the_noise_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # the file changes within a second
+    code, text = typed(2)
     assert code and "pytest --harness-baseline writes it" in text
-    assert typed(tmp_path, 2, "--harness-baseline")[0] == 0
+    assert typed(2, "--harness-baseline")[0] == 0
     assert (tmp_path / "double.xml").is_file()
-    assert typed(tmp_path, 2)[0] == 0
-    code, text = typed(tmp_path, 3)
+    assert typed(2)[0] == 0
+    code, text = typed(3)
     assert code and "worse by 87.5%, margin 5.0%" in text
     assert "unknown: a single run" in text
-    assert typed(tmp_path, 2, "--harness-baseline", epochs=2)[0] == 0
-    assert "+0.0% between attempts of the first" in typed(tmp_path, 3, epochs=2)[1]
+    assert typed(2, "--harness-baseline", epochs=2)[0] == 0
+    assert "+0.0% between attempts of the first" in typed(3, epochs=2)[1]
 
 
 @pytest.fixture

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import shlex
+import socket
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,13 @@ from tests.fleet.running import doubled, suite_in
 from tests.models.http_server import free_port, serve
 
 FILE = Path(__file__).parents[2] / "docs" / "concepts" / "rayjob.yaml"
+
+UNTIL_THERE = """
+import time, ray
+ray.init()
+while not {"memory", "sandbox"} <= ray.cluster_resources().keys():
+    time.sleep(0.1)
+"""
 
 
 def words(group: dict[str, Any]) -> list[str]:
@@ -36,14 +46,15 @@ def test_its_cluster_runs_its_command_and_resumes(tmp_path: Path) -> None:
     cluster = job["spec"]["rayClusterSpec"]
     head, (workers,) = cluster["headGroupSpec"], cluster["workerGroupSpecs"]
     suite = suite_in(tmp_path / "suite", 6)
-    address, ray = f"127.0.0.1:{free_port()}", [sys.executable, "-m", "ray.scripts.scripts"]
+    port, ray = free_port(), [sys.executable, "-m", "ray.scripts.scripts"]
+    address = f"127.0.0.1:{port}"
     common = ["--disable-usage-stats", "--object-store-memory=80000000", "--block"]
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     environment = {**os.environ, "RAY_ADDRESS": address, "OPENAI_API_KEY": "k", "PATH": path}
     # A head asks for a token where the home folder holds one, and drivers do not give it.
     environment["RAY_AUTH_MODE"] = "disabled"
     starts = [
-        ["--head", f"--port={address.partition(':')[2]}", "--node-ip-address=127.0.0.1",
+        ["--head", f"--port={port}", "--node-ip-address=127.0.0.1",
          "--include-dashboard=false", *words(head)],
         [f"--address={address}", "--node-ip-address=127.0.0.1",
          f"--num-cpus={limits(workers)['cpu']}", *words(workers)],
@@ -51,15 +62,16 @@ def test_its_cluster_runs_its_command_and_resumes(tmp_path: Path) -> None:
     assert words(workers) == ['--resources={"sandbox": 4}']
     nodes: list[subprocess.Popen[Any]] = []
     try:
-        for start, there in zip(starts, ("memory", "sandbox"), strict=True):
+        quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        for start in starts:
             command = [*ray, "start", *common, *start]
-            quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
             nodes.append(subprocess.Popen(command, env=environment, **quiet))
-            until_there = f"import ray; ray.init(); assert ray.cluster_resources()[{there!r}]"
-            for _ in range(60):
-                probe = [sys.executable, "-c", until_there]
-                if not subprocess.call(probe, env=environment, **quiet):
+            until = time.monotonic() + 60
+            while len(nodes) == 1 and time.monotonic() < until:  # until the head listens
+                with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
                     break
+                time.sleep(0.1)
+        subprocess.run([sys.executable, "-c", UNTIL_THERE], env=environment, check=True, **quiet)
         with serve(doubled) as served:
             entrypoint = job["spec"]["entrypoint"].replace("/runs", str(tmp_path))
             entrypoint = entrypoint.replace("/suite/suite.yaml", str(suite))

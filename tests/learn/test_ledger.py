@@ -18,7 +18,7 @@ from tests.learn.clients import Event, write_claude, write_codex
 
 chat_server = acceptance.chat_server
 harness = acceptance.harness
-EVENINGS, NEW = 10, 5
+NEW = 5
 LESSONS = (
     "Run the whole suite after the last edit of a change.",
     "Ask before a module is renamed or deleted.",
@@ -56,7 +56,9 @@ def _rules(folder: Path) -> dict[str, int]:
 
 
 @pytest.mark.slow
-def test_ten_evenings_pay_for_their_own_sessions_and_end_in_the_skill_of_one(
+@pytest.mark.parametrize("evenings", [3, pytest.param(10, marks=pytest.mark.full)])
+def test_evenings_pay_for_their_own_sessions_and_end_in_the_skill_of_one(
+    evenings: int,
     harness: Harness,
     tmp_path: Path,
     chat_server: ChatServer,
@@ -67,7 +69,7 @@ def test_ten_evenings_pay_for_their_own_sessions_and_end_in_the_skill_of_one(
         monkeypatch.setenv(name, value)
     rest = ("--model", "openai/test", "--base-url", chat_server.url, "--yes", "--json")
     taught = 0
-    for evening in range(EVENINGS):
+    for evening in range(evenings):
         logs = [_session(tmp_path / "home", NEW * evening + n) for n in range(NEW)]
         known = sum((NEW * evening + n) % 7 != 6 for n in range(NEW))
         done = harness("learn", "--out", "learned", *rest)

@@ -189,6 +189,12 @@ def gates_by_group(
     return holds / gates, accepted / gates
 
 
+def test_the_interval_of_some_gates_by_group_covers() -> None:
+    assert gates_by_group(12, 0.2, (0.5, 0.2, 0.2), 8) == (1.0, 0.0)
+    assert gates_by_group(12, 0.2, (0.6, 0.6, 0.05), 8) == (1.0, 0.5)
+
+
+@pytest.mark.full
 def test_the_interval_of_a_gate_by_group_covers() -> None:
     """`docs/concepts/gate.md` has more: 120 gates of each of 18 kinds."""
     covers, accepted = gates_by_group(12, 0.2, (0.5, 0.2, 0.2), 40)

@@ -132,7 +132,7 @@ def test_what_is_no_table(tmp_path: Path, text: str, message: str) -> None:
         TableProposer(materials(path, tmp_path / "out"))
 
 
-@pytest.mark.parametrize("size", [24, 64, 300])
+@pytest.mark.parametrize("size", [24, pytest.param(64, marks=pytest.mark.full), 300])
 def test_twenty_tasks_fill_all_splits_and_no_model_is_asked(size: int, tmp_path: Path) -> None:
     """Before, 300 rows gave seven tasks to train, thirteen to test and none to selection."""
     source = write(tmp_path / "players.csv", size=size)

@@ -101,8 +101,8 @@ def _surprises(tasks: list[Task]) -> list[str]:
 
 
 def test_gold_passes_and_input_fails_on_small_shared_rows(shared: Path) -> None:
-    tasks = _small(load_spreadsheetbench(shared / _ROWS), 12_000)
-    assert len(tasks) > 40
+    tasks = _small(load_spreadsheetbench(shared / _ROWS), 12_000)[::3]
+    assert len(tasks) > 13
     assert set(_surprises(tasks)) <= {
         "13-1: untouched input passes",
         "73-45: untouched input passes",
