@@ -78,6 +78,7 @@ def finished_report(
     begun = (out / "run.json").is_file() if begun is None else begun
     mark = mapping(read_json(out / FINISHED)) if begun and (out / FINISHED).is_file() else {}
     changed = differing(mapping(mark.get("request")), request)
+    resume = changed == ["by"] or resume  # other groups of the attempts that are there
     complete = not mark.get("invalid") and mark.get("records") == records is not None
     if mark and not changed and (complete or not resume):
         logging.getLogger(__name__).warning(

@@ -107,8 +107,9 @@ def verify(
     if run is not None:
         differs += run_differs(run, records, parsed)
     if len(parsed.units) != header.plan.units:
-        count = header.plan.units
-        differs.append(f"skill: it has {len(parsed.units)} units now, the records know {count}")
+        differs.append(
+            f"skill: it has {len(parsed.units)} units now, the records know {header.plan.units}"
+        )
     else:
         try:
             computed = receipt_of(records, parsed)
@@ -139,8 +140,9 @@ def measured_suite(suite: str, split: Split | None) -> LoadedSuite:
     try:
         return load_suite(suite, split, trusted=True)
     except BadInput as error:
-        hint = "--suite names where the tasks are now, --without-tasks checks the rest"
-        raise BadInput(f"{error}; {hint}") from error
+        raise BadInput(
+            f"{error}; --suite names where the tasks are now, --without-tasks checks the rest"
+        ) from error
 
 
 def scope_of(run: Path | None) -> Scope:
@@ -183,8 +185,10 @@ def _rows_differ(records: Records) -> Iterator[str]:
     ids = tuple(task for task, _ in header.tasks)
     planned = design(ids, header.plan.units, header.plan.pairs, header.seed)
     if len(records.rows) not in header.plan.looks:
-        looks = ", ".join(map(str, header.plan.looks))
-        yield f"records: {len(records.rows)} rollouts, expected {looks}"
+        yield (
+            f"records: {len(records.rows)} rollouts, "
+            f"expected {', '.join(map(str, header.plan.looks))}"
+        )
     for row, rollout in zip(records.rows, planned, strict=False):
         if (row.id, row.task) != (rollout.id, rollout.task) or row.present != rollout.units:
             yield f"records: rollout {row.id} is not the one that the design has there"

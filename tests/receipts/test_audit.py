@@ -322,6 +322,18 @@ def test_an_audit_that_was_cut_goes_on_and_pays_nothing_twice(world: Path, tmp_p
     assert lines == beside(world / "order-desk", RECORDS).read_text()
 
 
+def test_other_groups_of_the_same_rollouts_need_no_other_folder_and_no_call(world: Path) -> None:
+    before = receipt(world)
+    words = ["skill", "audit", world / "order-desk", "--suite", world / "suite.yaml",
+             "--model", f"simulated/{world / 'model.json'}", "--rollouts", ROLLOUTS,
+             "--sandbox", "none", "--out", world / "run", "--budget-calls", 1]  # fmt: skip
+    grouped = command(*words, "--by", "expected")
+    assert grouped.exit_code == 0, grouped.output
+    assert "by expected: " in grouped.output and receipt(world)["by"] == "expected"
+    assert "2 of 4 lines show no effect on all tasks together; effects below" in grouped.output
+    assert run_audit(settings(world)).receipt.text and receipt(world) == before
+
+
 def test_between_looks_no_other_process_goes_on_with_an_audit(
     world: Path, copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

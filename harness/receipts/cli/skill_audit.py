@@ -87,8 +87,9 @@ def audit_skill(
     from harness.receipts import AuditSettings, plan_of, prune_skill, run_audit
 
     run: Path = options["resume"] or options["out"] or Path("runs") / new_run_id("audit")
-    stops = {"width": width, "futility": futility, "by": by}
-    settings = AuditSettings.model_validate({**options, **stops, "skill": folder, "out": run})
+    settings = AuditSettings.model_validate(
+        {**options, "width": width, "futility": futility, "by": by, "skill": folder, "out": run}
+    )
     if dry_run:
         plan = plan_of(settings)
         lines = [f"{unit['id']}  {unit['kind']}  {unit['tokens']} tokens" for unit in plan["units"]]
@@ -102,8 +103,11 @@ def audit_skill(
         return
     with resumable(run):
         audited = run_audit(settings, tell=partial(echo, err=True), show=tally_progress())
-    text = shown([_text(audited), after_receipt(folder, run)])
-    emit(audited.receipt.model_dump(mode="json", by_alias=True), as_json, text)
+    emit(
+        audited.receipt.model_dump(mode="json", by_alias=True),
+        as_json,
+        shown([_text(audited), after_receipt(folder, run)]),
+    )
     if prune:
         echo(str(prune_skill(settings, audited.receipt, run)), err=as_json)
 
@@ -137,8 +141,8 @@ def verify_skill(
     )
     if run is None:
         text += " (that takes the run folder: --run RUN)"
-    units = [_units(verified.units)] if verified.valid and verified.units else []
-    emit(verified, as_json, shown([text, *verified.differs, *units]))
+    units = verified.units if verified.valid else ()
+    emit(verified, as_json, shown([text, *verified.differs, *([_units(units)] if units else [])]))
     if not verified.valid:
         raise Refused(f"the receipt of {folder} does not hold: {verified.differs[0]}")
 
@@ -248,14 +252,24 @@ def _text(audited: Audited) -> str:
     )
     if receipt.by:
         lines += group_lines(receipt)
-    if {unit.verdict for unit in receipt.units} == {"nothing detectable"}:
-        hint = "" if receipt.by else "--by COLUMN looks at groups of tasks; "
+    unclear = [u.effect.half for u in receipt.units if u.verdict == "nothing detectable"]
+    if unclear:
+        # Intervals narrow with the root of the tasks, and with more rollouts of the same little.
+        more = f"--rollouts {4 * receipt.rollouts}"
         if receipt.plan.tasks < receipt.plan.pairs // 2:  # all tasks at hand were run
-            hint += f"a suite of more than these {receipt.tasks} tasks narrows the intervals"
-        else:
-            hint += "more --rollouts take more tasks, which narrows the intervals"
+            more = f"about {4 * receipt.tasks} tasks with as many rollouts each"
+        hint = (
+            f"effects below {max(unclear):.0f} points would mostly go unseen on these "
+            f"{receipt.tasks} tasks (to see half as large ones takes {more})"
+        )
+        if not max(unclear):
+            hint = "all rollouts ended alike, so that these tasks can show none: take others"
         if any(pair.effect < 0 for pair in receipt.interactions):
             hint = "some do less where others are present (above): those make up for them"
-        lines.append(f"no line shows an effect on all tasks together; {hint}")
+        by = "" if receipt.by else "; --by COLUMN looks at groups of tasks"
+        lines.append(
+            f"{len(unclear)} of {len(receipt.units)} lines show no effect on all tasks together; "
+            f"{hint}{by}"
+        )
     lines += [f"wrote {path}" for path in audited.paths]
     return shown(lines)
