@@ -47,7 +47,9 @@ def with_beginning(ranked: Ranked, limit: int, tokenizer: Tokenizer) -> Ranked:
         return ranked
     ends = [0, *(end for _, end in prose_spans(unit.text, "word", None))]
     # A text without full stops may be one sentence: not every beginning of it is counted.
-    end = ends[bisect_right(ends, room, key=lambda end: tokenizer.count(unit.text[:end])) - 1]
+    end = ends[
+        bisect_right(ends, room, key=lambda end: tokenizer.count(unit.text[:end] + " …")) - 1
+    ]
     if not end:
         return ranked
     return replace(
@@ -238,7 +240,10 @@ class Assembler:
             if isinstance(piece, Gap):
                 id_ = piece.omission.id if self._reversible else None
                 units = [self._pool.units[index] for index in piece.units]
-                texts.append(marker(style, piece.tokens, id_, counted(units, self.group_sizes)))
+                texts.append(
+                    marker(style, piece.tokens, id_, counted(units, self.group_sizes))
+                    or "…" * (piece.units.start == self._pool.cut_at)  # a sentence ends early
+                )
             else:
                 texts.append(piece if isinstance(piece, str) else piece.text)
         return "".join(texts).strip("\n")

@@ -352,8 +352,7 @@ class Compressor:
 
     def _alone(self, index: int, style: Style) -> Draft:
         """One unit, with its header row."""
-        indexes = {index, self._headers.get(index, index)}
-        return self._assembler.draft(indexes, style)
+        return self._assembler.draft({index, self._headers.get(index, index)}, style)
 
     def _shrunk(self, indexes: set[int], style: Style, limit: int) -> Draft | None:
         by_rank = [index for index in self._ranked.order if index in indexes]

@@ -199,6 +199,7 @@ class Pool:
         before: tokens of everything before each, all documents together.
         joined: whether nothing visible lies between a unit and the one before it here.
         size: units of the whole input, of which a scan gives only some; 0 where all are here.
+        cut_at: place of the second part of a sentence that was cut; -1 for none.
         ends: for each document with units: tokens up to its start and its end.
     """
 
@@ -208,6 +209,7 @@ class Pool:
     joined: list[bool] = field(default_factory=list[bool])
     ends: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
     size: int = 0
+    cut_at: int = -1
 
     @property
     def total(self) -> int:
@@ -232,6 +234,7 @@ class Pool:
         second = replace(unit, start=first.end, text=unit.text[end:], granularity="word")
         return replace(
             self,
+            cut_at=behind,
             units=[*self.units[:index], first, second, *self.units[behind:]],
             tokens=[*self.tokens[:index], tokens, remainder, *self.tokens[behind:]],
             before=[*self.before[:behind], self.before[index] + tokens, *self.before[behind:]],

@@ -160,6 +160,7 @@ def test_the_budget_is_spent_on_the_beginning_of_a_sentence() -> None:
     result = compress(text, "When was the pump mended?", budget=30, critic="lexical")
     assert [span.granularity for span in result.spans] == ["word"]
     assert 20 <= result.tokens.output <= 30 and result.text.startswith("The pump of the old")
+    assert result.text.endswith(" …"), "a sentence is cut without a mark"
 
 
 @pytest.mark.parametrize(
