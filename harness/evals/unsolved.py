@@ -149,7 +149,8 @@ def column_of(tasks: Mapping[str, Mapping[str, Any]], column: str) -> dict[str, 
         names = sorted({name for row in tasks.values() for name in row} - {"prompt"})
         raise BadInput(
             f"no task has a column {column!r}{did_you_mean(column, names)}; there are "
-            f"{', '.join(map(repr, names)) or 'none'} (`expected` is the expected answer)"
+            f"{', '.join(map(repr, names)) or 'none'} (`expected` is the answer, "
+            "whatever its column in the task file is called)"
         )
     spellings = one_spelling(values.values())
     return {name: spellings[value] for name, value in values.items()}

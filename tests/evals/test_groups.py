@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from harness.api import compare_runs, evaluate
 from harness.cli import cli
 from harness.core import BadInput
-from harness.evals import load_suite, records
+from harness.evals import column_of, load_suite, records
 from harness.stats import wilson
 from harness.tasks.files.duplicates import near_duplicates
 
@@ -127,6 +127,11 @@ def test_different_questions_under_one_instruction_are_no_near_duplicates() -> N
 def test_a_column_that_is_not_there_is_refused_with_those_that_are(table: Path) -> None:
     with pytest.raises(BadInput, match=r"no task has a column 'sort' to group by; .* 'kind'"):
         load_suite(f"{table}?sort=group")
+
+
+def test_by_the_column_of_the_answer_says_its_name() -> None:
+    with pytest.raises(BadInput, match=r"'expected', 'queue' \(`expected` is the answer, whatever"):
+        column_of({"a": {"prompt": "Why?", "expected": "x", "queue": "b"}}, "soll")
 
 
 def test_a_group_changes_no_digest(table: Path) -> None:
