@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
@@ -38,6 +39,11 @@ def pytest_configure(config: pytest.Config) -> None:
         from harness.sandbox import probe_backends
 
         probe_backends()
+
+
+def pytest_collection_finish() -> None:
+    """Freeze what was imported: a collection of garbage takes a second to go over it."""
+    gc.freeze()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

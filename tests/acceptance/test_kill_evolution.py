@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import re
 import signal
@@ -19,6 +18,7 @@ import pytest
 from harness.core import digest_tree
 from tests.acceptance.conftest import ChatServer
 from tests.acceptance.test_kill_and_resume import RAY
+from tests.typed import typed
 
 CONCURRENCY = 4
 KILLS = (
@@ -86,17 +86,18 @@ def teacher(chat_server: ChatServer, suite: Path) -> ChatServer:
     return chat_server
 
 
-def start(suite: Path, out: Path, server: ChatServer, *more: str) -> subprocess.Popen[str]:
-    command = [
-        sys.executable, "-m", "harness", "evolve", "--suite", str(suite), "--create", "doubling",
+def line(suite: Path, out: Path, server: ChatServer) -> list[str]:
+    return [
+        "evolve", "--suite", str(suite), "--create", "doubling",
         "--out", str(out), "--merge", "model", "--merge-batch", "3", "--model", "openai/test",
-        "--base-url", server.url, "--concurrency", str(CONCURRENCY), "--sandbox", "none",
-        "--json", *more,
+        "--base-url", server.url, "--concurrency", str(CONCURRENCY), "--sandbox", "none", "--json",
     ]  # fmt: skip
+
+
+def start(suite: Path, out: Path, server: ChatServer, *more: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        command,
+        [sys.executable, "-m", "harness", *line(suite, out, server), *more],
         cwd=out.parent,
-        env={**os.environ, "OPENAI_API_KEY": "test"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -109,17 +110,30 @@ def finish(process: subprocess.Popen[str]) -> dict[str, Any]:
     return json.loads(out)
 
 
+def undisturbed(suite: Path, out: Path, server: ChatServer) -> dict[str, Any]:
+    """The same command to its end, in this process."""
+    done = typed(*line(suite, out, server), cwd=out.parent)
+    assert done.returncode in (0, 5), done.stderr
+    return json.loads(done.stdout)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("executor", "kills"), KILLS)
 def test_kill_at_random_moments(
-    suite: Path, tmp_path: Path, teacher: ChatServer, executor: tuple[str, ...], kills: int
+    suite: Path,
+    tmp_path: Path,
+    teacher: ChatServer,
+    executor: tuple[str, ...],
+    kills: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    whole = finish(start(suite, tmp_path / "whole", teacher))
+    monkeypatch.setenv("OPENAI_API_KEY", "test")
+    whole = undisturbed(suite, tmp_path / "whole", teacher)
     assert whole["edits"] > 0 and whole["records"] > 5
     wanted = {json.dumps(body, sort_keys=True) for body in teacher.requests}
     teacher.requests.clear()
     skill = digest_tree(tmp_path / "whole" / "skill")
-    assert finish(start(suite, tmp_path / "whole", teacher))["gate"] == whole["gate"]
+    assert undisturbed(suite, tmp_path / "whole", teacher)["gate"] == whole["gate"]
     assert digest_tree(tmp_path / "whole" / "skill") == skill
     assert not teacher.requests, "an evolution that ended is made again without a call"
     teacher.delay_s = 0.25

@@ -183,7 +183,7 @@ SEEDS = (
     "index build policy.md --index idx",
     "index search refunds --index idx",
     "corpora list",
-    "corpora generate ledger --out ledger --split train",
+    "corpora generate ledger --out ledger --split train --limit 1",
     "models list",
     "skill show evolved/skill/my-tickets",
     "skill verify evolved/skill/my-tickets",

@@ -25,7 +25,11 @@ def settings(tmp_path: Path) -> EvolveSettings:
 
 
 @pytest.mark.slow
-def test_two_workers_lead_to_the_same_skill(settings: EvolveSettings, tmp_path: Path) -> None:
+@pytest.mark.parametrize("gate", ["none", pytest.param("auto", marks=pytest.mark.full)])
+def test_two_workers_lead_to_the_same_skill(
+    settings: EvolveSettings, tmp_path: Path, gate: str
+) -> None:
+    settings = settings.model_copy(update={"gate": gate})
     alone = run_evolution(settings)
     spread = settings.model_copy(update={"out": tmp_path / "spread", "workers": 2})
     there = run_evolution(spread)
