@@ -178,8 +178,10 @@ def run_suite(
         refuse_all_invalid(reports, folders)
     report = reports[-1]  # with --baseline the run with the skill
     if min_pass is not None and (report.score is None or report.score < min_pass):
-        passed = f"{report.passed} of {report.passed + report.failed} passed"
-        raise Refused(f"{report.run}: {passed}, expected {100 * min_pass:g} %")
+        raise Refused(
+            f"{report.run}: {report.passed} of {report.passed + report.failed} passed, expected "
+            f"{100 * min_pass:g} %"
+        )
     if fail_on_invalid and report.invalid:
         raise Refused(f"{report.run}: {report.invalid} of {report.items} attempts were invalid")
 

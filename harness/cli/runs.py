@@ -195,8 +195,10 @@ def _groups_table(column: str, groups: Mapping[str, PairedComparison]) -> str:
 
 def _comparison_text(result: RunComparison) -> str:
     paired = result.paired
-    pairs = f"{paired.tasks} paired tasks{groups_text(paired.groups, ' in ')}"
-    lines = [f"{result.before.run} -> {result.after.run}   ({pairs})"]
+    lines = [
+        f"{result.before.run} -> {result.after.run}   ({paired.tasks} paired tasks"
+        f"{groups_text(paired.groups, ' in ')})"
+    ]
     if result.before.simulated or result.after.simulated:
         lines.append("SIMULATED model: says nothing about a real one")
     for run, planned in result.unfinished.items():

@@ -124,7 +124,7 @@ def try_tasks(
     Example: harness try questions.csv --agent "cmd:python3 agent.py {prompt}"
     """
     from harness.cli.eval import report_text
-    from harness.cli.failures import failed_rows
+    from harness.cli.failures import failed_rows, refuse_all_invalid
     from harness.cli.progress import tally_progress
     from harness.evals import (
         EvalSettings,
@@ -147,7 +147,7 @@ def try_tasks(
         for name, cell in (pair for row in rows for pair in row.items()):
             seen.setdefault(name, f"{cell!r:.40}")
     folder = out or Path(re.sub(r"\W+", "-", f"{Path(file).stem} {sheet}".strip()) + "-suite")
-    new, count = not folder.exists(), _make_suite(folder, "text", data, columns)
+    new, count = not folder.exists(), _make_suite(folder, "", data, columns)
     run = Path("runs") / f"{folder.name}-try"
     settings = EvalSettings.model_validate(
         {**options, "suite": str(folder), "limit": limit, "out": run}
@@ -162,7 +162,9 @@ def try_tasks(
         if new:  # the same command with other columns would find it in its way
             remove_tree(folder)
         raise
-    share, words = count / report.items, [f"--model={spec}" for spec in options["models"]]
+    asked = report.invalid == report.items and options["models"] == ("none",)  # and had none
+    models = ("openai/NAME",) if asked else options["models"]
+    share, words = count / report.items, [f"--model={spec}" for spec in models]
     words += [f"--base-url={public_url(url)}" for url in filter(None, [options["base_url"]])]
     following = [command_line("eval", folder, "--agent", options["agent"], *words)]
     summary: dict[str, Any] = {
@@ -189,6 +191,7 @@ def try_tasks(
     ]
     summary |= {"report": report.model_dump(mode="json"), "next": following}
     emit(summary, as_json, shown([*text, next_lines(following)]))
+    refuse_all_invalid([report], [run])
 
 
 def _make_suite(folder: Path, template: str, tasks: str | None, columns: dict[str, str]) -> int:
@@ -205,6 +208,8 @@ def _make_suite(folder: Path, template: str, tasks: str | None, columns: dict[st
 
 def _write_suite(folder: Path, template: str, tasks: str | None, columns: dict[str, str]) -> int:
     """Fill the folder; returns how many tasks there are.
+
+    Without a template there is neither an agent nor its README: the user has an agent.
 
     Raises:
         BadInput: for tasks that cannot be read; then nothing was written.
@@ -234,7 +239,7 @@ def _write_suite(folder: Path, template: str, tasks: str | None, columns: dict[s
         reference = f"{tasks if on_hub else Path(tasks).name}{query}"
         files = [Path(name) for name in ("" if on_hub else file, code) if name]
     folder.mkdir(parents=True, exist_ok=True)
-    for path in (*files, source / "agent.py"):
+    for path in (*files, *([source / "agent.py"] if template else [])):
         shutil.copyfile(path, folder / path.name)
     name = "-".join(re.findall("[a-z0-9]+", folder.resolve().name.lower())) or "my-suite"
     values = {
@@ -244,7 +249,7 @@ def _write_suite(folder: Path, template: str, tasks: str | None, columns: dict[s
         "model": f"--model {FIRST_MODEL}",
         "lesson": LESSON if tasks is None else "",
     }
-    for path in (source / "suite.yaml", source / "README.md"):
+    for path in (source / "suite.yaml", *([source / "README.md"] if template else [])):
         text = path.read_text("utf-8")
         for key, value in values.items():
             text = text.replace("{" + key + "}", value)

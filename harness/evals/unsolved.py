@@ -115,8 +115,9 @@ def unsolved(items: Sequence[ItemRecord], tasks: Mapping[str, Task]) -> tuple[st
         lines.append("no answer contains the expected text")
     remedies = ["if the answers look right to you, choose another check"]
     if any(expected_text(task) for _, task in matched):
-        teaching = "harness evolve teaches the form of the expected answers"
-        remedies.append(f"if only their form is wrong, {teaching}")
+        remedies.append(
+            "if only their form is wrong, harness evolve teaches the form of the expected answers"
+        )
     hard = "if they are wrong, the tasks are too hard for this agent"
     lines.append("; ".join([*remedies, f"{hard}: try a stronger model, or easier tasks"]))
     return tuple(lines)

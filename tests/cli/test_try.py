@@ -41,7 +41,8 @@ def test_a_table_and_an_agent_are_enough(desk: Path, monkeypatch: pytest.MonkeyP
     assert "passed 3  failed 2" in ended.stdout
     assert "all 12 tasks: about 0 tokens" in ended.stdout
     (following,) = [row.strip() for row in ended.stdout.splitlines() if "harness eval" in row]
-    assert (desk / "my-tickets-suite" / "suite.yaml").is_file()
+    suite = {path.name for path in (desk / "my-tickets-suite").iterdir()}
+    assert suite == {"suite.yaml", "my tickets.csv"}, "neither an agent nor a README for another"
     again = typed(line)
     assert again.stdout == ended.stdout, "nothing is run twice"
     whole = typed(following.removeprefix("harness "))
@@ -53,6 +54,23 @@ def test_a_sheet_of_a_workbook_becomes_a_suite_of_its_own(desk: Path) -> None:
     write_workbook(desk / "book.xlsx", {"Notes": [["About"]], "Held out": rows})
     ended = typed("try 'book.xlsx#Held out' --agent py:agent.py:run")
     assert "passed 1" in ended.stdout and "harness eval book-Held-out-suite" in ended.stdout
+
+
+def test_an_agent_that_asks_a_model_is_told_to_name_one(desk: Path) -> None:
+    Path("asks.py").write_text(
+        "import os, urllib.request\n"
+        'BODY = b\'{"model": "m", "messages": [{"role": "user", "content": "?"}]}\'\n'
+        "def run(prompt):\n"
+        "    url = os.environ['OPENAI_BASE_URL'] + '/chat/completions'\n"
+        "    head = {'Content-Type': 'application/json',\n"
+        "            'Authorization': 'Bearer ' + os.environ['OPENAI_API_KEY']}\n"
+        "    return urllib.request.urlopen(urllib.request.Request(url, BODY, head)).read()\n"
+    )
+    ended = CliRunner().invoke(
+        cli, shlex.split("try 'my tickets.csv' --agent py:asks.py:run --limit 2")
+    )
+    assert ended.exit_code and "this run has no model" in str(ended.exception)
+    assert "--model=openai/NAME" in ended.stdout and "--model=none" not in ended.stdout
 
 
 def test_columns_that_are_named_count(desk: Path) -> None:
