@@ -19,8 +19,8 @@ from tests.fuzz.targets import TARGETS
 WRONG: tuple[Any, ...] = (None, -1, float("nan"), "a\0b", "{{ 1/0 }}", [], {})
 
 
-def test_mutated_inputs_end_in_documented_errors_alone() -> None:
-    count = 10
+@pytest.mark.parametrize("count", [4, pytest.param(10, marks=pytest.mark.full)])
+def test_mutated_inputs_end_in_documented_errors_alone(count: int) -> None:
     total, faults = storm([*TARGETS], 41, count)
     assert not faults, "\n".join(f"{fault.target} {fault.number}: {fault.what}" for fault in faults)
     assert total == count * len(TARGETS)

@@ -33,7 +33,11 @@ def looking_up(seen: Seen) -> Said:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("client", CASES)
+@pytest.mark.parametrize(
+    "client",
+    # LangChain's asks by OpenAI's client.
+    [pytest.param(name, marks=pytest.mark.full if "chain" in name else ()) for name in CASES],
+)
 def test_recorded_then_replayed_with_the_provider_gone(client: str, tmp_path: Path) -> None:
     if client != "curl" and find_spec(client) is None:
         pytest.skip(f"the client library {client} is not installed")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +168,16 @@ def extracts(folder: Path) -> Path:
     return folder
 
 
+def test_files_of_extracts_are_read(tmp_path: Path) -> None:
+    questions = stacked_questions(read_examples(extracts(tmp_path)))
+    sources = ("nq", "nq long", "qed", "qmsum", "wice")
+    assert Counter(question.source for question in questions) == dict.fromkeys(sources, 12)
+    (tmp_path / "qed.jsonl").write_text('{"query": "x"}\n')
+    with pytest.raises(BadInput, match=r"qed\.jsonl:1: no labelled extract"):
+        read_examples(tmp_path)
+
+
+@pytest.mark.full
 def test_coefficients_are_fitted_from_files_of_extracts(tmp_path: Path) -> None:
     questions = stacked_questions(read_examples(extracts(tmp_path)))
     encoder = open_encoder("lexical")
@@ -174,9 +185,6 @@ def test_coefficients_are_fitted_from_files_of_extracts(tmp_path: Path) -> None:
     assert fitted["cases"] == dict.fromkeys(("nq", "nq long", "qed", "qmsum", "wice"), 12)
     assert fitted["features"] == list(NAMES) and len(fitted["weights"]) == len(NAMES)
     assert fitted["left_out"]["nq"]["20%"]["fitted"] > 0.5
-    (tmp_path / "qed.jsonl").write_text('{"query": "x"}\n')
-    with pytest.raises(BadInput, match=r"qed\.jsonl:1: no labelled extract"):
-        read_examples(tmp_path)
 
 
 def test_coefficients_that_ship_are_of_these_features() -> None:
