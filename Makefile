@@ -78,7 +78,7 @@ $(VENV)/.demo: $(VENV)/bin/python $(INPUTS)
 
 $(VENV)/.test: $(VENV)/bin/python $(INPUTS)
 	.ci/system-packages chromium
-	PIP_COMPILE=0 constraints/install $(BIN)/python local openvino rag vqa mcp ray math otel web train trl speech postgres dev
+	PIP_COMPILE=0 constraints/install $(BIN)/python local openvino rag languages vqa mcp ray math otel web train trl speech postgres dev
 	$(BIN)/pip install --quiet --no-deps --build-constraint constraints/cpu.txt --editable lab
 	# Pip would use one core, and compile what no test imports; some files are templates.
 	-$(BIN)/python -m compileall -qq -j 0 -x '/(tests|transformers/models|rllib)/' $(VENV)/lib

@@ -48,6 +48,7 @@ from .http import http_client as http_client
 from .http import limit_async_reply as limit_async_reply
 from .http import limit_reply as limit_reply
 from .http import on_loopback as on_loopback
+from .plugins import packaged as packaged
 from .plugins import require as require
 from .terminal import PRINTS_ALIKE as PRINTS_ALIKE
 from .terminal import SAME_SIGN as SAME_SIGN

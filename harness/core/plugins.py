@@ -36,7 +36,9 @@ from __future__ import annotations
 import shlex
 import sys
 from functools import cache
+from hashlib import sha256
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -98,6 +100,36 @@ def require(module: str, need: str, package: str = "", *, extra: str = "rag") ->
     except ImportError as error:
         command = f"pip install {package}" if package else install_command(extra)
         raise BadInput(f"{need} ({error}): {command}") from error
+
+
+def packaged(name: str, sha: str, files: tuple[str, ...], *, extra: str) -> bytes:
+    """Read files of installed packages, one after the other; the packages do not run.
+
+    Args:
+        name: of the whole, for messages.
+        sha: its SHA-256.
+        files: `package/path`, in order.
+        extra: brings the packages.
+
+    Raises:
+        BadInput: if a package is not installed, or the digest differs.
+    """
+    parts: list[bytes] = []
+    for file in files:
+        package, _, inner = file.partition("/")
+        spec = find_spec(package)
+        path = Path(spec.origin).parent / inner if spec is not None and spec.origin else None
+        if path is None or not path.is_file():
+            raise BadInput(f"{name} needs the package {package!r}: {install_command(extra)}")
+        parts.append(path.read_bytes())
+    data = b"".join(parts)
+    if (actual := sha256(data).hexdigest()) != sha:
+        raise BadInput(
+            f"{name}: expected sha256 {sha}, found {actual} in the installed packages; the file is "
+            f"damaged or was changed, so it is not loaded: "
+            f"pip install --force-reinstall 'agent-skill-harness[{extra}]'"
+        )
+    return data
 
 
 def _present(module: str) -> bool:

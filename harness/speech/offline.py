@@ -9,14 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from hashlib import sha256
-from importlib.util import find_spec
-from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from harness.core import BadInput, require
-from harness.core.plugins import install_command
+from harness.core import BadInput, packaged, require
 from harness.speech.sound import Sound, read_sound
 from harness.speech.transcript import Segment, Transcript, sentences
 
@@ -57,39 +53,13 @@ _SLOWEST, _FASTEST = 0.5, 2.0
 _busy = Lock()  # one recording or sentence at a time: each uses all threads that it may
 
 
-def packaged(name: str, sha: str, files: tuple[str, ...]) -> bytes:
-    """Read files of installed packages, one after the other; the packages do not run.
-
-    Args:
-        name: of the whole, for messages.
-        sha: its SHA-256.
-        files: `package/path`, in order.
-
-    Raises:
-        BadInput: if a package is not installed, or the digest differs.
-    """
-    parts: list[bytes] = []
-    for file in files:
-        package, _, inner = file.partition("/")
-        spec = find_spec(package)
-        path = Path(spec.origin).parent / inner if spec is not None and spec.origin else None
-        if path is None or not path.is_file():
-            raise BadInput(f"{name} needs the package {package!r}: {install_command('speech')}")
-        parts.append(path.read_bytes())
-    data = b"".join(parts)
-    if (actual := sha256(data).hexdigest()) != sha:
-        raise BadInput(
-            f"{name}: expected sha256 {sha}, found {actual} in the installed packages; the file is "
-            f"damaged or was changed, so it is not loaded: "
-            "pip install --force-reinstall 'agent-skill-harness[speech]'"
-        )
-    return data
-
-
 @cache
 def _whisper() -> Any:
     library = require("faster_whisper", "local/whisper-base needs faster-whisper", extra="speech")
-    files = {name: packaged(f"whisper-base {name}", *pin) for name, pin in WHISPER.items()}
+    files = {
+        name: packaged(f"whisper-base {name}", *pin, extra="speech")
+        for name, pin in WHISPER.items()
+    }
     # Weights given as bytes: what was compared is what is loaded, and nothing is downloaded.
     return library.WhisperModel("whisper-base", device="cpu", compute_type="int8", files=files)
 
@@ -97,7 +67,7 @@ def _whisper() -> Any:
 @cache
 def _hibari() -> Any:
     library = require("hibari", "local/hibari needs hibari-tts", extra="speech")
-    return library.Hibari(model=packaged("hibari.onnx", *HIBARI))
+    return library.Hibari(model=packaged("hibari.onnx", *HIBARI, extra="speech"))
 
 
 def transcribe(data: bytes, name: str, language: str | None = None) -> Transcript:

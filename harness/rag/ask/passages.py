@@ -12,6 +12,7 @@ from harness.rag.ask.types import Answer, AskSettings, Citation
 from harness.rag.retrieve import (
     Arm,
     Document,
+    Encoder,
     Hit,
     SearchOptions,
     estimate_tokens,
@@ -21,12 +22,10 @@ from harness.rag.retrieve import (
     time_at,
 )
 from harness.rag.tools.context import ContextStage, Gathered
-from harness.rag.tools.documents import search_documents
+from harness.rag.tools.documents import index_of
 
 # Tokens of plain files up to which they are embedded for one question.
 _EMBEDDED = 20_000
-# A passage that shares no word with the question and is less like it than that is no hit.
-_LEAST_COSINE = 0.25
 # Documents of an index that are compressed for a question.
 _WIDEST = 8
 _DEPTH = 64
@@ -115,8 +114,16 @@ def _read_files(settings: AskSettings) -> _Library:
             "that is searched by meaning too"
         )
 
+    if arm != "lexical" and settings.context in ("retrieve", "both"):
+        index = index_of(files, arm, settings.question)
+        warnings += index.query_warnings(settings.question)
+        if index.encoder.spec == "e5":
+            warnings.append(f"not English alone: searched with {index.encoder.name}")
+
     def search(question: str, k: int) -> list[Hit]:
-        return _relevant(search_documents(files, question, k, arm))
+        index = index_of(files, arm, question)
+        hits = index.search(question, k, options=SearchOptions(arm=arm))
+        return _relevant(hits, index.encoder)
 
     by_id = {file.id: file for file in files}
     return _Library(arm, search, by_id.__getitem__, lambda: files, tuple(warnings))
@@ -127,7 +134,7 @@ def _open(folder: Path, settings: AskSettings) -> _Library:
     arm: Arm = settings.arm or SearchOptions().arm
 
     def search(question: str, k: int) -> list[Hit]:
-        return _relevant(index.search(question, k, options=SearchOptions(arm=arm)))
+        return _relevant(index.search(question, k, options=SearchOptions(arm=arm)), index.encoder)
 
     def sources() -> list[Document]:
         if settings.context == "truncate":
@@ -139,12 +146,12 @@ def _open(folder: Path, settings: AskSettings) -> _Library:
     return _Library(arm, search, index.document, sources, warnings if arm != "lexical" else ())
 
 
-def _relevant(hits: Sequence[Hit]) -> list[Hit]:
+def _relevant(hits: Sequence[Hit], encoder: Encoder) -> list[Hit]:
     """The hits that share a word with the question, or are like it."""
     return [
         hit
         for hit in hits
-        if hit.scores.get("lexical", 0.0) > 0 or hit.scores.get("dense", 0.0) >= _LEAST_COSINE
+        if hit.scores.get("lexical", 0) > 0 or hit.scores.get("dense", 0) >= encoder.least_cosine
     ]
 
 

@@ -97,10 +97,9 @@ def index() -> None:
 @index_option
 @click.option(
     "--encoder",
-    default="local",
-    show_default=True,
-    help="local, lexical, local/PATH.gguf, openai/NAME, vllm/NAME or a name or folder of "
-    "sentence-transformers.",
+    help="local (English), e5 (a hundred languages), lexical, local/PATH.gguf, openai/NAME, "
+    "vllm/NAME or a name or folder of sentence-transformers. Default: that of the index; of a new "
+    "one e5 if it is installed and most files are not English, else local.",
 )
 @shared_option("--base-url", help="Endpoint of openai/ and vllm/ encoders.")
 @click.option("--chunk-tokens", type=int, default=230, show_default=True)
@@ -112,7 +111,7 @@ def index() -> None:
 def build(
     paths: tuple[Path, ...],
     folder: Path,
-    encoder: str,
+    encoder: str | None,
     base_url: str | None,
     chunk_tokens: int,
     chunk_overlap: int,
@@ -130,6 +129,8 @@ def build(
     """
     from pydantic import ValidationError
 
+    from harness.rag.retrieve.manifest import MANIFEST
+
     try:
         cut = retrieve.Chunking(size=chunk_tokens, overlap=chunk_overlap, parent=parent_tokens)
     except ValidationError as error:
@@ -137,7 +138,13 @@ def build(
     if not paths and not reindex:
         raise BadInput("expected files or folders to index, `harness index build PATH`")
     parsed = retrieve.parse_paths(paths, reading(**options)) if paths else None
-    opened = retrieve.open_encoder(encoder, base_url)
+    if encoder is None and (folder / MANIFEST).is_file():
+        opened = retrieve.open_index(folder).encoder
+    else:
+        texts = (document.text for document in parsed.documents) if parsed else ()
+        opened = retrieve.open_encoder(encoder or retrieve.encoder_for(texts), base_url)
+        if encoder is None and opened.spec == "e5":
+            echo(f"most files are not English: embedded with {opened.name}", err=True)
     if executor == "ray":
         from harness.fleet import open_ray
         from harness.rag.retrieve.spread import spread

@@ -17,6 +17,7 @@ from .encoder import ENGLISH as ENGLISH
 from .encoder import Encoder as Encoder
 from .encoder import EncoderKind as EncoderKind
 from .encoder import bundled_model as bundled_model
+from .encoder import encoder_for as encoder_for
 from .encoder import open_encoder as open_encoder
 from .index import LocalIndex as LocalIndex
 from .index import create_index as create_index

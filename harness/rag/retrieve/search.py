@@ -6,6 +6,7 @@ import json
 import operator
 import re
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -129,7 +130,7 @@ class SearchOptions(Value):
     Attributes:
         arm: `hybrid` fuses both arms by reciprocal rank, `weighted` by scaled scores.
         dense_weight: share of the dense arm in `weighted`; none for a query in a language that
-            the encoder does not know.
+            the encoder does not know, all for one in a language that no document is in.
         depth: candidates of an arm before fusion.
         reranked: candidates that a reranker scores.
         parents: return the parent of each chunk, each parent once.
@@ -223,14 +224,29 @@ class Index(ABC):
     def close(self) -> None:
         """Let go of files and connections."""
 
+    @property
+    @abstractmethod
+    def languages(self) -> Counter[str]:
+        """Documents by language, `?` where it is open."""
+
     def language_of(self, query: str) -> str | None:
-        """ISO 639-1 code of a query's language; None where too little speaks for one."""
-        return identify_language(query)
+        """The query's ISO 639-1 code; of a short one that of most documents, None if not known."""
+        documents = (language for language, _ in self.languages.most_common())
+        return identify_language(query) or next(
+            (language for language in documents if language != "?"), None
+        )
 
     def knows(self, query: str) -> bool:
         """Return True unless the encoder was trained on other languages than the query's."""
         language, trained = self.language_of(query), self.encoder.languages
         return trained is None or language is None or language in trained
+
+    def dense_share(self, query: str, share: float) -> float:
+        """Share of the dense arm: words of a query meet those of documents in its language."""
+        if not self.knows(query):
+            return 0.0
+        known = self.languages.keys() - {"?"}
+        return 1.0 if known and self.language_of(query) not in known else share
 
     @abstractmethod
     def _arms(
@@ -272,8 +288,7 @@ class Index(ABC):
         if not fused:
             ranked = rankings[options.arm]
         elif options.arm == "weighted":
-            # An encoder says nothing of a language that it was not trained on.
-            share = options.dense_weight if self.knows(query) else 0.0
+            share = self.dense_share(query, options.dense_weight)
             ranked = weighted(rankings, {"dense": share, "lexical": 1 - share})
         else:
             ranked = reciprocal_rank(rankings)

@@ -19,6 +19,7 @@ from harness.rag.retrieve import (
     LocalIndex,
     SearchOptions,
     create_index,
+    encoder_for,
     open_encoder,
     open_index,
     parse_bytes,
@@ -94,12 +95,13 @@ def search_documents(
     Raises:
         BadInput: if the query is empty, or an arm's packages are not installed.
     """
-    return index_of(documents, arm).search(query, k, options=SearchOptions(arm=arm))
+    return index_of(documents, arm, query).search(query, k, options=SearchOptions(arm=arm))
 
 
-def index_of(documents: Sequence[Document], arm: Arm) -> LocalIndex:
-    """The index over these documents, from memory, from disk, or new."""
-    kind = "lexical" if arm == "lexical" else "encoder"
+def index_of(documents: Sequence[Document], arm: Arm, query: str) -> LocalIndex:
+    """The index over these documents for a query, from memory, from disk, or new."""
+    kinds = {encoder_for([query]), encoder_for(document.text for document in documents)}
+    kind = "lexical" if arm == "lexical" else "e5" if "e5" in kinds else "local"
     key = digest([kind, [[document.id, document.digest] for document in documents]])[:32]
     root = cache_root() / "lookups"
     with _lock:
