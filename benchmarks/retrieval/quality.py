@@ -1,6 +1,6 @@
 """Lexical, dense and hybrid search on five public sets, through the index as users have it.
 
-    python -m benchmarks.retrieval.quality --shared ../shared --rerank late/local
+    python -m benchmarks.retrieval.quality --shared ../shared
 
 Cranfield: 144 queries of the dev half, nDCG@10; relevance codes run downwards there (1 is a
 complete answer, 4 the least), so the gain is 5 - code; the query's own source document (-1) is no

@@ -1,4 +1,4 @@
-"""The coefficients of the fitted critic: how the features of a unit are weighted, and margins.
+"""The coefficients of the fitted critic: how the features of a unit are weighted.
 
     python -m lab.training.mixture FOLDER > harness/rag/compress/critics/mixture.json
 
@@ -28,7 +28,6 @@ from lab.training.questions import Question, read_examples, stacked_questions
 
 Array = NDArray[np.float64]
 PENALTIES = (0.01, 0.1, 0.3, 1.0, 3.0)
-RECALLS = (0.9, 0.95, 0.98, 0.99)
 BUDGETS = (0.05, 0.1, 0.2)
 # Gold of meetings are all turns of a stretch, "OK" among them: no margin is learned from them.
 TALK = "qmsum"
@@ -67,7 +66,7 @@ def case_of(question: Question, encoder: Encoder) -> Case:
 
 
 def fit(cases: Sequence[Case]) -> dict[str, Any]:
-    """Coefficients, margins, and how sources that were left out did.
+    """Coefficients, and how sources that were left out did.
 
     Args:
         cases: questions of at least two sources.
@@ -86,7 +85,6 @@ def fit(cases: Sequence[Case]) -> dict[str, Any]:
     return {
         "features": list(NAMES),
         "weights": [round(float(weight), 5) for weight in coefficients(cases, best)],
-        "margins": margins(tried[best]),
         "penalty": best,
         "left_out": rows[best],
         "cases": {name: counts[name] for name in names},
@@ -170,22 +168,6 @@ def left_out(scored: Mapping[str, Sequence[Scored]]) -> dict[str, dict[str, dict
             for budget in BUDGETS
         }
     return rows
-
-
-def margins(scored: Mapping[str, Sequence[Scored]]) -> dict[str, float]:
-    """Recall -> how far below the best score that share of the gold units lies, at most.
-
-    Scores are those of the left-out fits: on what it was fitted to, a mixture is too sure.
-    """
-    below = [
-        np.concatenate([scores.max() - scores[case.gold] for case, scores in pairs])
-        for name, pairs in scored.items()
-        if name != TALK
-    ]
-    return {
-        str(recall): round(float(np.mean([np.quantile(gaps, recall) for gaps in below])), 4)
-        for recall in RECALLS
-    }
 
 
 def main(folder: Path) -> None:

@@ -45,7 +45,6 @@ def compress() -> None:
 @click.option("--instruction", default="", help="What to keep, and how it relates to the query.")
 @shared_option("--budget", metavar="N", help="Most tokens of the result. Default: 2000.")
 @click.option("--ratio", type=SHARE, help="The same as a share of the input: 10% or 0.1.")
-@click.option("--recall", type=SHARE, help="Share of the evidence to keep: 95% or 0.95.")
 @click.option("--granularity", type=click.Choice(GRANULARITIES), default="auto", show_default=True)
 @click.option(
     "--tokenizer", default="estimate", show_default=True, help="estimate, minilm, or a file."
@@ -66,7 +65,6 @@ def keep(
     instruction: str,
     budget: int | None,
     ratio: float | None,
-    recall: float | None,
     granularity: Choice,
     tokenizer: str,
     critic: str,
@@ -81,7 +79,7 @@ def keep(
     from harness.rag.compress import compress as run
     from harness.rag.compress import read_paths
 
-    unlimited = budget is None and ratio is None and recall is None
+    unlimited = budget is None and ratio is None
     parsed = read_paths([Path(path) for path in paths], follow_links)
     compressed = run(
         parsed.documents,
@@ -89,7 +87,6 @@ def keep(
         instruction=instruction,
         budget=2000 if unlimited else budget,
         ratio=ratio,
-        recall=recall,
         critic=critic,
         granularity=granularity,
         tokenizer=tokenizer,

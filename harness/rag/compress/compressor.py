@@ -42,7 +42,7 @@ from harness.rag.retrieve import Document
 MARKED_TO = 0.02
 # The same for records and rows, above which their markers are short.
 COUNTED_TO = 0.15
-CRITICS = ("auto", "mix", "fitted", "embedding", "lexical", "llm:SPEC", "cprs:FOLDER")
+CRITICS = ("auto", "mix", "embedding", "lexical", "llm:SPEC", "cprs:FOLDER")
 _ROUNDS = 4
 
 
@@ -53,7 +53,6 @@ def compress(
     instruction: str = "",
     budget: int | None = None,
     ratio: float | None = None,
-    recall: float | None = None,
     critic: str | Critic = "auto",
     granularity: Choice = "auto",
     tokenizer: str = "estimate",
@@ -73,9 +72,7 @@ def compress(
         budget: most tokens of the result, markers included.
         ratio: the same as a share of the input, above 0 to 1. The markers of a text that was
             compressed before count with what they stand for, so that the same share asked again
-            changes nothing.
-        recall: share of the evidence to keep, above 0 to 1, for a calibrated critic. Exactly one
-            of the three is given.
+            changes nothing. One of the two is given.
         critic: a name of :func:`open_critic`, or a critic.
         granularity: of the units; `auto` by content.
         tokenizer: in which the budget holds, see :func:`open_tokenizer`.
@@ -99,43 +96,33 @@ def compress(
         >>> result.text, result.spans[0].start
         ('[…35] Bob likes tea. […35]', 105)
     """
-    targets = {"tokens": budget, "ratio": ratio, "recall": recall}
-    targets = {name: target for name, target in targets.items() if target is not None}
-    if len(targets) != 1:
-        raise BadInput(f"expected one of budget (tokens), ratio and recall, got {targets!r}")
+    if (budget is None) == (ratio is None):
+        raise BadInput(f"expected a budget (tokens) or a ratio, got {budget!r} and {ratio!r}")
     if budget is not None and budget < 1:
         raise BadInput(f"expected a budget of 1 token or more, got {budget}")
-    for name, share in (("ratio", ratio), ("recall", recall)):
-        if share is not None and not 0 < share <= 1:
-            raise BadInput(f"expected a {name} above 0 and up to 1, got {share!r}")
+    if ratio is not None and not 0 < ratio <= 1:
+        raise BadInput(f"expected a ratio above 0 and up to 1, got {ratio!r}")
     sources, counter = _sources(documents), open_tokenizer(tokenizer)
-    if isinstance(critic, str):  # for a recall that which is calibrated
-        critic = open_critic("fitted" if recall is not None and critic == "auto" else critic)
+    critic = open_critic(critic) if isinstance(critic, str) else critic
     size = measure(sources, counter)
     if not size.visible:
         raise BadInput("expected a text to compress, found no visible character in it")
-    limit = 2 * size.original + 100  # markers may lengthen it: then the input stays as it is
-    if budget is not None:
-        limit = budget
-    elif ratio is not None:
-        limit = int(ratio * size.original)
-    if recall is not None and size.marked:
-        note = "compressed before: no recall target can be met on what is left; expand it first"
-        return _unchanged(sources, size, counter, critic.name, [note])
-    if size.text <= limit and recall is None:
-        return _unchanged(sources, size, counter, critic.name, [])
+    limit = int((ratio or 0) * size.original) if budget is None else budget
+    if size.text <= limit:
+        return _unchanged(sources, size, counter, critic.name)
     triplet = Query(instruction, query)
     if size.original < SCAN_FROM:
         pool = dense_pool(sources, counter, granularity, language)
     else:
         pool = sparse_pool(sources, counter, granularity, language, triplet, size.original)
-    ranked = rank(pool, triplet, critic, limit, recall=recall, expand=expand_entities)
-    if granularity == "auto" and recall is None:
+    ranked = rank(pool, triplet, critic, limit, expand=expand_entities)
+    if granularity == "auto":
         ranked = with_beginning(ranked, limit, counter)
-    kept_in = (store or Store()) if reversible else None
-    result = Compressor(sources, ranked, counter, markers, kept_in).compress(limit, size.original)
+    result = Compressor(
+        sources, ranked, counter, markers, (store or Store()) if reversible else None
+    ).compress(limit, size.original)
     if result.tokens.output >= size.text:
-        return _unchanged(sources, size, counter, critic.name, [])
+        return _unchanged(sources, size, counter, critic.name)
     return result
 
 
@@ -153,9 +140,9 @@ def open_critic(name: str = "auto") -> Critic:
 
     Args:
         name: `mix` (the default, `auto`: encoder and BM25, on long inputs with coefficients),
-            `fitted` (with coefficients on all inputs), `embedding` (sentence encoder), `lexical`
-            (BM25), `llm:SPEC` (a model spec, such as `llm:openai/gpt-4.1-mini`) or `cprs:FOLDER`
-            (published QwenLong-CPRS weights). What is installed never decides.
+            `embedding` (sentence encoder), `lexical` (BM25), `llm:SPEC` (a model spec, such as
+            `llm:openai/gpt-4.1-mini`) or `cprs:FOLDER` (published QwenLong-CPRS weights).
+            What is installed never decides.
 
     Raises:
         BadInput: if there is no such critic, or its weights or packages are missing.
@@ -166,8 +153,6 @@ def open_critic(name: str = "auto") -> Critic:
 
     if name in ("auto", "mix"):
         return critics.MixCritic()
-    if name == "fitted":
-        return critics.FittedCritic()
     if name == "embedding":
         return critics.EmbeddingCritic()
     kind, _, argument = name.partition(":")
@@ -185,29 +170,26 @@ class Size(NamedTuple):
         text: as it stands, titles of several documents included.
         original: with what old markers stand for in place of them; the base of a ratio.
         visible: whether there is any visible character.
-        marked: whether there are markers of an earlier compression.
     """
 
     text: int
     original: int
     visible: bool
-    marked: bool
 
 
 def measure(sources: Sequence[Source], tokenizer: Tokenizer) -> Size:
     """Size of all sources, read block by block."""
     text = original = 0
-    seen = marked = False
+    seen = False
     for source in sources:
         text += tokenizer.count(f"{title(source.id)}\n\n\n") if len(sources) > 1 else 0
         for _, block in source.blocks():
             plain = visible(block.text)
-            marked = marked or plain != block.text
             seen = seen or bool(plain.strip())
             counts = tokenizer.counts([block.text, plain] if plain != block.text else [plain])
             text += counts[0]
             original += counts[-1] + tokens_left_out(block.text)
-    return Size(text, original, seen, marked)
+    return Size(text, original, seen)
 
 
 def _sources(documents: str | Document | Path | Sequence[str | Document | Path]) -> list[Source]:
@@ -228,7 +210,7 @@ def _sources(documents: str | Document | Path | Sequence[str | Document | Path])
 
 
 def _unchanged(
-    sources: Sequence[Source], size: Size, tokenizer: Tokenizer, critic: str, warnings: list[str]
+    sources: Sequence[Source], size: Size, tokenizer: Tokenizer, critic: str
 ) -> Compressed:
     """The whole input as spans, one for each stretch between old markers."""
     spans: list[Span] = []
@@ -246,7 +228,7 @@ def _unchanged(
     counts = TokenCounts(
         input=size.original, output=tokenizer.count(text), tokenizer=tokenizer.name
     )
-    return Compressed(spans=spans, text=text, tokens=counts, critic=critic, warnings=warnings)
+    return Compressed(spans=spans, text=text, tokens=counts, critic=critic, warnings=[])
 
 
 class Compressor:

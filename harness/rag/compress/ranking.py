@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from statistics import pstdev
 from typing import TYPE_CHECKING
 
-from harness.core import BadInput
-from harness.rag.compress.types import Calibrated, Critic, Query, Unit
+from harness.rag.compress.types import Critic, Query, Unit
 from harness.rag.retrieve import words
 
 if TYPE_CHECKING:
@@ -240,7 +239,6 @@ def rank(
     critic: Critic,
     budget: int,
     *,
-    recall: float | None = None,
     expand: bool = True,
 ) -> Ranked:
     """Score the pool's units and order them; ties go to the earlier one.
@@ -254,11 +252,7 @@ def rank(
         query: what is asked.
         critic: scores the units that pass the pre-filter.
         budget: tokens; bounds how far a chain is followed.
-        recall: share of the evidence to keep: units below the critic's threshold are left out.
         expand: follow chains and bridges.
-
-    Raises:
-        BadInput: for a recall target with a critic that is not calibrated.
     """
     tokens = [words(f"{unit.heading} {unit.text}") for unit in pool.units]
     occurrences = Occurrences([unit.text for unit in pool.units], pool.size)
@@ -288,15 +282,6 @@ def rank(
         scores = [floor - 2 + score / most if score else 0.0 for score in lexical]
         for index, score in zip(passed, scored, strict=True):
             scores[index] = float(score)
-    enough = range(len(scores))
-    if recall is not None:
-        if not isinstance(critic, Calibrated):
-            raise BadInput(
-                f"the critic {critic.name!r} is not calibrated for a recall target: expected "
-                "'fitted', or a budget or ratio in its place"
-            )
-        least = critic.threshold(recall, scores)
-        enough = {index for index, score in enumerate(scores) if score >= least}
     # A single unit has no standard score but 0.
     warnings = (
         []
@@ -318,8 +303,7 @@ def rank(
     )
     # Units with a score of exactly 0, for which nothing speaks, are left out.
     order = [index for index in order if scores[index] or index in first] or order[:1]
-    selected = [index for index in order if index in enough or index in first]
-    return Ranked(pool, scores, selected or order[:1], critic.name, warnings)
+    return Ranked(pool, scores, order, critic.name, warnings)
 
 
 def coverage_order(pool: Pool, tokens: Sequence[Sequence[str]], budget: int) -> list[int]:

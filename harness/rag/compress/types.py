@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol
 
 from harness.core import Printed, Value
 
@@ -71,20 +71,6 @@ class Critic(Protocol):
 
         Units come in document order, all those of a call together; scores are comparable within
         one call only, unless the critic says more.
-        """
-        ...
-
-
-@runtime_checkable
-class Calibrated(Protocol):
-    """A critic that can serve a recall target."""
-
-    def threshold(self, recall: float, scores: Sequence[float]) -> float:
-        """Least score of a unit to keep, so that `recall` of the evidence is kept.
-
-        Args:
-            recall: share of gold units, above 0 to 1.
-            scores: of the document at hand, for critics that calibrate relative to them.
         """
         ...
 

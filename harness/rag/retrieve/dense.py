@@ -1,9 +1,4 @@
-"""Nearest vectors by inner product with FAISS (Douze et al. 2024), exact or approximate by size.
-
-A scan of a flat index is bound by memory. Codes of one byte a number are a quarter of it, and how
-far their inner products can be off is known, so that the few best rows can be proved to be the
-best: an exact search in half the time.
-"""
+"""Nearest vectors by inner product with FAISS (Douze et al. 2024), exact or approximate by size."""
 
 from __future__ import annotations
 
@@ -30,11 +25,6 @@ _REFINED = {"ivf-sq8": 3, "ivf-rabitq": 30}  # candidates compared exactly for e
 _FEW = 0.05  # below this share of allowed rows an exact search is faster and surer
 _BLOCK = 64  # queries that are refined together
 _PER_CELL = 64  # training vectors of a cell
-_CODED_FROM = 1000  # below this many rows a scan costs nothing worth saving
-_LEVELS = 127
-_CODED_BLOCK = 8192  # rows that are coded together
-# Candidates for every result, and at least: more would cost what the codes save.
-_CANDIDATES, _LEAST = 6, 96
 
 
 def dense_kind(size: int) -> DenseKind:
@@ -86,8 +76,6 @@ class DenseIndex:
         self.kind: DenseKind = kind
         self._vectors = vectors
         self._index = index
-        self._coded: Coded | None = None
-        self._single_queries = 0
         if kind == "flat" and len(vectors) and gpu_count():
             faiss = load_faiss()
             flat = faiss.IndexFlatIP(vectors.shape[1])
@@ -157,7 +145,8 @@ class DenseIndex:
             scores, positions = load_faiss().knn(queries, vectors, min(k, len(candidates)), 0)
             return _padded(scores, candidates[positions], k)
         if self._index is None:
-            return _padded(*self._scanned(queries, min(k, size)), k)
+            scores, rows = load_faiss().knn(queries, self._vectors, min(k, size), 0)
+            return _padded(scores, rows, k)
         depth = min(k * _REFINED.get(self.kind, 1), size)
         scores, rows = self._index.search(queries, depth, params=self._parameters(depth, allowed))
         if self.kind in _REFINED:  # the best candidates by their exact inner products
@@ -170,17 +159,6 @@ class DenseIndex:
             scores, rows = np.take_along_axis(scores, order, 1), np.take_along_axis(rows, order, 1)
         return _padded(scores, rows, k)
 
-    def _scanned(self, queries: Vectors, k: int) -> tuple[Vectors, Rows]:
-        """Exact search. Codes are made for the second single query: one does not pay for them."""
-        if len(queries) == 1 and len(self._vectors) >= _CODED_FROM:
-            self._single_queries += 1
-            if self._coded is None and self._single_queries > 1:
-                self._coded = Coded(self._vectors)
-            proved = self._coded.search(queries, k) if self._coded else None
-            if proved is not None:
-                return proved
-        return load_faiss().knn(queries, self._vectors, k, 0)
-
     def _parameters(self, k: int, allowed: Mask | None) -> Any:
         faiss = load_faiss()
         if self.kind == "flat":
@@ -192,62 +170,6 @@ class DenseIndex:
             return faiss.SearchParametersHNSW(efSearch=max(_EF, 2 * k), **selector)
         probes = max(_LEAST_PROBES, faiss.extract_index_ivf(self._index).nlist // _PROBED)
         return faiss.SearchParametersIVF(nprobe=probes, **selector)
-
-
-class Coded:
-    """Eight-bit codes of a matrix, round(x / scale), with the largest norm and error of a row.
-
-    Args:
-        vectors: shape (n, dimension), kept as they are and read for the candidates.
-    """
-
-    def __init__(self, vectors: Vectors) -> None:
-        faiss = load_faiss()
-        self._vectors = vectors
-        blocks = [
-            vectors[start : start + _CODED_BLOCK] for start in range(0, len(vectors), _CODED_BLOCK)
-        ]
-        self._scale = max(_scale(block) for block in blocks)
-        self._norm = max(float(np.linalg.norm(block, axis=1).max()) for block in blocks)
-        self._error = 0.0
-        kind = faiss.ScalarQuantizer.QT_8bit_direct_signed
-        self._index = faiss.IndexScalarQuantizer(vectors.shape[1], kind, faiss.METRIC_INNER_PRODUCT)
-        for block in blocks:
-            codes = np.rint(block / self._scale).astype(np.float32)
-            error = np.linalg.norm(block - codes * self._scale, axis=1).max()
-            self._error = max(self._error, float(error))
-            self._index.add(codes)
-
-    def search(self, query: Vectors, k: int) -> tuple[Vectors, Rows] | None:
-        """The `k` rows with the largest inner products, or None where that cannot be proved.
-
-        The query is coded, too (some processors multiply bytes only). With errors e, by Cauchy and
-        Schwarz, a row outside the candidates has at most the last candidate's product by codes
-        plus |coded query| · |e of a row| + |e of the query| · |row|.
-
-        Args:
-            query: shape (1, dimension).
-            k: rows, at most n.
-
-        Returns:
-            Inner products and rows, both of shape (1, k), best first.
-        """
-        count = min(len(self._vectors), max(_LEAST, _CANDIDATES * k))
-        scale = _scale(query)
-        codes = np.rint(query / scale).astype(np.float32)
-        products, rows = self._index.search(codes, count)
-        scores = self._vectors[rows[0]] @ query[0]
-        best = np.argsort(-scores, kind="stable")[:k]
-        error = np.linalg.norm(codes * scale) * self._error
-        error += np.linalg.norm(query - codes * scale) * self._norm
-        unseen = float(products[0, -1]) * self._scale * scale + float(error)
-        if count < len(self._vectors) and scores[best[-1]] <= unseen:
-            return None
-        return scores[best][None], rows[:, best]
-
-
-def _scale(values: Vectors) -> float:
-    return float(np.abs(values).max()) / _LEVELS or 1.0
 
 
 def _padded(scores: Vectors, rows: Rows, k: int) -> tuple[Vectors, Rows]:

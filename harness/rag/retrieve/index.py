@@ -137,9 +137,15 @@ class LocalIndex(Index):
         )
 
     def ids(self) -> list[str]:
+        """Ids of all documents."""
         return [doc for segment in self.segments for doc in segment.live]
 
     def document(self, doc: str) -> Document:
+        """A document by its id, with its text.
+
+        Raises:
+            BadInput: if there is none.
+        """
         for segment in self.segments:
             if doc in segment.live:
                 return segment.document(segment.live[doc])

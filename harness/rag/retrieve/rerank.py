@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Any
 
 from harness.core import BadInput, Unreachable, http_client, limit_reply
 from harness.core.http import ACCEPTED
@@ -17,7 +15,6 @@ TIMEOUT_S = 60.0
 FORMS = """\
   <org>/<model> or ./<folder>       a cross-encoder of sentence-transformers
   late/<org>/<model> or late/./<folder>   late interaction (ColBERT and its kind)
-  late/local                        token vectors of the default encoder, not trained for it
   local/<path>.gguf                 a reranker in the embedded engine
   http(s)://HOST/rerank#<model>     a rerank endpoint (Jina, Cohere, vLLM)"""
 
@@ -83,21 +80,9 @@ def _cross_encoder(name: str) -> Scorer:
 
 def _late_interaction(name: str) -> Scorer:
     """Sum over query tokens of the best inner product (Khattab & Zaharia 2020, MaxSim)."""
-    from harness.rag.retrieve.encoder import bundled_model, load_model
+    from harness.rag.retrieve.encoder import load_model
 
-    if name == "local":  # the default encoder without its pooling: each token's vector, normalised
-        package: Any = import_module("sentence_transformers")
-        modules: Any = import_module("sentence_transformers.multi_vector_encoder.modules")
-        normalize: Any = import_module("sentence_transformers.base.modules").Normalize
-        model = package.MultiVectorEncoder(
-            modules=[
-                package.SentenceTransformer(str(bundled_model()))[0],
-                modules.MultiVectorMask(),
-                normalize(module_input_name="token_embeddings"),
-            ]
-        )
-    else:
-        model = load_model("MultiVectorEncoder", name)
+    model = load_model("MultiVectorEncoder", name)
 
     def score(query: str, texts: list[str]) -> list[float]:
         query_vectors = model.encode_query([query], show_progress_bar=False)

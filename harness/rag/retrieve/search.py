@@ -7,7 +7,7 @@ import operator
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any, Literal, TypeVar, cast
@@ -192,37 +192,6 @@ class Index(ABC):
     """
 
     encoder: Encoder
-
-    @abstractmethod
-    def add(self, documents: Iterable[Document], progress: Progress | None = None) -> Changed:
-        """Add documents; one whose id is in the index replaces that one, unchanged ones are free.
-
-        What was done before a kill is not done again by the next attempt.
-        """
-
-    @abstractmethod
-    def delete(self, ids: Sequence[str]) -> Changed:
-        """Take documents out.
-
-        Raises:
-            BadInput: if an id is not in the index; nothing is changed then.
-        """
-
-    @abstractmethod
-    def document(self, doc: str) -> Document:
-        """A document by its id, with its text.
-
-        Raises:
-            BadInput: if there is none.
-        """
-
-    @abstractmethod
-    def ids(self) -> list[str]:
-        """Ids of all documents."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Let go of files and connections."""
 
     @property
     @abstractmethod

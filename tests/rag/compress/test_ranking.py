@@ -183,34 +183,6 @@ def test_replies_that_name_no_parts() -> None:
     assert read_needed('{"needed": [1]}', 3) is None
 
 
-class Certain(Counting):
-    """A critic with thresholds: 0.5 reaches every target."""
-
-    def threshold(self, recall: float, scores: Sequence[float]) -> float:
-        """Return the threshold for each target."""
-        return 0.5
-
-
-def test_a_recall_target_keeps_what_reaches_the_threshold() -> None:
-    calm = "Pumps stood still while rain fell on the hills and on the roofs of the town. " * 3
-    text = f"{calm}The turbine failed. {calm}A turbine is a machine. {calm}"
-    result = compress(
-        text, "turbine", recall=0.95, critic=Certain(), markers="short", reversible=False
-    )
-    kept = {"The turbine failed.", "A turbine is a machine."}
-    assert all(sentence in result.text for sentence in kept)
-    assert "rain" not in "".join(span.text for span in result.spans if span.score >= 0.5)
-    again = compress(result.text, "turbine", recall=0.95, critic=Certain(), reversible=False)
-    assert again.text == result.text
-
-
-def test_a_recall_target_needs_a_calibrated_critic() -> None:
-    with pytest.raises(BadInput, match="not calibrated"):
-        compress(
-            "One thing. Another thing.", "thing", recall=0.9, critic="lexical", reversible=False
-        )
-
-
 def test_an_unknown_critic_is_named() -> None:
     with pytest.raises(BadInput, match="'psychic'"):
         open_critic("psychic")

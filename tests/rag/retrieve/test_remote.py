@@ -145,7 +145,17 @@ def test_models_from_a_folder(tmp_path: Path) -> None:
     local = open_encoder("local")
     assert np.allclose(encoder.encode(TEXTS), local.encode(TEXTS), atol=1e-5)
     assert np.allclose(encoder.encode_queries(TEXTS), local.encode(TEXTS), atol=1e-5)
-    late = open_reranker("late/local").score("interest rate", TEXTS)
+    package: Any = import_module("sentence_transformers")
+    modules: Any = import_module("sentence_transformers.multi_vector_encoder.modules")
+    normalize: Any = import_module("sentence_transformers.base.modules").Normalize
+    package.MultiVectorEncoder(
+        modules=[
+            package.SentenceTransformer(str(bundled_model()))[0],
+            modules.MultiVectorMask(),
+            normalize(module_input_name="token_embeddings"),
+        ]
+    ).save_pretrained(str(tmp_path / "late"))
+    late = open_reranker(f"late/{tmp_path / 'late'}").score("interest rate", TEXTS)
     assert max(range(3), key=late.__getitem__) == 1
     transformers: Any = import_module("transformers")
     config = transformers.BertConfig(

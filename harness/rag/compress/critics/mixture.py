@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.core import BadInput
 from harness.rag.compress.critics.features import features, is_talk, standard
 from harness.rag.compress.ranking import LexicalCritic
 from harness.rag.compress.types import Critic, Query, Unit
 from harness.rag.retrieve import Encoder, EncoderKind, open_encoder
 
 COEFFICIENTS = Path(__file__).with_name("mixture.json")
-"""Weights of the features, and margins by recall; `lab/training/mixture.py` fits them."""
+"""Weights of the features; `lab/training/mixture.py` fits them."""
 # Characters of a call up to which BM25 and cosine in equal parts rank it: about three pages.
 SHORT = 8_000
 
@@ -65,7 +64,6 @@ class FittedCritic(EmbeddingCritic):
         super().__init__(encoder)
         fitted: dict[str, Any] = json.loads(COEFFICIENTS.read_text(encoding="utf-8"))
         self._weights = np.asarray(fitted["weights"])
-        self._margins = {float(recall): margin for recall, margin in fitted["margins"].items()}
         self.name = f"fitted ({self.encoder.name}, BM25)"
 
     def score(self, query: Query, units: Sequence[Unit]) -> list[float]:
@@ -74,17 +72,6 @@ class FittedCritic(EmbeddingCritic):
             return []
         vectors = self._vectors(query, units)
         return (features(query.text, units, vectors[0], vectors[1:]) @ self._weights).tolist()
-
-    def threshold(self, recall: float, scores: Sequence[float]) -> float:
-        """Least score to keep: the best one less the margin that kept this share when fitted.
-
-        Raises:
-            BadInput: for a recall above the highest one that was calibrated.
-        """
-        if recall > max(self._margins):
-            raise BadInput(f"expected a recall up to {max(self._margins)}, got {recall!r}")
-        least = min(reached for reached in self._margins if recall <= reached)
-        return max(scores, default=0.0) - self._margins[least]
 
 
 class MixCritic:
