@@ -225,7 +225,8 @@ def test_the_best_sentence_needs_no_model(library: Path) -> None:
     found = answered(*lexical(library, "--extract"))
     assert (found["method"], found["verdict"]) == ("extract", None)
     assert found["answer"].startswith(
-        "Pumps: The seal of pump P-101 wears out within 14 months. [1]"
+        "Pumps: The seal of pump P-101 wears out within 14 months. Replace it every year in the "
+        "spring maintenance. [1]"
     )
     citation = found["citations"][0]
     text = (library / "pumps.md").read_text()
@@ -289,7 +290,7 @@ def test_from_python(library: Path, says: Says) -> None:
     from harness.api import ask as api_ask
 
     found = api_ask(QUESTION, library, arm="lexical", extract=True)
-    assert found.citations[0].where.endswith("pumps.md [9:59]")
+    assert found.citations[0].where.endswith("pumps.md [9:108]")
     assert found.verdict is None
     says("Within 14 months [1].")
     checked = api_ask(QUESTION, library, arm="lexical", model="openai/x")

@@ -64,8 +64,15 @@ def ask(
             note = (*note, "no sentence of the passages comes near the question")
         text = " ".join(f"{quoted(citation)} [{citation.number}]" for citation in sentences) or None
         # A quote stands in its passage: no verdict, which would say nothing of the question.
-        fields = {"method": "extract", "citations": tuple(sentences)}
-        return _finished(read, text, None, began, warnings=note, **fields)
+        return _finished(
+            read,
+            text,
+            None,
+            began,
+            warnings=note,
+            method="extract",
+            citations=tuple(sentences),
+        )
     try:
         return loops.run(_written(read, model, settings, checker))
     except (Unreachable, LimitReached) as error:
@@ -102,8 +109,12 @@ async def _written(
     began = time.perf_counter()
     nearest = tuple(extract(read.question, read.passages))
     # A small model takes every offer to refuse: it gets one where no span seems to answer.
-    quotes = [quoted(span) for span in nearest]
-    prompt = render("ask_answer", passages=read.passages, nearest=quotes, question=read.question)
+    prompt = render(
+        "ask_answer",
+        passages=read.passages,
+        nearest=[quoted(span) for span in nearest],
+        question=read.question,
+    )
     try:
         messages = [{"role": "user", "content": prompt}]
         reply = await model.complete(messages, sampling=settings.sampling)
@@ -213,8 +224,7 @@ def _attributed(text: str, read: Answer) -> Citation | None:
 def _opened(passage: Citation, answer: str, question: str) -> Citation:
     """A passage at the page or second of the sentence nearest to question and answer."""
     statement = f"{question} {_CITED.sub('', answer)}"
-    placed = passage.times or passage.pages
-    ranked = rank(statement, [passage], meaning=False) if placed else []
+    ranked = rank(statement, [passage], meaning=False) if passage.times or passage.pages else []
     return opened_at(passage, ranked[0].start) if ranked else passage
 
 
@@ -225,17 +235,19 @@ def extract(question: str, passages: Sequence[Citation]) -> list[Citation]:
         question: not empty.
         passages: where to look.
     """
-    selected: dict[str, Statement] = {}
     ranked = rank(question, passages)
+    quotes: list[Statement] = []
     for span in ranked if ranked and ranked[0].sure > 0 else ():
-        within_chosen = any(
-            span.covers(better) or better.covers(span) for better in selected.values()
+        apart = all(
+            span.passage.number != better.passage.number
+            or span.window[1] <= better.window[0]
+            or better.window[1] <= span.window[0]
+            for better in quotes
         )
-        if len(selected) < _QUOTES and span.score >= ranked[0].score - _NEAR and not within_chosen:
-            selected.setdefault(" ".join(span.text().split()), span)
+        if apart and len(quotes) < _QUOTES and span.score >= ranked[0].score - _NEAR:
+            quotes.append(span)
     return [
-        within(span.passage, span.start, span.end, number)
-        for number, span in enumerate(selected.values(), start=1)
+        within(span.passage, *span.window, number) for number, span in enumerate(quotes, start=1)
     ]
 
 

@@ -31,13 +31,9 @@ def write_answer(answer: Answer, out: Path) -> None:
 
 def pieces(answer: Answer) -> list[Piece]:
     """The answer, cut at its citations."""
-    numbers = {citation.number for citation in answer.citations}
-    cut: list[Piece] = []
-    for part in re.split(r"(\[\d+\])", answer.answer or ""):
-        number = int(part[1:-1]) if re.fullmatch(r"\[\d+\]", part) else None
-        if part:
-            cut.append(Piece(part, number if number in numbers else None))
-    return cut
+    numbers = {f"[{citation.number}]": citation.number for citation in answer.citations}
+    parts = re.split(r"(\[\d+\])", answer.answer or "")
+    return [Piece(part, numbers.get(part)) for part in parts if part]
 
 
 def shown(answer: Answer) -> list[tuple[Citation, bool]]:

@@ -125,8 +125,9 @@ def _read_files(settings: AskSettings) -> _Library:
         hits = index.search(question, k, options=SearchOptions(arm=arm))
         return _relevant(hits, index.encoder)
 
-    by_id = {file.id: file for file in files}
-    return _Library(arm, search, by_id.__getitem__, lambda: files, tuple(warnings))
+    return _Library(
+        arm, search, {file.id: file for file in files}.__getitem__, lambda: files, tuple(warnings)
+    )
 
 
 def _open(folder: Path, settings: AskSettings) -> _Library:
@@ -166,7 +167,6 @@ def _cite(document: Document, start: int, end: int, number: int) -> Citation:
     elif path.is_file():
         anchor = f"#page={page}" if page is not None else f"#t={time:.1f}" if time else ""
         uri = path.resolve().as_uri() + anchor
-    inner = (heading for heading in document.headings if start < heading.start < end)
     return Citation(
         number=number,
         doc=document.id,
@@ -180,7 +180,10 @@ def _cite(document: Document, start: int, end: int, number: int) -> Citation:
         end=end,
         text=text[start:end],
         headings=document.headings_at(start),
-        sections=(*headings_at(document.headings, start), *inner),
+        sections=(
+            *headings_at(document.headings, start),
+            *(heading for heading in document.headings if start < heading.start < end),
+        ),
         before=text[max(0, start - _AROUND) : start],
         after=text[end : end + _AROUND],
     )
@@ -207,10 +210,8 @@ def within(
 
 def opened_at(citation: Citation, position: int) -> Citation:
     """The citation with page, second and link of a place in its text."""
-    offset = citation.start + position
-    time = time_at(citation.times, offset)
-    page = max((page.number for page in citation.pages if page.start <= offset), default=None)
-    if time is None and page is None:
+    time, page = time_at(citation.times, citation.start + position), citation.page_at(position)
+    if time is None and page == citation.page:
         return citation
     anchor = f"t={time:.1f}" if page is None else f"page={page}"
     uri = f"{citation.uri.partition('#')[0]}#{anchor}" if citation.uri else ""

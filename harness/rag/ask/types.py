@@ -61,6 +61,13 @@ class Citation(Value):
         """The headings above a place in the text, the highest first."""
         return headings_at(self.sections, self.start + offset)
 
+    def page_at(self, offset: int) -> int | None:
+        """Number of the page of a place in the text."""
+        return max(
+            (page.number for page in self.pages if page.start <= self.start + offset),
+            default=self.page,
+        )
+
     @property
     def where(self) -> str:
         """For people: `report.pdf, p. 3 [120:340]`; characters of the parsed text."""

@@ -181,9 +181,8 @@ def read_paths(paths: Sequence[Path], follow_links: bool = False) -> Read:
 
 def _is_long(path: Path) -> bool:
     """Return True for a long text; one with NUL bytes is for the parsers, which name its kind."""
-    if not path.is_file() or path.suffix.lower() not in _PLAIN:
-        return False
-    if path.stat().st_size <= STREAMED_FROM:
+    plain = path.is_file() and path.suffix.lower() in _PLAIN
+    if not plain or path.stat().st_size <= STREAMED_FROM:
         return False
     with path.open("rb") as handle:
         return b"\0" not in handle.read(_HEAD)

@@ -48,10 +48,7 @@ class Statistics:
 
     def score(self, tokens: Sequence[str]) -> float:
         """BM25 of one unit."""
-        shared = self.terms.keys() & set(tokens)
-        if not shared:
-            return 0.0
-        counts = Counter(token for token in tokens if token in shared)
+        counts = Counter(token for token in tokens if token in self.terms)
         norm = K1 * (1 - B + B * len(tokens) * self.units / max(1, self.length))
         score = 0.0
         for term, count in counts.items():

@@ -173,8 +173,5 @@ class DenseIndex:
 
 
 def _padded(scores: Vectors, rows: Rows, k: int) -> tuple[Vectors, Rows]:
-    missing = k - scores.shape[1]
-    if missing <= 0:
-        return scores, rows
-    pad = ((0, 0), (0, missing))
+    pad = ((0, 0), (0, max(0, k - scores.shape[1])))
     return np.pad(scores, pad, constant_values=-np.inf), np.pad(rows, pad, constant_values=-1)

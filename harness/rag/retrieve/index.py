@@ -111,14 +111,12 @@ class LocalIndex(Index):
     def warnings(self) -> tuple[str, ...]:
         """Warn of documents in languages that the encoder was not trained on."""
         trained = self.encoder.languages
-        if trained is None:
-            return ()
         foreign = [
             f"{count} in {language!r}"
             for language, count in self.languages.most_common()
-            if language not in (*trained, "?")
+            if trained is not None and language not in (*trained, "?")
         ]
-        if not foreign:
+        if trained is None or not foreign:
             return ()
         return (
             f"the encoder {self.encoder.name} knows {', '.join(sorted(trained))} only, but the "

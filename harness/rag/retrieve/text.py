@@ -158,9 +158,14 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_wrapped(line: str, following: str) -> bool:
-    if not following.strip() or following[0] in "\r\n" or _ITEM.match(following):
-        return False
-    if " | " in line or "\t" in line or (_ITEM.match(line) and len(line) not in _WRAPPED):
+    if (
+        not following.strip()
+        or following[0] in "\r\n"
+        or _ITEM.match(following)
+        or " | " in line
+        or "\t" in line
+        or (_ITEM.match(line) and len(line) not in _WRAPPED)
+    ):
         return False
     first = following.lstrip()[0]
     if first.islower():

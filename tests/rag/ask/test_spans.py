@@ -102,3 +102,27 @@ def test_an_empty_cell_shifts_no_column(tmp_path: Path) -> None:
     found = ask("How many XSS flaws are there in total?", path, extract=True, arm="lexical")
     assert found.answer is not None
     assert found.answer.startswith("flaw: XSS | total: 2595 | 2001: 31 | 2002: 187 [1]")
+
+
+LAKE = """Islands
+
+We landed on James Island, and walked to the salt lake. It is three inches deep. Nobody lives there.
+The governor of Charles Island has two hundred people.
+"""
+
+
+def test_a_sentence_is_quoted_with_those_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / "log.txt"
+    path.write_text(LAKE)
+    found = ask("How deep is the salt lake on James Island?", path, extract=True, arm="lexical")
+    assert found.answer is not None
+    assert "It is three inches deep." in found.answer
+    assert all(len(quote.text.split()) <= 60 for quote in found.citations)
+
+
+def test_a_name_that_stands_nowhere_is_declined(tmp_path: Path) -> None:
+    path = tmp_path / "papers.csv"
+    path.write_text("paper,circulation\nDenver Post,416676\nBoston Globe,245572\n")
+    asked = "What is the circulation of the {}?"
+    assert ask(asked.format("Denver Post"), path, extract=True, arm="lexical").answered
+    assert not ask(asked.format("Guardian"), path, extract=True, arm="lexical").answered

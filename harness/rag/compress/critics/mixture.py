@@ -37,8 +37,6 @@ class EmbeddingCritic:
 
     def score(self, query: Query, units: Sequence[Unit]) -> list[float]:
         """Cosines, from -1 to 1; comparable between calls too."""
-        if not units:
-            return []
         vectors = self._vectors(query, units)
         return [float(cosine) for cosine in vectors[1:] @ vectors[0]]
 

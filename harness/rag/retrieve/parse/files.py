@@ -14,9 +14,10 @@ from importlib import import_module
 from pathlib import Path, PurePath
 from typing import Any, Literal, cast
 
-from harness.core import BadInput, files_below, require
+from harness.core import BadInput, files_below, parse_json, require, split_csv
 from harness.core.plugins import load, plugins
 from harness.rag.retrieve.document import COLUMNS, Document, Heading, TextBuilder, columns_of
+from harness.rag.retrieve.parse.html import parse_html
 
 # A file above this size is refused unless the limit is raised.
 MAX_BYTES = 200_000_000
@@ -204,21 +205,20 @@ def parse_bytes(source: str, data: bytes, options: ParseOptions = DEFAULTS) -> l
         if kind == "jsonl":
             documents = _parse_jsonl(source, text)
             return [_warned(document, warning) for document in documents]
-        if kind == "html":
-            from harness.rag.retrieve.parse.html import parse_html
-
-            document = parse_html(source, text)
-        elif kind == "markdown":
-            document = _parse_markdown(source, text)
-        elif kind == "csv":
-            document = _parse_csv(source, text)
-        elif kind == "notebook":
-            document = _parse_notebook(source, text)
-        else:
-            document = Document(source, text, source)
+        readers = {
+            "html": parse_html,
+            "markdown": _parse_markdown,
+            "csv": _parse_csv,
+            "notebook": _parse_notebook,
+        }
+        document = readers.get(kind, _plain)(source, text)
     if not document.text.strip():
         raise BadInput(f"{source!r} holds no text")
     return [_warned(document, warning)]
+
+
+def _plain(source: str, text: str) -> Document:
+    return Document(source, text, source)
 
 
 def _warned(document: Document, warning: str | None) -> Document:
@@ -343,8 +343,6 @@ def _parse_markdown(source: str, text: str) -> Document:
 
 def _parse_notebook(source: str, text: str) -> Document:
     """The cells as Markdown, code and what it printed in fences; another JSON stays as it is."""
-    from harness.core import parse_json  # not needed for other files, and not loaded for them
-
     parts: list[str] = []
     try:
         notebook: Any = parse_json(text)
@@ -364,8 +362,6 @@ def _parse_notebook(source: str, text: str) -> Document:
 
 def _parse_csv(source: str, text: str) -> Document:
     """A table; a text in which few lines have as many cells stays as it is."""
-    from harness.core import split_csv  # not needed for other files, and not loaded for them
-
     try:
         rows = [cells for _, cells in split_csv(text, tabs=source.lower().endswith(".tsv"))]
     except csv.Error as error:
@@ -389,8 +385,6 @@ def _parse_jsonl(source: str, text: str) -> list[Document]:
     Raises:
         BadInput: if a line is no JSON, or an id occurs twice.
     """
-    from harness.core import parse_json  # not needed for other files, and not loaded for them
-
     documents: dict[str, Document] = {}
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():

@@ -157,11 +157,8 @@ class _Walk:
         """Say why a browser does not show a part, or that it is a menu; else ""."""
         attributes = node.attributes
         classes = (attributes.get("class") or "").split()
-        if "hidden" in attributes or re.search(
-            _HIDING, attributes.get("style") or "", re.IGNORECASE
-        ):
-            return "hidden parts"
-        if self._hidden.intersection(classes):
+        styled = re.search(_HIDING, attributes.get("style") or "", re.IGNORECASE)
+        if "hidden" in attributes or styled or self._hidden.intersection(classes):
             return "hidden parts"
         menu = node.tag == "nav" or attributes.get("role") in _MENU_ROLES
         return "menus" if menu and not self._menus else ""
