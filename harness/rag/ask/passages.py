@@ -26,6 +26,8 @@ from harness.rag.tools.documents import index_of
 
 # Tokens of plain files up to which they are embedded for one question.
 _EMBEDDED = 20_000
+# A passage that shares no word with the question and is less like it than that is no hit.
+_LEAST_LIKENESS = 0.25
 # Documents of an index that are compressed for a question.
 _WIDEST = 8
 _DEPTH = 64
@@ -152,7 +154,8 @@ def _relevant(hits: Sequence[Hit], encoder: Encoder) -> list[Hit]:
     return [
         hit
         for hit in hits
-        if hit.scores.get("lexical", 0) > 0 or hit.scores.get("dense", 0) >= encoder.least_cosine
+        if hit.scores.get("lexical", 0.0) > 0
+        or encoder.likeness(hit.scores.get("dense", 0.0)) >= _LEAST_LIKENESS
     ]
 
 

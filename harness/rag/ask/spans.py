@@ -21,7 +21,7 @@ from harness.core import BadInput
 from harness.rag.ask.types import Citation
 from harness.rag.retrieve import (
     ASKING,
-    ENGLISH,
+    encoder_for,
     identify_language,
     open_encoder,
     sentence_spans,
@@ -196,24 +196,30 @@ def rank(question: str, passages: Sequence[Citation], *, meaning: bool = True) -
         cell = max(
             (len(asked & cell) / len(cell) for cell in cells if cell and " | " in text), default=0.0
         )
-        score = _WORDS * (share + wide_share) + _CELL * cell
-        score += _KIND * sum(held) / max(1, len(held))
-        sure = _SURE * wide_share + _UNNAMED * len(names - wide) / max(1, len(names))
-        sure += _NAMED_CELL * cell - _LEAST
+        score = _WORDS * (share + wide_share) + _CELL * cell + _KIND * sum(held) / max(1, len(held))
+        sure = (
+            _SURE * wide_share
+            + _UNNAMED * len(names - wide) / max(1, len(names))
+            + _NAMED_CELL * cell
+            - _LEAST
+        )
         scored.append((span._replace(score=score, sure=share - _LEAST_WORDS), sure))
     scored.sort(key=lambda pair: -pair[0].score)
     by_words = [span for span, _ in scored]
-    if not meaning or not scored or identify_language(question) not in (None, *ENGLISH):
+    if not meaning or not scored:
         return by_words
     try:
-        encoder = open_encoder("local")
+        encoder = open_encoder(encoder_for([question, *(passage.text for passage in passages)]))
     except BadInput:
+        return by_words
+    if encoder.languages and identify_language(question) not in (None, *encoder.languages):
         return by_words
     [query] = encoder.encode_queries([question])
     shortlist = scored[:_SHORTLIST]
     pairs = [(span.text(span.start, span.end), span.text(*span.window)) for span, _ in shortlist]
     texts = list(dict.fromkeys(chain.from_iterable(pairs)))
-    likeness = dict(zip(texts, (encoder.encode(texts) @ query).tolist(), strict=True))
+    cosines = (encoder.encode(texts) @ query).tolist()
+    likeness = dict(zip(texts, map(encoder.likeness, cosines), strict=True))
     ranked: list[Statement] = []
     for (span, sure), pair in zip(shortlist, pairs, strict=True):
         alike = math.fsum(max(0.0, likeness[text]) for text in pair)

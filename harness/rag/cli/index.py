@@ -129,8 +129,6 @@ def build(
     """
     from pydantic import ValidationError
 
-    from harness.rag.retrieve.manifest import MANIFEST
-
     try:
         cut = retrieve.Chunking(size=chunk_tokens, overlap=chunk_overlap, parent=parent_tokens)
     except ValidationError as error:
@@ -138,11 +136,13 @@ def build(
     if not paths and not reindex:
         raise BadInput("expected files or folders to index, `harness index build PATH`")
     parsed = retrieve.parse_paths(paths, reading(**options)) if paths else None
-    if encoder is None and (folder / MANIFEST).is_file():
+    if encoder is None and (folder / retrieve.MANIFEST).is_file():
         opened = retrieve.open_index(folder).encoder
     else:
-        texts = (document.text for document in parsed.documents) if parsed else ()
-        opened = retrieve.open_encoder(encoder or retrieve.encoder_for(texts), base_url)
+        files = parsed.documents if parsed else ()
+        opened = retrieve.open_encoder(
+            encoder or retrieve.encoder_for(file.text for file in files), base_url
+        )
         if encoder is None and opened.spec == "e5":
             echo(f"most files are not English: embedded with {opened.name}", err=True)
     if executor == "ray":

@@ -23,6 +23,7 @@ from .index import LocalIndex as LocalIndex
 from .index import create_index as create_index
 from .index import describe_index as describe_index
 from .index import open_index as open_index
+from .manifest import MANIFEST as MANIFEST
 from .minilm import MiniLM as MiniLM
 from .minilm import load_minilm as load_minilm
 from .parse import Parsed as Parsed

@@ -212,9 +212,10 @@ class _FourBits:
 
     def __getitem__(self, rows: Any) -> Array:
         blocks = self.blocks[rows]
-        codes = np.concatenate([blocks["codes"] & 15, blocks["codes"] >> 4], axis=-1)
-        numbers = (codes.astype(np.float32) - 8) * blocks["scale"].astype(np.float32)[..., None]
-        return numbers.reshape(len(numbers), -1)
+        codes = np.concatenate([blocks["codes"] & 15, blocks["codes"] >> 4], axis=-1) - np.float32(
+            8
+        )
+        return (codes * blocks["scale"][..., None].astype(np.float32)).reshape(len(blocks), -1)
 
 
 @cache
@@ -265,9 +266,9 @@ def _unigrams(pieces: Sequence[str], scores: Sequence[float], unknown: int) -> A
         [normal.NFKC(), normal.Replace(blank, " "), normal.Replace(control, "")]
     )
     tokenizer.pre_tokenizer = before.Metaspace()
-    ends = [(name, pieces.index(name)) for name in ("<s>", "</s>")]
     tokenizer.post_processor = tokenizers.processors.TemplateProcessing(
-        single="<s> $A </s>", special_tokens=ends
+        single="<s> $A </s>",
+        special_tokens=[(name, pieces.index(name)) for name in ("<s>", "</s>")],
     )
     tokenizer.enable_truncation(512)
     return tokenizer
