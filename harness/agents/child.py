@@ -81,14 +81,22 @@ def outcome(request: dict[str, Any]) -> dict[str, Any]:
 def bind_agent(
     reference: str, function: Any, prompt: Any, workdir: Any, skill: Any
 ) -> inspect.BoundArguments:
-    """Return the arguments of an agent; one with other names takes them in this order.
+    """Return the arguments of an agent, by name; a single one of another name is the prompt.
 
     Raises:
         BadInput: if it takes something else.
     """
     values = {"prompt": prompt, "workdir": workdir, "skill": skill}
     try:
-        return bind_arguments(function, values, tuple(values), fewest=1)
+        bound = bind_arguments(function, values, tuple(values), fewest=1)
+        if any(
+            bound.arguments[name] in (workdir, skill)
+            for name in bound.arguments.keys() - values.keys()
+        ):
+            raise TypeError(
+                f"it takes {inspect.signature(function)}, expected any of {', '.join(values)}"
+            )
+        return bound
     except (TypeError, ValueError) as error:
         raise BadInput(f"{reference!r} is no agent: {error}") from error
 

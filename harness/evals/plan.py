@@ -29,10 +29,11 @@ from harness.core import (
     digest_file,
     digest_tree,
     first_fault,
+    mapping,
     read_json,
     write_atomic,
 )
-from harness.core.rundir import RunReader
+from harness.core.rundir import FINISHED, RunReader
 from harness.core.segments import read_segment
 from harness.evals.suite import LoadedSuite, possible_path
 from harness.models import Model, SampleLimits
@@ -388,9 +389,9 @@ def write_parts(run: Path, parts: RunParts) -> None:
             return
     count = sum(1 for _ in read_segment(run / "items.seg"))
     if rows and count and rows[-1].shared.get("agent") != parts.shared["agent"]:
-        _log.warning(
-            "%s: %d finished attempts are of the code before (--from tries them again)", run, count
-        )
+        if (run / FINISHED).is_file() and not mapping(read_json(run / FINISHED)).get("invalid"):
+            raise BadInput(f"{str(run)!r} ended with other code of the agent: name another --out")
+        _log.warning(f"{run}: {count} attempts are of other code of the agent; --from repeats them")
     rows.append(parts.model_copy(update={"first": count}))
     write_atomic(run / PARTS_FILE, json.dumps([row.model_dump(mode="json") for row in rows]))
 

@@ -110,8 +110,8 @@ async def run_evaluation_async(
     spec = agent.spec if agent else settings.agent
     request = request_of(
         settings,
-        tasks=tasks_digest(suite, agent=spec, limit=settings.limit),
         skill_content=settings.skill and digest_tree(settings.skill),
+        **{"tasks or agent's code": tasks_digest(suite, agent=spec, limit=settings.limit)},
     )
     resume = settings.resume is not None
     held = records_digest(begun)

@@ -99,7 +99,7 @@ def by_locals(prompt, workdir, skill): return str(locals())
 def wrapped(*arguments): return reads(*arguments)
 class Agent:
     def __call__(self, prompt, workdir, skill): return prompt
-    def method(self, prompt, workdir, folder): return prompt
+    def method(self, prompt, workdir, skill): return prompt
 agent = Agent()
 method = agent.method
 """
@@ -225,6 +225,7 @@ def test_functions_sync_and_async(work: Path, tmp_path: Path) -> None:
         "async def later(prompt, workdir, skill):\n    return pathlib.Path(workdir).name\n"
         "def broken(prompt, workdir, skill):\n    raise ValueError('no')\n"
         "def unfit(question, prompt):\n    return ''\n"
+        "def columns(country, opened, text):\n    return ''\n"
         "class Holder:\n    def asked(self, question):\n        return question\n"
         "asked = Holder().asked\n"
         "def turned(skill, workdir, prompt):\n    return f'{prompt} {skill}'\n"
@@ -238,6 +239,8 @@ def test_functions_sync_and_async(work: Path, tmp_path: Path) -> None:
         BadInput, match=r"takes \(question, prompt\), expected any of prompt, workdir"
     ):
         attempt(NONE, work, spec=f"py:{tmp_path}/mine.py:unfit")
+    with pytest.raises(BadInput, match=r"takes \(country, opened, text\), expected any of prompt"):
+        attempt(NONE, work, spec=f"py:{tmp_path}/mine.py:columns")
     assert attempt(NONE, work, spec=f"py:{tmp_path}/mine.py:plain")[0].answer == "DO IT."
     assert attempt(NONE, work, spec=f"py:{tmp_path}/mine.py:later")[0].answer == "work"
     failed, _ = attempt(NONE, work, spec=f"py:{tmp_path}/mine.py:broken")

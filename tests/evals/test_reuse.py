@@ -254,8 +254,11 @@ def test_a_changed_helper_is_run_again_and_named_by_compare(
         same, other = (compare_runs(first, lab.folder / name) for name in ("same", "next"))
         assert "agent" not in same.differs and "agent" in other.differs
         assert not caplog.text
+        with pytest.raises(BadInput, match="ended with other code of the agent"):
+            lab.run("first", served, agent="py:agent.py:answer", resume=first)
+        (first / "finished.json").unlink()
         lab.run("first", served, agent="py:agent.py:answer", resume=first)
-        assert "4 finished attempts are of the code before" in caplog.text
+        assert "4 attempts are of other code of the agent" in caplog.text
 
 
 def test_invalid_attempts_are_never_taken_over(lab: Lab) -> None:

@@ -12,8 +12,8 @@ from harness.rag.ask.types import Answer, AskSettings, Citation
 from harness.rag.retrieve import (
     Arm,
     Document,
-    Encoder,
     Hit,
+    LocalIndex,
     SearchOptions,
     estimate_tokens,
     headings_at,
@@ -26,8 +26,6 @@ from harness.rag.tools.documents import index_of
 
 # Tokens of plain files up to which they are embedded for one question.
 _EMBEDDED = 20_000
-# A passage that shares no word with the question and is less like it than that is no hit.
-_LEAST_LIKENESS = 0.25
 # Documents of an index that are compressed for a question.
 _WIDEST = 8
 _DEPTH = 64
@@ -118,14 +116,16 @@ def _read_files(settings: AskSettings) -> _Library:
 
     if arm != "lexical" and settings.context in ("retrieve", "both"):
         index = index_of(files, arm, settings.question)
-        warnings += index.query_warnings(settings.question)
-        if index.encoder.spec == "e5":
-            warnings.append(f"not English alone: searched with {index.encoder.name}")
+        foreign = [f"not English alone: searched with {index.encoder.name}"]
+        warnings += [
+            *index.query_warnings(settings.question),
+            *(foreign if index.encoder.spec == "e5" else ()),
+        ]
 
     def search(question: str, k: int) -> list[Hit]:
         index = index_of(files, arm, question)
         hits = index.search(question, k, options=SearchOptions(arm=arm))
-        return _relevant(hits, index.encoder)
+        return _relevant(hits, index, question)
 
     return _Library(
         arm, search, {file.id: file for file in files}.__getitem__, lambda: files, tuple(warnings)
@@ -137,7 +137,7 @@ def _open(folder: Path, settings: AskSettings) -> _Library:
     arm: Arm = settings.arm or SearchOptions().arm
 
     def search(question: str, k: int) -> list[Hit]:
-        return _relevant(index.search(question, k, options=SearchOptions(arm=arm)), index.encoder)
+        return _relevant(index.search(question, k, options=SearchOptions(arm=arm)), index, question)
 
     def sources() -> list[Document]:
         if settings.context == "truncate":
@@ -149,13 +149,18 @@ def _open(folder: Path, settings: AskSettings) -> _Library:
     return _Library(arm, search, index.document, sources, warnings if arm != "lexical" else ())
 
 
-def _relevant(hits: Sequence[Hit], encoder: Encoder) -> list[Hit]:
-    """The hits that share a word with the question, or are like it."""
+def _relevant(hits: Sequence[Hit], index: LocalIndex, question: str) -> list[Hit]:
+    """The hits that share a word with the question, or are like it.
+
+    Across languages likenesses are smaller: of 60 questions of XQuAD in German over English
+    paragraphs 99 in 100 are above 0.1, and of other paragraphs one is.
+    """
+    least = 0.25 if index.dense_share(question, 0.5) < 1 else 0.1
     return [
         hit
         for hit in hits
         if hit.scores.get("lexical", 0.0) > 0
-        or encoder.likeness(hit.scores.get("dense", 0.0)) >= _LEAST_LIKENESS
+        or index.encoder.likeness(hit.scores.get("dense", 0.0)) >= least
     ]
 
 

@@ -55,7 +55,7 @@ def measure(hits: Sequence[Hit], gold: Sequence[Gold], k: int) -> Measures:
     Where gold items are whole documents, only the best hit of a document takes a rank.
     """
     if all(item.start is None for item in gold):
-        hits = list({hit.doc: hit for hit in reversed(hits)}.values())[::-1]
+        hits = sorted({hit.doc: hit for hit in reversed(hits)}.values(), key=hits.index)
     missing = list(gold)
     gains: list[float] = []
     for hit in hits[:k]:

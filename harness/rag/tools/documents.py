@@ -100,8 +100,12 @@ def search_documents(
 
 def index_of(documents: Sequence[Document], arm: Arm, query: str) -> LocalIndex:
     """The index over these documents for a query, from memory, from disk, or new."""
-    kinds = {encoder_for([query]), encoder_for(document.text for document in documents)}
-    kind = "lexical" if arm == "lexical" else "e5" if "e5" in kinds else "local"
+    # "e5", which comes before "local", is taken for either.
+    kind = (
+        "lexical"
+        if arm == "lexical"
+        else min(encoder_for([query]), encoder_for(document.text for document in documents))
+    )
     key = digest([kind, [[document.id, document.digest] for document in documents]])[:32]
     root = cache_root() / "lookups"
     with _lock:

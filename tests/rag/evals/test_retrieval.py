@@ -53,6 +53,11 @@ def hit(doc: str, start: int = 0, end: int = 10) -> Hit:
     return Hit(doc, start, end, "x" * (end - start), 1.0)
 
 
+def test_a_document_has_the_rank_of_its_best_passage() -> None:
+    hits = [hit("a"), hit("b"), hit("a", 20, 30)]
+    assert measure(hits, [Gold(doc="a")], 2).reciprocal_rank == 1
+
+
 def test_measures_by_hand() -> None:
     gold = (Gold(doc="a", relevance=3), Gold(doc="b"), Gold(doc="c"))
     found = measure([hit("x"), hit("a"), hit("a", 20, 30), hit("b"), hit("c")], gold, 3)

@@ -256,17 +256,17 @@ def _by_heads(rows: list[list[_Field]], cells: Sequence[Cell], number: int) -> I
 
 
 def _label_column(rows: Sequence[Sequence[_Field]]) -> int:
-    """The column whose texts name the rows: the first one of texts, or where those are codes, the
-    next one in which no text stands twice."""
+    """The column whose texts name the rows: the first one of texts, or where those are codes or one
+    stands twice, the next one in which none does."""
     labels: dict[int, list[str]] = {}
     for column, fields in enumerate(zip(*rows, strict=False)):
         texts = [field.text for field in fields]
         if all(_is_label(text, column) for text in texts):
             labels[column] = texts
     first = next(iter(labels), 0)
-    if not all(_CODE.fullmatch(text) for text in labels.pop(first, [])):
-        return first
-    return next((column for column, texts in labels.items() if len({*texts}) == len(texts)), first)
+    codes = all(_CODE.fullmatch(text) for text in labels.get(first, []))
+    unique = (column for column, texts in labels.items() if len({*texts}) == len(texts))
+    return next((column for column in unique if column != first or not codes), first)
 
 
 def _is_label(text: str, column: int) -> bool:

@@ -48,3 +48,15 @@ def test_a_value_of_another_row_is_no_support(kind: str, fee: int, verdict: str)
     documents = parse_bytes(f"fees.{kind}", table(kind))
     answer = f"The fee of Bracket 18 in 2022 is {fee} EUR."
     assert check(answer, documents, verifier="rules").verdict == verdict
+
+
+@pytest.mark.parametrize(("who", "verdict"), [("Luca Ferrari", "PASS"), ("Ada Keller", "FAIL")])
+def test_rows_of_one_place_are_told_apart_by_the_column_that_repeats_nothing(
+    who: str, verdict: str
+) -> None:
+    table = (
+        "| Site | Printer | Contact |\n|---|---|---|\n| Oerlikon | Canon C5860 | Luca Ferrari |\n"
+        "| Oerlikon | Canon C3930 | Ada Keller |\n| Altstetten | Canon C1127 | Ada Keller |\n"
+    )
+    answer = f"The contact of the Canon C5860 in Oerlikon is {who}."
+    assert check(answer, table, verifier="rules").verdict == verdict
