@@ -179,7 +179,10 @@ def test_without_a_hit_search_and_ask_say_so_and_compress_keeps_the_best(
         (("index", "search", "seal", "--index", "index", "-k", "0"), "k of 1 or more"),
         (("index", "search", "seal", "--index", "gone"), "no index at 'gone'"),
         (("index", "add", "good.txt", "--index", "gone"), "no index at 'gone'"),
-        (("index", "build", "good.txt", "--index", "index"), "built with the encoder"),
+        (
+            ("index", "build", "good.txt", "--index", "index", "--encoder", "local"),
+            "built with the encoder",
+        ),
         (("index", "build", "good.txt", "--index", "cache-of-others"), "other files"),
         (("index", "build", "--index", "index"), "expected files or folders"),
         (("index", "delete", "gone.txt", "--index", "index"), "no document 'gone.txt'"),
