@@ -121,7 +121,8 @@ def statements(passage: Citation) -> list[Statement]:
     windows: list[Statement] = []
     for number, span in enumerate(spans):
         start, end, room = span.start, span.end, _READABLE - lengths[number]
-        for near in (number + 1, number - 1) if lengths[number] else ():
+        # A recording is opened at the second of the sentence.
+        for near in (number + 1, number - 1) if lengths[number] and not passage.times else ():
             if (
                 0 <= near < len(spans)
                 and spans[near].titles == span.titles

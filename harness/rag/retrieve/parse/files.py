@@ -8,16 +8,16 @@ import io
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path, PurePath
 from typing import Any, Literal, cast
 
-from harness.core import BadInput, files_below, parse_json, require, split_csv
+from harness import core  # what few files need is loaded with them
+from harness.core import BadInput, files_below, require
 from harness.core.plugins import load, plugins
 from harness.rag.retrieve.document import COLUMNS, Document, Heading, TextBuilder, columns_of
-from harness.rag.retrieve.parse.html import parse_html
 
 # A file above this size is refused unless the limit is raised.
 MAX_BYTES = 200_000_000
@@ -205,8 +205,8 @@ def parse_bytes(source: str, data: bytes, options: ParseOptions = DEFAULTS) -> l
         if kind == "jsonl":
             documents = _parse_jsonl(source, text)
             return [_warned(document, warning) for document in documents]
-        readers = {
-            "html": parse_html,
+        readers: dict[str, Callable[[str, str], Document]] = {
+            "html": lambda name, page: import_module(f"{__package__}.html").parse_html(name, page),
             "markdown": _parse_markdown,
             "csv": _parse_csv,
             "notebook": _parse_notebook,
@@ -345,7 +345,7 @@ def _parse_notebook(source: str, text: str) -> Document:
     """The cells as Markdown, code and what it printed in fences; another JSON stays as it is."""
     parts: list[str] = []
     try:
-        notebook: Any = parse_json(text)
+        notebook: Any = core.parse_json(text)
         for cell in notebook["cells"]:
             is_code = cell["cell_type"] == "code"
             results = cell["outputs"] if is_code else ()  # streams, values, pictures, errors
@@ -363,7 +363,7 @@ def _parse_notebook(source: str, text: str) -> Document:
 def _parse_csv(source: str, text: str) -> Document:
     """A table; a text in which few lines have as many cells stays as it is."""
     try:
-        rows = [cells for _, cells in split_csv(text, tabs=source.lower().endswith(".tsv"))]
+        rows = [cells for _, cells in core.split_csv(text, tabs=source.lower().endswith(".tsv"))]
     except csv.Error as error:
         return Document(source, text, source, warnings=(f"read as plain text: {error}",))
     rows = [row for row in rows if any(map(str.strip, row))]
@@ -390,7 +390,7 @@ def _parse_jsonl(source: str, text: str) -> list[Document]:
         if not line.strip():
             continue
         try:
-            value: Any = parse_json(line)
+            value: Any = core.parse_json(line)
         except (ValueError, RecursionError) as error:
             raise BadInput(f"{source}:{number}: expected a JSON object a line ({error})") from error
         row = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
