@@ -121,7 +121,7 @@ def try_tasks(
 
     The same command again shows the same result; another agent or other columns need another --out.
 
-    Example: harness try questions.csv --agent "cmd:python3 agent.py {prompt}"
+    Example: harness try questions.csv --agent "cmd:python3 agent.py {prompt}" --model openai/NAME
     """
     from harness.cli.eval import report_text
     from harness.cli.failures import failed_rows, refuse_all_invalid
