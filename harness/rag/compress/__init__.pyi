@@ -11,7 +11,6 @@ from .segment import segment as segment
 from .store import Store as Store
 from .tokens import Tokenizer as Tokenizer
 from .tokens import open_tokenizer as open_tokenizer
-from .types import Calibrated as Calibrated
 from .types import Choice as Choice
 from .types import Compressed as Compressed
 from .types import Critic as Critic
