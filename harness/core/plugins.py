@@ -36,7 +36,6 @@ from __future__ import annotations
 import shlex
 import sys
 from functools import cache
-from hashlib import sha256
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -114,6 +113,8 @@ def packaged(name: str, sha: str, files: tuple[str, ...], *, extra: str) -> byte
     Raises:
         BadInput: if a package is not installed, or the digest differs.
     """
+    from hashlib import sha256  # 6 ms that `--version` need not pay
+
     parts: list[bytes] = []
     for file in files:
         package, _, inner = file.partition("/")
